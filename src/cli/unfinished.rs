@@ -10,8 +10,8 @@ use std::thread::ThreadId;
 
 use tempfile::NamedTempFile;
 
+use super::Exit;
 use super::signals::{self, Signals};
-use super::{Exit, output};
 use crate::Error;
 
 /// The unfinished files.
@@ -74,7 +74,10 @@ impl Unfinished {
         #[cfg(not(unix))]
         let _ = mode;
         let mut state = state();
-        let file = builder.prefix(".rego-platform-").tempfile_in(folder).map_err(plain)?;
+        // An error about the temporary name, which nobody gave, would puzzle.
+        std::fs::metadata(folder)?;
+        let file = builder.prefix(".rego-platform-").tempfile_in(folder);
+        let file = file.map_err(|error| io::Error::from(error.kind()))?;
         state.open.push(file.path().to_owned());
         drop(state);
         Ok(Self { path: file.path().to_owned(), file })
@@ -104,20 +107,13 @@ impl Write for Unfinished {
     }
 }
 
-/// Returns an error without the temporary name, which nobody gave.
-fn plain(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|error| error.source());
-    let code = inner.and_then(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
-}
-
 /// Handles signals for a command that doesn't itself.
 fn handle() -> Result<(), Error> {
     let mut signals = Signals::listen()?;
     signals::thread(move || {
         if let Ok(signal) = signals.next() {
             end();
-            output::plain_note(&format!("interrupted ({signal})"));
+            let _ = writeln!(io::stderr(), "interrupted ({signal})");
             std::process::exit(i32::from(Exit::NoVerdict.code()))
         }
     })

@@ -3,12 +3,10 @@
 use super::{compact, pretty as json};
 use crate::Error;
 use crate::evaluate::query::{QueryOutput, Row};
+use crate::rego::Value;
 
-/// The widest cell, in columns; longer text is wrapped.
-const WIDTH: usize = 30;
-
-/// Returns `undefined`, a single value, or a table with a column for each binding and each
-/// expression whose value isn't a boolean.
+/// Returns `undefined`, a single value, or a table as `opa eval` prints it: a column for each
+/// expression, and for each variable. Beside variables, booleans are left out.
 pub(super) fn pretty(output: &QueryOutput) -> Result<String, Error> {
     let Some(first) = output.rows.first() else {
         return Ok("undefined\n".to_owned());
@@ -18,87 +16,69 @@ pub(super) fn pretty(output: &QueryOutput) -> Result<String, Error> {
     {
         return Ok(json(value)? + "\n");
     }
+    let one = output.rows.len() == 1 && first.bindings.is_empty();
+    if one && first.expressions.iter().all(|answer| is_boolean(&answer.value)) {
+        return Ok("true\n".to_owned());
+    }
+    // A condition beside variables says nothing.
     let shown: Vec<usize> = (0..first.expressions.len())
         .filter(|index| {
             let answer = first.expressions.get(*index);
-            !answer.is_some_and(|answer| matches!(answer.value, crate::rego::Value::Bool(_)))
+            first.bindings.is_empty() || !answer.is_some_and(|answer| is_boolean(&answer.value))
         })
         .collect();
-    let mut head: Vec<String> = first.bindings.keys().cloned().collect();
     let text = |index: &usize| first.expressions.get(*index).map(|answer| answer.text.clone());
-    head.extend(shown.iter().filter_map(text));
-    if head.is_empty() {
-        return Ok("true\n".to_owned());
-    }
+    let mut head: Vec<String> = shown.iter().filter_map(text).collect();
+    head.extend(first.bindings.keys().cloned());
     let mut rows = Vec::new();
     for row in &output.rows {
-        let values = row.bindings.values().map(compact);
         let answers = shown.iter().filter_map(|index| row.expressions.get(*index));
-        let cells = values.chain(answers.map(|answer| compact(&answer.value)));
-        rows.push(cells.collect::<Result<Vec<_>, _>>()?);
+        let values = answers.map(|answer| &answer.value).chain(row.bindings.values());
+        rows.push(values.map(compact).collect::<Result<Vec<_>, _>>()?);
     }
     Ok(table(&head, &rows))
 }
 
-fn table(head: &[String], rows: &[Vec<String>]) -> String {
-    let head: Vec<_> = head.iter().map(|cell| wrap(cell)).collect();
-    let rows: Vec<Vec<_>> =
-        rows.iter().map(|row| row.iter().map(|cell| wrap(cell)).collect()).collect();
-    let widths: Vec<usize> = (0..head.len())
-        .map(|column| {
-            std::iter::once(&head)
-                .chain(&rows)
-                .filter_map(|row| row.get(column))
-                // A wrapped cell takes the whole width.
-                .flat_map(|cell| {
-                    let least = if cell.len() > 1 { WIDTH } else { 0 };
-                    cell.iter().map(move |line| columns(line).max(least))
-                })
-                .max()
-                .unwrap_or_default()
-        })
-        .collect();
-    let rule: String = widths.iter().map(|width| "-".repeat(width + 2) + "+").collect();
-    let rule = format!("+{rule}\n");
-    let mut out = rule.clone();
-    lines(&head, &widths, true, &mut out);
-    out.push_str(&rule);
-    for row in &rows {
-        lines(row, &widths, false, &mut out);
-    }
-    out + &rule
+fn is_boolean(value: &Value) -> bool {
+    matches!(value, Value::Bool(_))
 }
 
-fn lines(row: &[Vec<String>], widths: &[usize], centred: bool, out: &mut String) {
-    let height = row.iter().map(Vec::len).max().unwrap_or_default();
+fn table(head: &[String], rows: &[Vec<String>]) -> String {
+    let widths: Vec<usize> = (0..head.len())
+        .map(|column| {
+            let cells =
+                head.get(column).into_iter().chain(rows.iter().filter_map(|r| r.get(column)));
+            cells.flat_map(|cell| cell.lines()).map(columns).max().unwrap_or_default()
+        })
+        .collect();
+    let rule = |left: &str, between: &str, right: &str| {
+        let parts: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
+        format!("{left}{}{right}\n", parts.join(between))
+    };
+    let mut out = rule("┌", "┬", "┐");
+    lines(head, &widths, true, &mut out);
+    out.push_str(&rule("├", "┼", "┤"));
+    for row in rows {
+        lines(row, &widths, false, &mut out);
+    }
+    out + &rule("└", "┴", "┘")
+}
+
+/// Writes a row, over as many lines as its longest cell has.
+fn lines(row: &[String], widths: &[usize], centred: bool, out: &mut String) {
+    let height = row.iter().map(|cell| cell.lines().count()).max().unwrap_or_default();
     for line in 0..height {
         for (cell, width) in row.iter().zip(widths) {
-            let text = cell.get(line).map_or("", String::as_str);
+            let text = cell.lines().nth(line).unwrap_or_default();
             let room = width.saturating_sub(columns(text));
             let left = if centred { room / 2 } else { 0 };
-            out.push_str("| ");
+            out.push_str("│ ");
             out.push_str(&" ".repeat(left));
             out.push_str(text);
             out.push_str(&" ".repeat(room - left + 1));
         }
-        out.push_str("|\n");
+        out.push_str("│\n");
     }
-}
-
-fn wrap(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && columns(&line) + 1 + columns(word) > WIDTH {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
 }
 
 /// Returns the number of columns that `text` takes on a terminal; East Asian characters take two.

@@ -98,6 +98,10 @@ fn error(error: &Error, position: Option<&Position>) -> Value {
     if let Some(hint) = crate::report::hint(error) {
         fields.insert("hint".to_owned(), json!(hint));
     }
+    // OPA's code, such as `eval_conflict_error`, or that of a check.
+    if let Some(diagnostic) = error.diagnostics().first() {
+        fields.insert("code".to_owned(), json!(diagnostic.code));
+    }
     let own = error.diagnostics().first().and_then(|diagnostic| diagnostic.position.as_ref());
     if let Some(position) = own.or(position) {
         fields.insert("location".to_owned(), location(position));

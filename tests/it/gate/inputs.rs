@@ -230,11 +230,11 @@ fn pipes_of_options_are_read_once_and_within_the_time_limit() {
     ] {
         let (from, to) = (sandbox.write("from", text), pipe.to_owned());
         let writer = std::thread::spawn(move || std::fs::copy(from, to));
-        let given = ["--no-input", option, pipe];
+        let given = [option, pipe];
         let report = gate(&sandbox, DENY_BAD, &given).code(0).json();
         writer.join().unwrap().unwrap();
         let named = sandbox.write("named", text);
-        let other = gate(&sandbox, DENY_BAD, &["--no-input", option, &named]).code(0).json();
+        let other = gate(&sandbox, DENY_BAD, &[option, &named]).code(0).json();
         let digest = |report: &serde_json::Value| report["inventory"][file]["digest"].clone();
         assert!(digest(&report).is_string());
         assert_eq!(digest(&report), digest(&other), "{option}");

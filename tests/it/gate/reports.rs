@@ -189,7 +189,7 @@ fn the_outcome_can_be_a_verification_summary() {
     // The policy's digest can be computed again from its files.
     let source = &report["sources"][0];
     let (digest, path_of) = (source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
-    let line = format!("{digest} {path_of}\n--unverified \n");
+    let line = format!("{digest} {path_of}\n--unverified\n");
     let again: String = Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(predicate["policy"]["digest"]["sha256"], again);
     // Without `--attestation` the document itself is the subject.
