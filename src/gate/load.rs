@@ -64,6 +64,9 @@ pub struct Gate {
     unverified_bundles: u64,
 }
 
+/// The most packages whose reasons a message states.
+const MAX_REASONS: usize = 5;
+
 /// A package that is evaluated, with the policies that it belongs to.
 #[derive(Debug)]
 pub(super) struct Check {
@@ -191,9 +194,7 @@ impl Gate {
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         if gate.checks.is_empty() {
-            return Err(wrong("there is no policy to evaluate: nothing would be checked").with_hint(
-                "name Rego, bundles or policy documents; if a kind is given, one must be for it",
-            ));
+            return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
         }
         Ok(gate)
     }
@@ -214,6 +215,23 @@ impl Gate {
             call_sites: sites.collect(),
             ..Inventory::default()
         }
+    }
+
+    /// Returns the error for a gate without policies, with the reason why each isn't evaluated.
+    fn nothing_to_evaluate(&self, kind: Option<&str>) -> Error {
+        let reasons: Vec<String> = self
+            .packages
+            .iter()
+            .filter_map(|package| Some((&package.name, package.reason.as_ref()?)))
+            .take(MAX_REASONS)
+            .map(|(name, reason)| format!("`{}`: {reason}", escape(name)))
+            .collect();
+        let hint = match (kind, reasons.is_empty()) {
+            (_, false) => reasons.join("; "),
+            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (None, true) => "name Rego, bundles or policy documents: there are none".to_owned(),
+        };
+        wrong("there is no policy to evaluate: nothing would be checked").with_hint(hint)
     }
 
     /// Returns the number of signed bundles that were loaded without verification.

@@ -64,7 +64,10 @@ impl Report for Human {
             Outcome::Failed => self.paint(RED, "failed"),
             Outcome::NoVerdict => self.paint(RED, "no verdict"),
         };
-        let reasons: Vec<String> = run.reasons.iter().map(|reason| line(reason)).collect();
+        // The failure itself is stated above.
+        let stated = run.failure.as_ref().map(|failure| &failure.message);
+        let reasons = run.reasons.iter().filter(|reason| Some(*reason) != stated);
+        let reasons: Vec<String> = reasons.map(|reason| line(reason)).collect();
         let separator = if reasons.is_empty() { "" } else { ": " };
         writeln!(out, "{outcome}{separator}{}{answers}", reasons.join("; "))?;
         let totals = &run.totals;

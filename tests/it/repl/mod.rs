@@ -19,7 +19,7 @@ fn queries_are_answered() {
     let lines = "1 + 1\nx := [1, 2][_]; x > 1\ndata.p.allow\n\n# nothing\ncount(\"é\") == 1\n";
     let output = typed(&sandbox, &[], lines).code(0).silent();
     // `x := …; …` isn't a rule: it is a query with a variable.
-    assert_eq!(output.stdout, "2\n+---+\n| x |\n+---+\n| 2 |\n+---+\nundefined\ntrue\n");
+    assert_eq!(output.stdout, "2\n┌───┐\n│ x │\n├───┤\n│ 2 │\n└───┘\nundefined\ntrue\n");
 }
 
 #[test]
