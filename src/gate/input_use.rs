@@ -131,33 +131,42 @@ fn is_function(operator: &Term, name: &str) -> bool {
     matches!(reference(operator), Some((it, [])) if **it == *name)
 }
 
-/// Returns the variable that a statement defines, and the term whose value it gets.
-fn definition(expr: &Expr) -> Option<[(&Name, &Term); 2]> {
-    let ExprKind::Call(terms) = &expr.kind else { return None };
-    let [operator, left, right] = terms.as_slice() else { return None };
+/// Returns the variables that a statement may define, each with the term whose value it gets.
+fn definitions(expr: &Expr) -> Vec<(&Name, &Term)> {
+    let ExprKind::Call(terms) = &expr.kind else { return Vec::new() };
+    let [operator, left, right] = terms.as_slice() else { return Vec::new() };
     if !is_function(operator, "eq") || expr.negated || !expr.with.is_empty() {
-        return None;
+        return Vec::new();
     }
-    match (var(left), var(right)) {
-        (Some(name), Some(other)) => Some([(name, right), (other, left)]),
-        (Some(name), None) => Some([(name, right), (name, right)]),
-        (None, Some(name)) => Some([(name, left), (name, left)]),
-        (None, None) => None,
-    }
+    let right_defined = var(right).filter(|_| !expr.from_assignment || var(left).is_none());
+    let left = var(left)
+        .map(|name| (name, right))
+        .into_iter()
+        .chain(right_defined.map(|name| (name, left)));
+    left.filter(|(name, _)| ***name != *"input").collect()
 }
 
 /// A visitor that collects the variables that stand for references.
 #[derive(Debug, Default)]
-struct Aliases(BTreeMap<Name, Alias>);
+struct Aliases {
+    found: BTreeMap<Name, Alias>,
+    /// Variables with several statements, of which all but one compare.
+    compared: BTreeSet<Name>,
+    defined: BTreeSet<Name>,
+}
 
 impl Aliases {
     fn add(&mut self, name: &Name, of: &Term, more: Option<Step>, span: Span) {
-        let Some((head, operands)) = reference(of) else { return };
-        // Further statements about the same variable compare it.
-        if head != name && **name != *"input" && !self.0.contains_key(name) {
-            let steps = steps(operands).chain(more).collect();
-            self.0.insert(name.clone(), Alias { head: head.clone(), steps, span });
+        if !self.defined.insert(name.clone()) {
+            self.compared.insert(name.clone());
         }
+        let Some((head, operands)) = reference(of) else { return };
+        let steps = steps(operands).chain(more).collect();
+        self.found.insert(name.clone(), Alias { head: head.clone(), steps, span });
+    }
+
+    fn get(&self, name: &Name) -> Option<&Alias> {
+        self.found.get(name).filter(|_| !self.compared.contains(name))
     }
 
     /// Returns the path below `input` that a variable stands for, and the variables on the way.
@@ -165,7 +174,7 @@ impl Aliases {
         let (mut parts, mut names) = (Vec::new(), Vec::new());
         let mut at = name;
         while **at != *"input" {
-            let alias = self.0.get(at).filter(|_| names.len() < MAX_ALIASES)?;
+            let alias = self.get(at).filter(|_| names.len() < MAX_ALIASES)?;
             names.push(at.clone());
             parts.push(alias.steps.as_slice());
             at = &alias.head;
@@ -176,10 +185,8 @@ impl Aliases {
 
 impl Visit for Aliases {
     fn expr(&mut self, expr: &Expr) {
-        if let Some(ways) = definition(expr) {
-            for (name, term) in ways {
-                self.add(name, term, None, expr.span);
-            }
+        for (name, term) in definitions(expr) {
+            self.add(name, term, None, expr.span);
         }
         if let ExprKind::Every(every) = &expr.kind {
             let Every { value, domain, .. } = &**every;
@@ -208,7 +215,7 @@ impl ReferenceVisitor {
         visitor.aliases.rule(rule);
         visitor.rule(rule);
         // A variable that nothing refers to: its statement still needs the value.
-        let unused = visitor.aliases.0.keys().filter(|name| !visitor.used.contains(*name));
+        let unused = visitor.aliases.found.keys().filter(|name| !visitor.used.contains(*name));
         let unused: Vec<_> = unused.filter_map(|name| visitor.aliases.path(name)).collect();
         for (path, _) in unused {
             visitor.input.path(&path);
@@ -227,7 +234,7 @@ impl ReferenceVisitor {
 
     /// Returns `true` if a statement only gives a part of `input` a name.
     fn is_alias(&self, name: &Name, span: Span) -> bool {
-        self.aliases.0.get(name).is_some_and(|alias| alias.span == span)
+        self.aliases.get(name).is_some_and(|alias| alias.span == span)
             && self.aliases.path(name).is_some()
     }
 
@@ -298,8 +305,7 @@ impl Visit for ReferenceVisitor {
             }
             _ => {}
         }
-        let ways = definition(expr).into_iter().flatten();
-        for (name, term) in ways {
+        for (name, term) in definitions(expr) {
             if self.is_alias(name, expr.span) {
                 return self.operands(term);
             }
