@@ -314,7 +314,7 @@ impl Session {
         let evaluated = self.policies.evaluate(&query, self.input.as_ref(), &self.how);
         if let Some((path, recording)) = &mut self.record {
             recording.merge(evaluated.recording()?);
-            recording.save(path)?;
+            output::recording(path, recording)?;
         }
         Ok((query, evaluated))
     }
