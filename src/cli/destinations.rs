@@ -1,12 +1,17 @@
 //! The files that a command writes.
 //!
 //! Owns the decision on whether a path may be written. It is made before anything is: a report in
-//! the place of a policy, a device or another report would be a run that can't be repeated.
+//! the place of a policy, a device or another report would be a run that can't be repeated, and one
+//! in the place of an input would be a run without that input.
+//!
+//! The run leaves out what it writes. So a file that exists may only be replaced if nothing reads
+//! it, or if it is what an earlier run wrote there (`earlier`).
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::earlier;
 use crate::gate::expand;
+use crate::sources::account::{self, is_hidden, is_packed};
 use crate::sources::{Ignore, split};
 use crate::text::escape;
 use crate::{Error, ErrorKind};
@@ -25,6 +30,12 @@ pub(super) enum Content {
     Other,
     /// JSON, which would be.
     Data,
+    /// The gate's report as JSON.
+    Report,
+    /// The gate's report as SARIF.
+    Sarif,
+    /// The statement about a run.
+    Statement,
     /// A recording. It is written at the end, and may lie among the tests that it is for.
     Recording,
 }
@@ -34,23 +45,40 @@ impl<'a> Destination<'a> {
         Self { path, content: Content::Data }
     }
 
+    pub const fn statement(path: &'a Path) -> Self {
+        Self { path, content: Content::Statement }
+    }
+
     pub const fn recording(path: &'a Path) -> Self {
         Self { path, content: Content::Recording }
     }
 }
 
+/// The files, folders and globs that a command reads.
+#[derive(Debug, Default)]
+pub(super) struct Reads<'a> {
+    /// Policies and inputs. In their folders, the content of a file with an unknown name decides
+    /// whether it is read.
+    pub given: Vec<&'a Path>,
+    /// What other options name. In their folders, any file may be read.
+    pub others: Vec<&'a Path>,
+}
+
 /// The endings of files that are policies or data, whatever a report would write into them.
-const READ: [&str; 7] = [".rego", ".json", ".yaml", ".yml", ".jsonl", ".gz", ".tgz"];
+const READ: [&str; 9] =
+    [".rego", ".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".sarif", ".gz", ".tgz"];
 
 /// The most links that lead from one to the next.
 const MAX_LINKS: usize = 40;
 
+/// The deepest nesting of folders.
+const MAX_FOLDERS: usize = 64;
+
 /// Refuses destinations that aren't regular files, that are the same file, or that the command
-/// reads: `read` are the files, folders and globs that it was given, of which it leaves out what
-/// `ignore` matches.
+/// reads, of which it leaves out what `ignore` matches.
 pub(super) fn check(
     written: &[Destination<'_>],
-    read: &[&Path],
+    read: &Reads<'_>,
     ignore: &Ignore,
 ) -> Result<(), Error> {
     judge(written, read, ignore).into_iter().collect()
@@ -59,12 +87,13 @@ pub(super) fn check(
 /// As [`check`], for each destination: of those that are the same file, the first is accepted.
 pub(super) fn judge(
     written: &[Destination<'_>],
-    read: &[&Path],
+    read: &Reads<'_>,
     ignore: &Ignore,
 ) -> Vec<Result<(), Error>> {
     let mut taken: Vec<PathBuf> = Vec::new();
-    let read: Vec<PathBuf> = read.iter().flat_map(|path| expanded(path)).collect();
-    let one = |destination: &Destination<'_>| {
+    let given: Vec<PathBuf> = read.given.iter().flat_map(|path| expanded(path)).collect();
+    let others: Vec<PathBuf> = read.others.iter().map(|path| (*path).to_owned()).collect();
+    let mut one = |destination: &Destination<'_>| {
         let path = destination.path;
         refuse_special(path)?;
         let own = identity(path);
@@ -72,42 +101,119 @@ pub(super) fn judge(
             return Err(wrong(format!("`{}` would be written twice", shown(path)))
                 .with_hint("give each report a file of its own"));
         }
-        if read.iter().any(|read| is_read(destination, &own, read, ignore)) {
+        let file = File { own: &own, link: &identity_of_link(path) };
+        let exists = path.symlink_metadata().is_ok();
+        let is_earlier = exists && earlier::is_output(path, destination.content);
+        let is_read = |read: &PathBuf, whole: bool| {
+            file.is(read)
+                || (!exists && would_be_read(destination, &own, &identity(read), ignore))
+                || (exists && !is_earlier && file.is_in(read, whole, ignore))
+        };
+        if given.iter().any(|read| is_read(read, false))
+            || others.iter().any(|read| is_read(read, true))
+        {
             let hint = "give it a file of its own, outside the folders that are read";
             return Err(
                 wrong(format!("`{}` would be read and written", shown(path))).with_hint(hint)
             );
         }
+        // A policy document may name it.
+        if exists && matches!(account::content(path), Ok(account::Content::Rego)) {
+            return Err(wrong(format!("`{}` holds Rego and would be lost", shown(path)))
+                .with_hint("give the report a file of its own"));
+        }
         taken.push(own);
         Ok(())
     };
-    written.iter().map(one).collect()
+    written.iter().map(&mut one).collect()
 }
 
-/// Returns `true` if a destination is `read`, or would be read as a part of it.
-fn is_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Ignore) -> bool {
-    if own == read {
-        return true;
-    }
+/// Returns `true` if the next run would read what is written, in a folder that is `read`: this one
+/// leaves it out.
+fn would_be_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Ignore) -> bool {
     let Some(name) = own.file_name().filter(|_| own.starts_with(read)) else { return false };
     let name = name.to_string_lossy().to_lowercase();
-    let named = READ.iter().any(|ending| name.ends_with(ending));
-    let counts = match destination.content {
-        Content::Other => named,
-        // The run leaves out what it writes, so only something else in its place would be lost.
-        Content::Data | Content::Recording => named && own.exists() && !is_written(own),
-    };
-    counts && ignore.reason(own).is_none()
+    destination.content == Content::Other
+        && READ.iter().any(|ending| name.ends_with(ending))
+        && ignore.reason(own).is_none()
 }
 
-/// Returns `true` if a file begins as recordings, reports and statements do.
-fn is_written(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let file = std::fs::File::open(path).map(|file| file.take(4 << 10));
-    let read = file.and_then(|mut file| file.read_to_end(&mut start));
-    let start = String::from_utf8_lossy(&start);
-    let marks = ["\"nd_builtin_cache\"", "\"rego-platform", "\"predicateType\""];
-    read.is_ok() && marks.iter().any(|mark| start.contains(mark))
+/// A destination that exists: the file, and the link to it if it is one.
+struct File<'a> {
+    own: &'a Path,
+    link: &'a Path,
+}
+
+impl File<'_> {
+    /// Returns `true` if a path is this file, or leads to it.
+    fn is(&self, path: &Path) -> bool {
+        let (real, link) = (identity(path), identity_of_link(path));
+        [&*real, &*link].iter().any(|it| *it == self.own || *it == self.link)
+            || is_same(&real, self.own)
+    }
+
+    /// Returns `true` if this file would be read with the folder at `path`. Folders are walked as
+    /// readers do: through links, and without what is ignored.
+    fn is_in(&self, path: &Path, whole: bool, ignore: &Ignore) -> bool {
+        let ignore = if whole { &Ignore::default() } else { ignore };
+        self.walk(path, whole, ignore, &mut Vec::new())
+    }
+
+    fn walk(&self, folder: &Path, whole: bool, ignore: &Ignore, open: &mut Vec<PathBuf>) -> bool {
+        let Ok(real) = std::fs::canonicalize(folder) else { return false };
+        let Ok(entries) = std::fs::read_dir(folder) else { return false };
+        if open.contains(&real) || open.len() >= MAX_FOLDERS {
+            return false;
+        }
+        open.push(real);
+        let found = entries.filter_map(Result::ok).any(|entry| {
+            let path = entry.path();
+            if ignore.reason(&path).is_some() {
+                return false;
+            }
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            let is_folder = if is_link { path.is_dir() } else { is_folder(&entry) };
+            if is_folder {
+                return self.walk(&path, whole, ignore, open);
+            }
+            (is_link || self.has_name_of(&path)) && self.is(&path) && (whole || is_taken(&path))
+        });
+        open.pop();
+        found
+    }
+
+    /// Returns `true` unless a path, which isn't a link, can't be this file because of its name. On
+    /// some systems, case doesn't matter.
+    fn has_name_of(&self, path: &Path) -> bool {
+        let lower = |path: &Path| path.file_name().map(|it| it.to_string_lossy().to_lowercase());
+        lower(path) == lower(self.own) || lower(path) == lower(self.link)
+    }
+}
+
+fn is_folder(entry: &std::fs::DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
+}
+
+/// Returns `true` if a file in a folder is read, or refused, rather than left out.
+fn is_taken(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let named = READ.iter().any(|ending| name.ends_with(ending));
+    let left_out = || matches!(account::content(path), Ok(account::Content::Other));
+    named || !is_hidden(path) && (is_packed(path) || !left_out())
+}
+
+/// Returns `true` if two paths are the same file although their names differ, as on a file system
+/// that ignores case.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let of = |path: &Path| path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    of(one).is_some_and(|file| of(other) == Some(file))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// Refuses a destination that leads to anything but a regular file: a device, a pipe and a folder
@@ -145,22 +251,31 @@ fn leads_to_device(path: &Path) -> bool {
     true
 }
 
-/// Returns the files that an argument names: itself, or those that its pattern matches.
+/// Returns the paths that an argument names: itself, or those that its pattern matches.
 fn expanded(path: &Path) -> Vec<PathBuf> {
+    let mut found = vec![path.to_owned()];
     // `-d` takes `a.b:PATH` for data below `data.a.b`.
-    let plain = path.to_str().map(|text| split(text).1);
-    let mut found = vec![identity(path)];
-    found.extend(plain.map(|path| identity(&path)));
-    if path.to_string_lossy().contains(['*', '?', '[']) {
+    found.extend(path.to_str().map(|text| split(text).1).filter(|plain| plain != path));
+    let patterns: Vec<PathBuf> = found.clone();
+    for pattern in patterns.iter().filter(|it| it.to_string_lossy().contains(['*', '?', '['])) {
         // A pattern that can't be expanded is an error before anything is read.
-        found.extend(expand(path).unwrap_or_default().iter().map(|path| identity(path)));
+        found.extend(expand(pattern).unwrap_or_default());
     }
     found
 }
 
-/// Returns the one path of a file, which needn't exist.
+/// Returns the one path of a file, which needn't exist: a link to nothing is followed as well.
 fn identity(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| identity_of_link(path))
+    let mut at = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if let Ok(real) = std::fs::canonicalize(&at) {
+            return real;
+        }
+        let own = identity_of_link(&at);
+        let Ok(next) = std::fs::read_link(&at) else { return own };
+        at = own.parent().unwrap_or(Path::new("/")).join(next);
+    }
+    identity_of_link(path)
 }
 
 /// Returns the one path of a file, or of a link itself.
@@ -192,7 +307,7 @@ mod tests {
     fn refused(written: &[&str], read: &[&str]) -> Option<String> {
         let written: Vec<_> =
             written.iter().map(|path| Destination::data(Path::new(*path))).collect();
-        let read: Vec<_> = read.iter().map(Path::new).collect();
+        let read = Reads { given: read.iter().map(Path::new).collect(), others: Vec::new() };
         let ignore = Ignore::new(["left.json"]).unwrap();
         check(&written, &read, &ignore).err().map(|error| error.to_string())
     }
@@ -213,17 +328,18 @@ mod tests {
         assert_eq!(refused(&[&at("in/new.json")], &[&at("in")]), None);
         is(refused(&[&at("in/a.json")], &[&at("in")]), "read and written");
         std::fs::write(at("in/r.json"), "{\"tool\": {\"name\": \"rego-platform\"}}").unwrap();
-        assert_eq!(refused(&[&at("in/r.json")], &[&at("in")]), None);
+        is(refused(&[&at("in/r.json")], &[&at("in")]), "read and written");
         assert_eq!(refused(&[&at("in/left.json")], &[&at("in")]), None);
         is(refused(&[&at("in")], &[]), "regular file");
         let page = at("in/page.html");
         let html = Destination { path: Path::new(&page), content: Content::Other };
         let input = at("in");
-        assert!(check(&[html], &[Path::new(&input)], &Ignore::default()).is_ok());
+        let given = Reads { given: vec![Path::new(&input)], others: Vec::new() };
+        assert!(check(&[html], &given, &Ignore::default()).is_ok());
         let record = |name: &str| {
             let path = at(name);
             let recording = Destination::recording(Path::new(&path));
-            check(&[recording], &[Path::new(&input)], &Ignore::default())
+            check(&[recording], &given, &Ignore::default())
         };
         assert!(record("in/new.json").is_ok() && record("in/a.json").is_err());
         std::fs::write(at("in/new.json"), "{\"version\": 1, \"nd_builtin_cache\": {}}").unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::context::Context;
-use super::destinations::{self, Destination};
+use super::destinations::{self, Destination, Reads};
 use super::option_files;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
@@ -155,8 +155,10 @@ pub(super) fn check_record<'a>(
     read: impl Iterator<Item = &'a PathBuf>,
 ) -> Result<(), Error> {
     let Some(path) = options.record.as_deref() else { return Ok(()) };
-    let read: Vec<&Path> =
-        read.map(PathBuf::as_path).chain(options.read()).chain(load.read()).collect();
+    let read = Reads {
+        given: read.map(PathBuf::as_path).collect(),
+        others: options.read().chain(load.read()).collect(),
+    };
     destinations::check(&[Destination::recording(path)], &read, &Ignore::default())
 }
 

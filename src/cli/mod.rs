@@ -15,6 +15,7 @@ mod completions;
 mod config;
 mod context;
 mod destinations;
+mod earlier;
 mod emulate;
 mod eval;
 mod evaluation;

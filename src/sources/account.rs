@@ -92,10 +92,20 @@ impl Ignore {
         self
     }
 
+    /// Returns `true` if a path is a file that the run writes, or a link to one.
+    pub(crate) fn is_written(&self, path: &Path) -> bool {
+        let is = |own: &PathBuf| path.canonicalize().is_ok_and(|path| path == *own);
+        let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().to_lowercase());
+        let named = |own: &PathBuf| name(own) == name(path);
+        let is_link = || path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        !self.written.is_empty()
+            && (self.written.iter().any(named) || is_link())
+            && self.written.iter().any(is)
+    }
+
     /// Returns the reason for which a path is left out, if it is.
     pub(crate) fn reason(&self, path: &Path) -> Option<String> {
-        let mut named = self.written.iter().filter(|own| own.file_name() == path.file_name());
-        if named.any(|own| path.canonicalize().is_ok_and(|path| path == *own)) {
+        if self.is_written(path) {
             return Some("this run writes it".to_owned());
         }
         let text = path.to_string_lossy();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::destinations::{self, Destination};
+use super::super::destinations::{self, Destination, Reads};
 use super::super::{Exit, output};
 use crate::api::BlockingApiClient;
 use crate::sources::Ignore;
@@ -24,7 +24,7 @@ pub(in crate::cli) struct OpenapiArgs {
 
 pub(super) fn run(args: &OpenapiArgs, api: &BlockingApiClient) -> Result<Exit, Error> {
     if let Some(path) = &args.output {
-        destinations::check(&[Destination::data(path)], &[], &Ignore::default())?;
+        destinations::check(&[Destination::data(path)], &Reads::default(), &Ignore::default())?;
     }
     let which = if args.control_plane { Api::ControlPlane } else { Api::Backend };
     let text = api.openapi(which)?;

@@ -4,6 +4,7 @@
 //! policy gets.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::rego::Value;
 
@@ -79,7 +80,7 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
         return Ok(Value::from(path));
     }
     let bytes = std::fs::read(path).map_err(|error| {
-        unreadable("the file", std::path::Path::new(path), error)
+        unreadable("the file", Path::new(path), error)
             .with_hint("write `@@` for a text that begins with `@`")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -87,6 +88,11 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
             .with_hint("pass the digest of content that isn't text")
     })?;
     Ok(Value::from(text))
+}
+
+/// Returns the files that words name with `@FILE`.
+pub(super) fn files(words: &[String]) -> impl Iterator<Item = &Path> {
+    words.iter().filter_map(|word| word.strip_prefix('@')).map(Path::new)
 }
 
 /// Parses filters: one JSON object, or words of the form `key=value`.

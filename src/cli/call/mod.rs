@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::destinations::{self, Destination};
+use super::destinations::{self, Destination, Reads};
 use super::options::{FunctionsArgs, NotFound, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -76,7 +76,10 @@ pub(super) fn functions_help() -> String {
 pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     if let Some(path) = &args.output {
-        let read: Vec<_> = options.read().collect();
+        let read = Reads {
+            given: arguments::files(&args.arguments).collect(),
+            others: options.read().collect(),
+        };
         destinations::check(&[Destination::data(path)], &read, &Ignore::default())?;
     }
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;

@@ -19,6 +19,15 @@ use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
+/// The type of the predicate about tests.
+pub(in crate::cli) const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
+/// The type of SLSA's verification summary.
+pub(in crate::cli) const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
+
+/// The name of the inventory in a test result.
+pub(in crate::cli) const INVENTORY: &str = "inventory.json";
+
 /// The options of the statement.
 #[derive(Debug, Args)]
 pub(super) struct Attest {
@@ -119,14 +128,8 @@ impl Attest {
             return Ok(None);
         }
         let (kind, subjects, predicate) = match self.form {
-            Predicate::TestResult => (
-                "https://in-toto.io/attestation/test-result/v0.1",
-                inputs(run.inputs.iter()),
-                test_result(run),
-            ),
-            Predicate::Vsa => {
-                ("https://slsa.dev/verification_summary/v1", artifacts(run)?, self.summary(run))
-            }
+            Predicate::TestResult => (TEST_RESULT, inputs(run.inputs.iter()), test_result(run)),
+            Predicate::Vsa => (SUMMARY, artifacts(run)?, self.summary(run)),
         };
         if subjects.is_empty() {
             return Err(wrong("`--attest` has nothing to attest to: there is no input")
@@ -307,7 +310,7 @@ fn test_result(run: &Run) -> Value {
     }
     let mut configuration = sources(run);
     configuration.push(json!({
-        "name": "inventory.json",
+        "name": INVENTORY,
         "digest": inventory(run),
         "annotations": {
             "tookEffect": took_effect(run),

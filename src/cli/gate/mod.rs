@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
+use super::destinations::Reads;
 use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
@@ -33,10 +34,11 @@ use crate::gate::{
     DocumentOptions, Gate, GateOptions, InputSource, ListedCalls, Metadata, RunOptions, Waivers,
     find,
 };
-use crate::sources::{Ignore, SourceLimits};
+use crate::sources::{Ignore, SourceLimits, split};
 use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
+pub(super) use attest::{INVENTORY, SUMMARY, TEST_RESULT};
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Output, OutputFormat, Reports};
 
@@ -206,16 +208,17 @@ pub(super) fn run(
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let attest = args.attest.file.as_deref();
-    let read: Vec<&Path> = args
-        .data
-        .iter()
-        .chain(&args.bundle)
-        .chain(&args.input)
-        .chain(&args.waivers)
-        .map(PathBuf::as_path)
-        .chain(options.read())
-        .chain(args.load.read())
-        .collect();
+    let read = Reads {
+        given: args.data.iter().chain(&args.input).map(PathBuf::as_path).collect(),
+        others: args
+            .waivers
+            .iter()
+            .chain(&args.bundle)
+            .map(PathBuf::as_path)
+            .chain(options.read())
+            .chain(args.load.read())
+            .collect(),
+    };
     // The patterns are checked with the other options.
     let ignore = Ignore::new(&args.ignore).unwrap_or_default();
     let accepted = outputs::accept(
@@ -282,7 +285,7 @@ fn unfinished() -> Failure {
 
 fn tool() -> Tool {
     Tool {
-        name: "rego-platform".to_owned(),
+        name: super::earlier::TOOL.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
     }
@@ -444,7 +447,9 @@ fn load(
     arguments: BTreeMap<String, String>,
     timeout: Duration,
 ) -> Result<Gate, Error> {
-    let paths = evaluation::expanded(&args.data)?;
+    let mut paths = evaluation::expanded(&args.data)?;
+    // A glob may match what this run has begun to write.
+    paths.retain(|path| !ignore.is_written(&split(path).1));
     let options = GateOptions {
         load: args.load.options(product.clone(), timeout)?,
         packages: args.namespace.clone(),

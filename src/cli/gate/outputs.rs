@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::{human, json};
-use crate::cli::destinations::{self, Content, Destination};
+use crate::cli::destinations::{self, Content, Destination, Reads};
 use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
@@ -251,6 +251,7 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     let mut others: Vec<PathBuf> = Vec::new();
     while let Some(text) = texts.next() {
         if text == "--" {
+            others.extend(texts.map(|text| PathBuf::from(&*text)));
             break;
         }
         let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
@@ -271,13 +272,20 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
                     value().and_then(|text| OutputFormat::from_str(&text, true).ok()).or(format);
             }
             _ => {
-                let attached = text.get(2..).filter(|_| text.starts_with('-'));
-                let values = [Some(&*text), attached, text.split_once('=').map(|(_, value)| value)];
-                others.extend(values.into_iter().flatten().map(PathBuf::from));
+                // A value may follow several short options, as in `-vipath`.
+                let short = text.starts_with('-') && !text.starts_with("--");
+                let attached = text.char_indices().skip(2).take_while(|_| short);
+                others.extend(attached.filter_map(|(at, _)| text.get(at..)).map(PathBuf::from));
+                let value = text.split_once('=').map(|(_, value)| value);
+                others.extend([Some(&*text), value].into_iter().flatten().map(PathBuf::from));
             }
         }
     }
-    let read: Vec<&Path> = others.iter().map(PathBuf::as_path).filter(|p| p.exists()).collect();
+    let is_path = |path: &&Path| {
+        path.symlink_metadata().is_ok() || path.to_string_lossy().contains(['*', '?', '['])
+    };
+    let given = others.iter().map(PathBuf::as_path).filter(is_path).collect();
+    let read = Reads { given, others: Vec::new() };
     let accepted = accept(&outputs, format, attest.as_deref(), None, (&read, &Ignore::default()));
     let (outputs, attest) = (accepted.outputs, accepted.attest);
     let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
@@ -310,10 +318,10 @@ pub(super) fn accept(
     format: Option<OutputFormat>,
     attest: Option<&Path>,
     recording: Option<&Path>,
-    (read, ignore): (&[&Path], &Ignore),
+    (read, ignore): (&Reads<'_>, &Ignore),
 ) -> Accepted {
     let others: Vec<_> = attest
-        .map(Destination::data)
+        .map(Destination::statement)
         .into_iter()
         .chain(recording.map(Destination::recording))
         .collect();
@@ -340,7 +348,8 @@ fn destinations<'a>(files: &[&'a Output], others: &[Destination<'a>]) -> Vec<Des
     let reports = files.iter().map(|output| Destination {
         path: &output.file,
         content: match output.format {
-            OutputFormat::Json | OutputFormat::Sarif => Content::Data,
+            OutputFormat::Json => Content::Report,
+            OutputFormat::Sarif => Content::Sarif,
             _ => Content::Other,
         },
     });

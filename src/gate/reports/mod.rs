@@ -29,6 +29,8 @@ pub use html::Html;
 pub use junit::JUnit;
 pub use markdown::Markdown;
 pub use sarif::Sarif;
+#[cfg(feature = "cli")]
+pub(crate) use sarif::is_sarif_of;
 pub use tap::Tap;
 
 /// A format of reports.

@@ -46,6 +46,21 @@ impl Report for Sarif {
     }
 }
 
+/// Returns `true` if a document is nothing but a report that the `tool` wrote.
+#[cfg(feature = "cli")]
+pub(crate) fn is_sarif_of(document: &Value, tool: &str) -> bool {
+    let driver = &document["runs"][0]["tool"]["driver"];
+    let declares = |id: &str| {
+        driver["rules"].as_array().is_some_and(|rules| rules.iter().any(|rule| rule["id"] == id))
+    };
+    let is_known = |key: &String| matches!(key.as_str(), "$schema" | "version" | "runs");
+    driver["name"] == tool
+        && declares(NO_VERDICT)
+        && declares(NEVER_REACHED)
+        && document["runs"].as_array().is_some_and(|runs| runs.len() == 1)
+        && document.as_object().is_some_and(|document| document.keys().all(is_known))
+}
+
 fn document(run: &Run, folder: &Path) -> Document {
     let rules = rules(run);
     let places: HashMap<&str, usize> =

@@ -1,6 +1,7 @@
 //! `gate`: verdicts, inputs, reports and exit status, through the command.
 
 mod account;
+mod destinations;
 mod hostile;
 mod inputs;
 mod interrupted;

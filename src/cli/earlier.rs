@@ -1,0 +1,125 @@
+//! Recognising what an earlier run wrote.
+//!
+//! Owns the forms of the tool's own files. A run leaves out what it writes, and so may only replace
+//! a file in a folder that it reads if that file is nothing but an earlier output of the same kind:
+//! a word of it in a scan or an attestation isn't enough.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::destinations::Content;
+use crate::evaluate::Recording;
+use crate::gate::model::{self, Run};
+use crate::gate::reports;
+
+/// The size of the largest file that is looked at.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The name of the tool in what it writes.
+pub(super) const TOOL: &str = "rego-platform";
+
+/// Returns `true` if the whole content of a file is what the tool writes as `content`.
+pub(super) fn is_output(path: &Path, content: Content) -> bool {
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path);
+    let read = opened.and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    if read.is_err() || bytes.len() as u64 > MAX_BYTES {
+        return false;
+    }
+    match content {
+        Content::Other | Content::Data => false,
+        Content::Recording => is_recording(&bytes),
+        Content::Report => is_report(&bytes),
+        Content::Sarif => {
+            serde_json::from_slice(&bytes).is_ok_and(|value| reports::is_sarif_of(&value, TOOL))
+        }
+        Content::Statement => serde_json::from_slice(&bytes).is_ok_and(|it| is_statement(&it)),
+    }
+}
+
+fn is_recording(bytes: &[u8]) -> bool {
+    // It has no other fields.
+    serde_json::from_slice::<Recording>(bytes).is_ok()
+}
+
+fn is_report(bytes: &[u8]) -> bool {
+    let Ok(run) = serde_json::from_slice::<Run>(bytes) else { return false };
+    let Ok(Value::Object(written)) = serde_json::from_slice(bytes) else { return false };
+    let Ok(Value::Object(again)) = serde_json::to_value(&run) else { return false };
+    run.schema_version == model::VERSION
+        && run.tool.name == TOOL
+        && written.keys().all(|key| again.contains_key(key))
+}
+
+/// Returns `true` if a value is an object with exactly these keys.
+fn has_keys(value: &Value, keys: &[&str]) -> bool {
+    value.as_object().is_some_and(|object| {
+        object.len() == keys.len() && keys.iter().all(|key| object.contains_key(*key))
+    })
+}
+
+/// Returns `true` for a statement of `--attest`: by the type of its predicate, and what only this
+/// tool writes into it.
+fn is_statement(value: &Value) -> bool {
+    let predicate = &value["predicate"];
+    let form = match value["predicateType"].as_str() {
+        Some(super::gate::TEST_RESULT) => {
+            let fields = ["result", "configuration", "passedTests", "warnedTests", "failedTests"];
+            let last = predicate["configuration"].as_array().and_then(|all| all.last());
+            has_keys(predicate, &fields)
+                && last.is_some_and(|inventory| {
+                    has_keys(inventory, &["name", "digest", "annotations"])
+                        && inventory["name"] == super::gate::INVENTORY
+                        && has_keys(
+                            &inventory["annotations"],
+                            &["tookEffect", "signaturesChecked", "waivers"],
+                        )
+                })
+        }
+        Some(super::gate::SUMMARY) => {
+            let policy = &predicate["policy"]["annotations"];
+            has_keys(&predicate["verifier"]["version"], &[TOOL])
+                && has_keys(policy, &["sources", "tookEffect", "signaturesChecked", "inventory"])
+        }
+        _ => false,
+    };
+    form && has_keys(value, &["_type", "subject", "predicateType", "predicate"])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::gate::model::{Failure, Tool};
+
+    #[test]
+    fn only_whole_outputs_are_recognised() {
+        let tool = Tool { name: TOOL.to_owned(), version: "1".to_owned(), commit: None };
+        let run = Run::without_verdict(tool, Failure::default());
+        let text = |value: &Value| value.to_string().into_bytes();
+        let report = serde_json::to_value(&run).unwrap();
+        assert!(is_report(&text(&report)));
+        let with = |key: &str, value: Value| {
+            let mut report = report.clone();
+            report[key] = value;
+            text(&report)
+        };
+        assert!(!is_report(&with("bad", json!(true))));
+        assert!(!is_report(&with("tool", json!({"name": "other", "version": "1"}))));
+        assert!(!is_report(&with("schema_version", json!(1))));
+        let prefixed = [&text(&report)[..], b"{\"bad\": true}"].concat();
+        assert!(!is_report(&prefixed));
+        assert!(is_recording(b"{\"version\": 1, \"nd_builtin_cache\": {}}"));
+        assert!(!is_recording(b"{\"version\": 1, \"nd_builtin_cache\": {}, \"bad\": true}"));
+        let other = json!({"_type": "https://in-toto.io/Statement/v1", "subject": [],
+            "predicateType": super::super::gate::TEST_RESULT,
+            "predicate": {"result": "PASSED", "configuration": [], "passedTests": [],
+                "warnedTests": [], "failedTests": []}});
+        assert!(!is_statement(&other));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a run writes never takes the place of what it reads.
+
+use std::fs;
+
+use super::DENY_BAD;
+use crate::cli::Sandbox;
+
+const BAD: &str = "{\"bad\": true}";
+
+const STATEMENT: &str = r#"{"_type": "https://in-toto.io/Statement/v1",
+  "subject": [{"name": "a", "digest": {"sha256": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}],
+  "predicateType": "https://in-toto.io/attestation/test-result/v0.1",
+  "predicate": {"result": "PASSED", "configuration": [], "passedTests": [], "warnedTests": [],
+    "failedTests": [], "note": "rego-platform"}, "bad": true}"#;
+
+/// Runs `gate` with each kind of output at `path`, which must be refused and stay as it is.
+fn refuses(sandbox: &Sandbox, given: &[&str], path: &str) {
+    let file = sandbox.path(path);
+    let before = fs::read(&file).unwrap();
+    let name = file.to_str().unwrap();
+    let outputs = ["json", "sarif", "junit", "html", "markdown", "tap"];
+    let outputs = outputs.map(|format| ["-o".to_owned(), format!("{format}={name}")]);
+    let others = ["--record", "--attest"].map(|option| [option.to_owned(), name.to_owned()]);
+    for written in outputs.into_iter().chain(others) {
+        let arguments: Vec<&str> =
+            ["gate"].iter().chain(given).copied().chain(written.iter().map(|it| &**it)).collect();
+        sandbox.run(&arguments).output().code(2).says("give");
+        assert!(fs::read(&file).is_ok_and(|now| now == before), "{written:?}");
+        // Nor if the options are wrong.
+        let wrong = [&arguments[..], &["--nonsense"]].concat();
+        sandbox.run(&wrong).output().code(2);
+        assert!(fs::read(&file).is_ok_and(|now| now == before), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_report_takes_the_place_of_no_input() {
+    let words = format!(
+        "{{\"bad\": true, \"x\": {{\"predicateType\": 1, \"rego-platform\": 1}}, \"tool\": {}}}",
+        "{\"name\": \"rego-platform\"}"
+    );
+    for (name, text) in [
+        ("bad.sarif", BAD),
+        ("bad.ndjson", BAD),
+        ("bad.txt", BAD),
+        ("bad.out", BAD),
+        ("bad", "bad: true\nmore: 1\n"),
+        ("build.json", STATEMENT),
+        ("scan.json", &words),
+        ("recording.json", "{\"version\": 1, \"nd_builtin_cache\": {}, \"bad\": true}"),
+        ("empty.json", ""),
+    ] {
+        let sandbox = Sandbox::new();
+        let policy = sandbox.write("p.rego", DENY_BAD);
+        sandbox.write("in/ok.json", "{}");
+        sandbox.write(&format!("in/{name}"), text);
+        let inputs = sandbox.path("in").to_str().unwrap().to_owned();
+        refuses(&sandbox, &["-d", &policy, "-i", &inputs], &format!("in/{name}"));
+    }
+}
+
+#[test]
+fn a_report_takes_the_place_of_no_policy() {
+    let sandbox = Sandbox::new();
+    let policy = "package q\n\ndeny contains \"x\" if not input[\"predicateType\"]\n";
+    sandbox.write("policies/p.rego", DENY_BAD);
+    sandbox.write("policies/q.rego", policy);
+    sandbox.write("policies/data.json", "{\"nd_builtin_cache\": {}}");
+    let input = sandbox.write("i.json", "{}");
+    let policies = sandbox.path("policies").to_str().unwrap().to_owned();
+    for path in ["policies/q.rego", "policies/data.json"] {
+        refuses(&sandbox, &["-d", &policies, "-i", &input], path);
+        refuses(&sandbox, &["-d", &format!("a.b:{policies}/*"), "-i", &input], path);
+    }
+    // A module that a policy document names.
+    let document = sandbox.write(
+        "d.yaml",
+        "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata: {name: x}\n\
+         spec:\n  policies:\n  - {kind: SARIF, path: m.rego}\n  - {kind: SARIF, path: m.txt}\n",
+    );
+    for module in ["m.rego", "m.txt"] {
+        sandbox.write(module, format!("# words\n{DENY_BAD}"));
+    }
+    for module in ["m.rego", "m.txt"] {
+        refuses(&sandbox, &["-d", &document, "-i", &input], module);
+    }
+}
+
+#[test]
+fn what_other_options_name_is_not_replaced() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let input = sandbox.write("i.json", "{}");
+    let given = ["-d", &policy, "-i", &input];
+    let waivers = sandbox.write("waivers.yaml", "waivers: []\n");
+    let recording = sandbox.write("rec.json", "{\"version\": 1, \"nd_builtin_cache\": {}}\n");
+    sandbox.write("schemas/a.json", "{}");
+    sandbox.write("data/artifacts/notes.txt", "words");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    for (option, value, file) in [
+        ("--waivers", &waivers, "waivers.yaml"),
+        ("--replay", &recording, "rec.json"),
+        ("--schema", &path("schemas"), "schemas/a.json"),
+        ("--local", &path("data"), "data/artifacts/notes.txt"),
+    ] {
+        let before = fs::read(sandbox.path(file)).unwrap();
+        let own = format!("json={}", path(file));
+        let more = [option, value, "-o", &own];
+        sandbox.run(&[&["gate"][..], &given, &more].concat()).output().code(2).says("written");
+        assert_eq!(fs::read(sandbox.path(file)).unwrap(), before, "{option}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_as_readers_follow_them() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("policies/p.rego", DENY_BAD);
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    sandbox.write("in/ok.json", "{}");
+    sandbox.write("out/bad.json", BAD);
+    sandbox.write("shared/q.rego", "package q\n\ndeny contains \"x\" if input.x\n");
+    sandbox.write("shared/data.json", "{}");
+    let (inputs, policies) = (path("in"), path("policies"));
+    symlink("../shared", path("policies/l")).unwrap();
+    for file in ["shared/q.rego", "shared/data.json"] {
+        refuses(&sandbox, &["-d", &policies, "-i", &inputs], file);
+    }
+    for (target, link) in [
+        ("../out", "in/l"),
+        ("../out/bad.json", "in/bad.json"),
+        ("../out/bad.json", "in/other.json"),
+        ("../out/bad.json", "in/other"),
+    ] {
+        symlink(target, path(link)).unwrap();
+        refuses(&sandbox, &["-d", &policy, "-i", &inputs], "out/bad.json");
+        fs::remove_file(path(link)).unwrap();
+    }
+    // A link to a file that doesn't exist yet.
+    let (link, own) = (path("in/later.json"), format!("json={}", path("out/later.json")));
+    symlink("../out/later.json", &link).unwrap();
+    let named = ["gate", "-d", &policy, "-i", &link, "-o", &own];
+    sandbox.run(&named).output().code(2).says("read and written");
+    for _ in 0..2 {
+        let folder = ["gate", "-d", &policy, "-i", &inputs, "-o", &own];
+        let output = sandbox.run(&folder).output().code(0);
+        assert!(output.stdout.contains("inputs 1 taken, 1 left out"), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn an_earlier_output_of_the_same_kind_is_replaced() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    sandbox.write("in/ok.json", "{\"n\": 1.5}");
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
+    let inputs = path("in");
+    let run = |more: &[&str]| {
+        sandbox.run(&[&["gate", "-d", &policy, "-i", &inputs][..], more].concat()).output()
+    };
+    let summary = [
+        "--attest-as",
+        "vsa",
+        "--attest-verifier",
+        "https://a.example",
+        "--attest-resource",
+        "pkg:oci/a@1",
+    ];
+    let kinds: [(&str, Vec<String>); 5] = [
+        ("report.json", vec!["-o".into(), format!("json={}", path("in/report.json"))]),
+        ("report.sarif", vec!["-o".into(), format!("sarif={}", path("in/report.sarif"))]),
+        ("rec.json", vec!["--record".into(), path("in/rec.json")]),
+        ("proof.json", vec!["--attest".into(), path("in/proof.json")]),
+        (
+            "summary.json",
+            ["--attest".to_owned(), path("in/summary.json")]
+                .into_iter()
+                .chain(summary.map(str::to_owned))
+                .collect(),
+        ),
+    ];
+    for (name, options) in &kinds {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        for _ in 0..2 {
+            let output = run(&options).code(0);
+            assert!(output.stdout.contains("inputs 1 taken"), "{name}: {}", output.stdout);
+        }
+        // Another kind in its place is refused.
+        let file = path(&format!("in/{name}"));
+        let before = fs::read(&file).unwrap();
+        let other = if *name == "report.json" {
+            vec!["--record".to_owned(), file.clone()]
+        } else {
+            vec!["-o".to_owned(), format!("json={file}")]
+        };
+        let other: Vec<&str> = other.iter().map(String::as_str).collect();
+        run(&other).code(2).says("read and written");
+        assert_eq!(fs::read(&file).unwrap(), before, "{name}");
+        fs::remove_file(&file).unwrap();
+    }
+    // What a glob matches of the run's own isn't read.
+    let own = format!("json={}", path("p2.json"));
+    let glob = path("p*");
+    let output = sandbox.run(&["gate", "-d", &glob, "-i", &inputs, "-o", &own]).output().code(0);
+    assert!(!output.stdout.contains("policies 2"), "{}", output.stdout);
+}
