@@ -221,6 +221,15 @@ impl FunctionsArgs {
     }
 }
 
+/// Parses a value that isn't blank: that of a variable which isn't set would be a choice that nobody
+/// made.
+pub(super) fn text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("it is empty: give it a value, or leave the option out".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 fn functions(text: &str) -> Result<FunctionSet, String> {
     text.parse().map_err(|error: Error| match error.hint() {
         Some(hint) => format!("{error}; {hint}"),

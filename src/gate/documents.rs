@@ -241,6 +241,24 @@ fn refuse_foreign_keys(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns `true` for an envelope, for a bundle with one, and for a list with either. Keys count
+/// even if they aren't written exactly, as some readers take them.
+pub(super) fn holds_envelope(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(is_envelope),
+        other => is_envelope(other),
+    }
+}
+
+fn is_envelope(value: &Value) -> bool {
+    let Value::Object(object) = value else { return false };
+    let plain = |text: &str| text.bytes().filter(|b| *b != b'_').map(|b| b.to_ascii_lowercase());
+    let has = |name: &str| {
+        object.keys().any(|key| key.as_str().is_some_and(|key| plain(key).eq(plain(name))))
+    };
+    (has("payload") && has("payloadType")) || has("dsseEnvelope")
+}
+
 /// Returns the statement from an envelope, from a bundle with an envelope, or on its own.
 fn unwrap(whole: Value) -> Result<Parsed, Error> {
     refuse_lookalike_keys(&whole)?;

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::rego::Value;
@@ -93,6 +95,8 @@ pub(super) struct Documents {
     /// The time limit for reading one document.
     timeout: Duration,
     deadline: Deadline,
+    /// The number of documents that are envelopes, and passed to policies as they are.
+    envelopes: Arc<AtomicU64>,
 }
 
 impl Documents {
@@ -105,7 +109,13 @@ impl Documents {
         let nothing = places.is_empty();
         let deadline = Deadline::new(cancellation);
         let places = places.into();
-        Self { places, options, current: None, nothing, done: false, timeout, deadline }
+        let envelopes = Arc::default();
+        Self { places, options, current: None, nothing, done: false, timeout, deadline, envelopes }
+    }
+
+    /// Returns the counter of documents that are envelopes whose statement no policy sees.
+    pub fn envelopes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.envelopes)
     }
 
     /// Returns the number of inputs that are left, as far as that is known without reading: a file
@@ -139,6 +149,9 @@ impl Documents {
                     document.bytes = raw.bytes.len();
                     match parsed {
                         Ok(parsed) => {
+                            let wrapped = !self.options.attestation
+                                && documents::holds_envelope(&parsed.value);
+                            self.envelopes.fetch_add(u64::from(wrapped), Ordering::Relaxed);
                             document.subjects = parsed.subjects;
                             document.predicate_type = parsed.predicate_type;
                             document.value = Ok(Some(parsed.value));

@@ -269,6 +269,10 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
+        if entry.kind.as_deref().is_some_and(|kind| kind.trim().is_empty()) {
+            return Err(wrong(format!("{shown}: the kind of policy {number} is empty"))
+                .with_hint("name a kind, such as `SARIF`, or leave it out: then it is for all"));
+        }
         let module = match (entry.embedded, entry.path, entry.reference) {
             (Some(embedded), None, None) => {
                 refuse_wasm(embedded.as_bytes(), &shown, number)?;

@@ -62,6 +62,7 @@ impl Gate {
             options.evaluate.budget.timeout,
             options.evaluate.cancellation.clone(),
         );
+        let envelopes = documents.envelopes();
         let mut gathered = RunCollector::new(self, options);
         let stop = AtomicBool::new(false);
         let workers = self.workers();
@@ -109,6 +110,7 @@ impl Gate {
             run.notes
                 .push("there is no input: each policy was evaluated once without one".to_owned());
         }
+        run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         if options.documents.attestation {
             run.notes.push(
                 "the signatures of the attestations weren't checked: whoever wrote them chose what \
@@ -211,4 +213,15 @@ impl Gate {
             }
         }
     }
+}
+
+/// Returns the note about inputs that are envelopes: a policy that looks for the statement in one
+/// finds nothing, which may be a pass.
+fn envelope_note(count: u64) -> Option<String> {
+    let what = match count {
+        0 => return None,
+        1 => "an input is an envelope".to_owned(),
+        count => format!("{count} inputs are envelopes"),
+    };
+    Some(format!("{what}: policies see no statement in it, unless `--attestation` is given"))
 }

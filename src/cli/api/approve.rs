@@ -17,7 +17,7 @@ pub(in crate::cli) struct ApproveArgs {
     /// The revision's identifier
     revision_id: String,
     /// The reviewer's note
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = crate::cli::options::text)]
     note: Option<String>,
     #[command(flatten)]
     pub form: OutputArgs,

@@ -11,7 +11,7 @@ use crate::api::{BlockingApiClient, Environment, EnvironmentFilters};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EnvironmentsArgs {
     /// Environments with this text in their name or description, ignoring case
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = crate::cli::options::text)]
     query: Option<String>,
     #[command(flatten)]
     pub form: OutputArgs,

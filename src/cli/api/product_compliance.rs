@@ -15,7 +15,7 @@ pub(in crate::cli) struct ProductComplianceArgs {
     /// The identifier of the product's version
     product_version_id: String,
     /// Only this framework; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = crate::cli::options::text)]
     framework_id: Vec<String>,
     #[command(flatten)]
     pub form: OutputArgs,

@@ -11,13 +11,13 @@ use crate::api::{BlockingApiClient, Project, ProjectFilters};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProjectsArgs {
     /// Projects with this name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = crate::cli::options::text)]
     project_name: Option<String>,
     /// Projects of this product
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = crate::cli::options::text)]
     product_id: Option<String>,
     /// Projects with this description
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = crate::cli::options::text)]
     description: Option<String>,
     #[command(flatten)]
     pub form: OutputArgs,

@@ -20,7 +20,7 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::destinations::Reads;
 use super::explain::Explain;
-use super::options::{EvaluationArgs, LoadArgs, Options};
+use super::options::{EvaluationArgs, LoadArgs, Options, text};
 use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
 use super::{Exit, evaluation, option_files};
@@ -76,7 +76,7 @@ pub(super) struct GateArgs {
     inputs: Vec<PathBuf>,
     /// A package, or the name of a policy document, whose verdict counts; `*` stands for any text;
     /// may be repeated
-    #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',')]
+    #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
     namespace: Vec<String>,
     /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
@@ -125,10 +125,10 @@ pub(super) struct GateArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
     /// Set `input.chainloop_metadata.project_name`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = text)]
     project: Option<String>,
     /// Set `input.chainloop_metadata.project_version_name`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = text)]
     project_version: Option<String>,
     /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
     #[arg(long)]
@@ -140,7 +140,7 @@ pub(super) struct GateArgs {
     #[arg(long)]
     combine: bool,
     /// The kind of the inputs, such as `SARIF`: policies for other kinds are left out
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = text)]
     kind: Option<String>,
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]

@@ -51,7 +51,7 @@ pub(super) struct TestArgs {
     #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
     bundle: Vec<PathBuf>,
     /// Run only tests whose full name, such as `data.release_test.test_a`, matches
-    #[arg(short, long, value_name = "REGEX")]
+    #[arg(short, long, value_name = "REGEX", value_parser = crate::cli::options::text)]
     run: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = TestFormat::Human, short_alias = 'o', alias = "output")]

@@ -801,6 +801,36 @@ fn a_policy_for_statements_gives_no_verdict_about_an_envelope() {
         gate(&sandbox, of_statement, &["-i", &input, "--attestation"]).code(1);
         gate(&sandbox, DENY_BAD, &["-i", &input]).code(0);
     }
+    // Every report has a note, however the policy looks for the statement.
+    let list = format!("[{envelope}]");
+    let other = envelope.replace("payloadType", "payload_type");
+    for given in [&envelope, &bundle, &list, &other] {
+        let input = sandbox.write("in.json", given);
+        for condition in [
+            "object.get(input, [\"predicate\", \"bad\"], false)",
+            "walk(input, [[\"predicate\", \"bad\"], true])",
+            "input[_].bad",
+        ] {
+            let policy = format!("package p\n\ndeny contains \"bad\" if {condition}\n");
+            let policy = sandbox.write("p.rego", policy);
+            let run = ["gate", "-d", &policy, "-i", &input, "-f"];
+            for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+                let text = sandbox.run(&[&run[..], &[format]].concat()).output().code(0).stdout;
+                assert!(text.contains("is an envelope"), "{format}: {text}");
+            }
+            let quiet = sandbox.run(&[&run[..], &["human", "-q"]].concat()).output().code(0);
+            assert!(quiet.stdout.contains("is an envelope"), "{quiet:?}");
+        }
+    }
+    let both = ["-i", &sandbox.write("a.json", &envelope), "-i", &sandbox.write("b.json", &bundle)];
+    for more in [&[][..], &["--combine"]] {
+        let policy = "package p\n\ndeny contains \"bad\" if input == 1\n";
+        let report = gate(&sandbox, policy, &[&both[..], more].concat()).code(0).json();
+        assert!(report["notes"].to_string().contains("2 inputs are envelopes"), "{report}");
+    }
+    let plain = sandbox.write("in.json", "{\"payload\": \"x\"}");
+    let report = gate(&sandbox, DENY_BAD, &["-i", &plain]).code(0).json();
+    assert_eq!(report["notes"], serde_json::json!([]));
     let input = sandbox.write("in.json", &envelope);
     gate(&sandbox, of_envelope, &["-i", &input]).code(1);
     let input = sandbox.write("in.json", statement);

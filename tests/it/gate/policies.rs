@@ -185,3 +185,30 @@ fn a_policy_document_without_a_kind_is_no_data() {
     let data = sandbox.write("data.yaml", "spec:\n  policies: [a]\n");
     sandbox.run(&["gate", "-d", &plain, "-d", &data, "--no-input"]).output().code(0);
 }
+
+#[test]
+fn empty_values_choose_nothing() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", super::DENY_BAD);
+    let document = sandbox.write("d.yaml", DOCUMENT);
+    let input = sandbox.write("i.json", "{}");
+    let fixed = ["gate", "-d", &policy, "-d", &document, "-i", &input];
+    for option in
+        ["--kind", "--project", "--project-version", "-n", "--ignore", "--arg", "--waivers"]
+    {
+        for value in ["", " "] {
+            sandbox.run(&[&fixed[..], &[option, value]].concat()).output().code(2);
+        }
+        let attached = format!("{option}=");
+        sandbox.run(&[&fixed[..], &[&attached]].concat()).output().code(2);
+    }
+    sandbox.run(&[&fixed[..], &["--kind", ""]].concat()).output().code(2).says("it is empty");
+    for kind in ["\"\"", "' '"] {
+        let document = DOCUMENT.replace("kind: JSON", &format!("kind: {kind}"));
+        let document = sandbox.write("d.yaml", document);
+        for more in [&[][..], &["--kind", "SARIF"]] {
+            let fixed = ["gate", "-d", &policy, "-d", &document, "-i", &input];
+            sandbox.run(&[&fixed[..], more].concat()).output().code(2).says("policy 1 is empty");
+        }
+    }
+}
