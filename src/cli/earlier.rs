@@ -53,9 +53,9 @@ fn is_report(bytes: &[u8]) -> bool {
         && written.keys().all(|key| again.contains_key(key))
 }
 
-/// Returns `true` if a value is an object with exactly these keys.
-fn has_keys(value: &Value, keys: &[&str]) -> bool {
-    value.as_object().is_some_and(|object| {
+/// Returns `true` if there is an object with exactly these keys at a place.
+fn has_keys(value: &Value, place: &str, keys: &[&str]) -> bool {
+    value.pointer(place).and_then(Value::as_object).is_some_and(|object| {
         object.len() == keys.len() && keys.iter().all(|key| object.contains_key(*key))
     })
 }
@@ -63,34 +63,33 @@ fn has_keys(value: &Value, keys: &[&str]) -> bool {
 /// Returns `true` for a statement of `--attest`: by the type of its predicate, and what only this
 /// tool writes into it.
 fn is_statement(value: &Value) -> bool {
-    let predicate = &value["predicate"];
-    let form = match value["predicateType"].as_str() {
+    let has = |place: &str, keys: &[&str]| has_keys(value, place, keys);
+    let form = match value.pointer("/predicateType").and_then(Value::as_str) {
         Some(super::gate::TEST_RESULT) => {
-            let fields = ["result", "configuration", "passedTests", "warnedTests", "failedTests"];
-            let last = predicate["configuration"].as_array().and_then(|all| all.last());
-            has_keys(predicate, &fields)
-                && last.is_some_and(|inventory| {
-                    has_keys(inventory, &["name", "digest", "annotations"])
-                        && inventory["name"] == super::gate::INVENTORY
-                        && has_keys(
-                            &inventory["annotations"],
-                            &["tookEffect", "signaturesChecked", "waivers"],
-                        )
+            let configuration = value.pointer("/predicate/configuration");
+            let last = configuration.and_then(Value::as_array).and_then(|all| all.last());
+            let noted = ["tookEffect", "signaturesChecked", "waivers"];
+            let tests = ["result", "configuration", "passedTests", "warnedTests", "failedTests"];
+            has("/predicate", &tests)
+                && last.is_some_and(|last| {
+                    has_keys(last, "", &["name", "digest", "annotations"])
+                        && last.get("name").is_some_and(|it| it == super::gate::INVENTORY)
+                        && has_keys(last, "/annotations", &noted)
                 })
         }
         Some(super::gate::SUMMARY) => {
-            let policy = &predicate["policy"]["annotations"];
-            has_keys(&predicate["verifier"]["version"], &[TOOL])
-                && has_keys(policy, &["sources", "tookEffect", "signaturesChecked", "inventory"])
+            let noted = ["sources", "tookEffect", "signaturesChecked", "inventory"];
+            has("/predicate/verifier/version", &[TOOL])
+                && has("/predicate/policy/annotations", &noted)
         }
         _ => false,
     };
-    form && has_keys(value, &["_type", "subject", "predicateType", "predicate"])
+    form && has("", &["_type", "subject", "predicateType", "predicate"])
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use serde_json::json;
 

@@ -251,8 +251,10 @@ pub(super) fn holds_envelope(value: &Value) -> bool {
 }
 
 fn is_envelope(value: &Value) -> bool {
+    fn plain(text: &str) -> impl Iterator<Item = u8> {
+        text.bytes().filter(|b| *b != b'_').map(|b| b.to_ascii_lowercase())
+    }
     let Value::Object(object) = value else { return false };
-    let plain = |text: &str| text.bytes().filter(|b| *b != b'_').map(|b| b.to_ascii_lowercase());
     let has = |name: &str| {
         object.keys().any(|key| key.as_str().is_some_and(|key| plain(key).eq(plain(name))))
     };

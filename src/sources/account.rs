@@ -162,7 +162,7 @@ pub(crate) enum Content {
 }
 
 /// The number of bytes of a file that are looked at.
-pub(super) const SNIFFED_BYTES: u64 = 1 << 20;
+const SNIFFED_BYTES: u64 = 1 << 20;
 
 /// Extensions of prose, programs and tables, in which a line may happen to look like YAML.
 const PROSE: &[&str] = &[
@@ -190,6 +190,10 @@ const PROSE: &[&str] = &[
     "cpp",
     "tf",
     "hcl",
+    "jsonnet",
+    "libsonnet",
+    "nix",
+    "cue",
     "toml",
     "ini",
     "cfg",
@@ -215,79 +219,173 @@ const PROSE: &[&str] = &[
     "tpl",
 ];
 
-/// Detects the kind of a file's content. Almost valid JSON, and Rego or JSON in another encoding,
-/// count as what they were meant to be, so that reading the file reports the actual problem.
+/// The largest number of bytes that are looked at if nothing but white space and comments comes
+/// first.
+const MAX_SNIFFED_BYTES: u64 = 256 << 20;
+
+/// Detects the kind of a file's content. Almost valid JSON, YAML and Rego, and each of them in
+/// another encoding or with bytes that aren't text, count as what they were meant to be, so that
+/// reading the file reports the actual problem.
 pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(SNIFFED_BYTES).read_to_end(&mut bytes)?;
-    Ok(content_of(path, &bytes))
+    let (bytes, whole) = begin(&mut std::fs::File::open(path)?)?;
+    Ok(content_of(path, &bytes, whole))
 }
 
-/// Detects the kind of content by a file's name and its first bytes, at most [`SNIFFED_BYTES`].
-pub(super) fn content_of(path: &Path, bytes: &[u8]) -> Content {
-    let whole = (bytes.len() as u64) < SNIFFED_BYTES;
+/// Detects the kind of content by a file's name and its beginning, as [`begin`] returns it.
+pub(super) fn content_of(path: &Path, bytes: &[u8], whole: bool) -> Content {
     if is_packed_content(path, bytes) {
         return Content::Packed;
     }
-    let wide = utf16(bytes);
-    let text = match (&wide, std::str::from_utf8(bytes)) {
-        (Some(wide), _) => wide,
-        (None, Ok(text)) => text,
-        (None, Err(error)) if error.error_len().is_none() && !whole => {
-            std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default())
-                .unwrap_or_default()
-        }
-        (None, Err(_)) => return Content::Other,
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
-    if text.is_empty() || text.contains('\0') {
-        return Content::Other;
-    }
     let named = named_by(path);
-    if text.starts_with(['{', '[']) {
-        let mut values =
-            serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-        return match values.next() {
-            Some(Ok(_)) => Content::Json,
-            Some(Err(error)) if error.is_eof() && !whole => Content::Json,
-            // Cut off, or with extensions that only some readers accept.
-            _ if !named.is_prose && begins_json(text) => Content::Json,
-            _ => Content::Other,
-        };
+    let Decoded { text, is_utf8, is_text } = decode(bytes, whole);
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || is_invisible(c));
+    if text.is_empty() {
+        // Beyond so much white space, anything may follow.
+        return if whole { Content::Other } else { Content::Yaml };
     }
-    if is_module(text) {
+    if is_json(text, whole, &named) {
+        return Content::Json;
+    }
+    if is_nearly_module(text) {
         return Content::Rego;
     }
-    if named.is_data {
+    if named.is_data && is_text {
         // Such as `a.json5` and `a.yaml.bak`: reading the file will report what it is.
         return if text.starts_with('/') { Content::Json } else { Content::Yaml };
     }
     if named.is_prose && !text.starts_with("---") {
         return Content::Other;
     }
-    let yaml = if whole && wide.is_none() {
-        matches!(
-            super::yaml::read(text).map(|read| read.value),
-            Ok(Some(crate::rego::Value::Object(_) | crate::rego::Value::Array(_)))
-        )
-    } else {
-        begins_yaml(text)
+    let is_yaml = if whole && is_utf8 { holds_yaml(text) } else { begins_yaml(text) };
+    if is_yaml { Content::Yaml } else { Content::Other }
+}
+
+/// Returns the beginning of a file, and `true` if that is all of it. If there is nothing but white
+/// space and comments in it, what follows counts as well.
+pub(super) fn begin(mut file: &mut dyn std::io::Read) -> std::io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    file.by_ref().take(SNIFFED_BYTES).read_to_end(&mut bytes)?;
+    let mut limit = SNIFFED_BYTES;
+    if bytes.len() as u64 == limit && is_blank(&bytes) {
+        limit = MAX_SNIFFED_BYTES;
+        file.take(limit - SNIFFED_BYTES).read_to_end(&mut bytes)?;
+    }
+    let whole = (bytes.len() as u64) < limit;
+    Ok((bytes, whole))
+}
+
+/// Returns `true` if a text, in any encoding, consists of white space and comments.
+fn is_blank(bytes: &[u8]) -> bool {
+    let is_space = |b: &u8| b.is_ascii_whitespace() || matches!(b, 0 | 0xef | 0xbb | 0xbf..=0xff);
+    bytes.split(|b| *b == b'\n').all(|line| {
+        let first = line.iter().find(|b| !is_space(b));
+        first.is_none_or(|first| *first == b'#')
+    })
+}
+
+/// The text of a file's beginning.
+struct Decoded<'a> {
+    text: std::borrow::Cow<'a, str>,
+    /// Set if it is UTF-8, perhaps with a few other bytes.
+    is_utf8: bool,
+    /// Set if every byte belongs to a text.
+    is_text: bool,
+}
+
+fn decode(bytes: &[u8], whole: bool) -> Decoded<'_> {
+    if let Some(wide) = utf32(bytes).or_else(|| utf16(bytes)) {
+        return Decoded { text: wide.into(), is_utf8: false, is_text: true };
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // A character is cut in two.
+        Err(error) if error.error_len().is_none() && !whole => {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(bytes).replace('\0', "").into();
+            return Decoded { text, is_utf8: true, is_text: false };
+        }
     };
-    if yaml { Content::Yaml } else { Content::Other }
+    if text.contains('\0') {
+        return Decoded { text: text.replace('\0', "").into(), is_utf8: true, is_text: false };
+    }
+    Decoded { text: text.into(), is_utf8: true, is_text: true }
+}
+
+/// Returns `true` for characters that are easily overlooked before a text.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
+}
+
+/// Returns `true` if a text is JSON, almost valid JSON, or values of JSON of which one is an object
+/// or an array.
+fn is_json(text: &str, whole: bool, named: &Named) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let mut strings = 0;
+    loop {
+        let rest = text.get(values.byte_offset()..).unwrap_or_default().trim_start();
+        let opens = rest.starts_with(['{', '[']);
+        match values.next() {
+            Some(Ok(_)) if opens => return true,
+            Some(Ok(_)) => strings += usize::from(rest.starts_with('"')),
+            Some(Err(error)) if opens && error.is_eof() && !whole => return true,
+            // Cut off, or with extensions that only some readers accept.
+            Some(Err(_)) => return named.nearly_json(rest) && opens,
+            // A number is no more than that, whatever it stands for.
+            None => return strings > 0 && whole && !named.is_prose,
+        }
+    }
 }
 
 /// Returns `true` if a text begins like a module: after comments comes `package`.
 pub(super) fn is_module(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.lines().map(str::trim_start).find(|l| !l.is_empty() && !l.starts_with('#'));
-    first.is_some_and(|line| line.split_whitespace().next() == Some("package"))
+    first_line(text).is_some_and(|line| begins_with_word(line, "package"))
+}
+
+/// Returns `true` if a text begins like a module, perhaps with an import before its package.
+fn is_nearly_module(text: &str) -> bool {
+    const IMPORTED: [&str; 4] = ["rego.", "future.", "data.", "input."];
+    let imports = |line: &str| {
+        let what = line.strip_prefix("import").map(str::trim_start);
+        what.is_some_and(|what| IMPORTED.iter().any(|root| what.starts_with(root)))
+    };
+    is_module(text)
+        || (first_line(text).is_some_and(imports)
+            && text.lines().any(|line| begins_with_word(line.trim_start(), "package")))
+}
+
+/// Returns the first line that is neither blank nor a comment.
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim_start).find(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn begins_with_word(line: &str, word: &str) -> bool {
+    line.strip_prefix(word).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == '#')
+    })
 }
 
 /// The hints about a file's content that an unusual extension gives.
 struct Named {
     is_prose: bool,
+    is_template: bool,
     /// Set if an extension before the last one is one of data, or the last is a dialect of JSON.
     is_data: bool,
+}
+
+impl Named {
+    /// Returns `true` if a text that isn't valid is meant to be JSON.
+    fn nearly_json(&self, text: &str) -> bool {
+        match (self.is_prose, self.is_template) {
+            (false, _) => begins_json(text),
+            // Braces are for what is filled in.
+            (true, true) => false,
+            (true, false) => begins_json_object(text),
+        }
+    }
 }
 
 fn named_by(path: &Path) -> Named {
@@ -301,7 +399,8 @@ fn named_by(path: &Path) -> Named {
     let template = matches!(last, "tmpl" | "j2" | "tpl" | "sig" | "asc" | "sha256" | "pem" | "md");
     let is_data = matches!(last, "json5" | "jsonc" | "hujson")
         || (!template && inner.iter().any(|ending| data(ending)));
-    Named { is_prose: PROSE.contains(&last) && !is_data, is_data }
+    let is_template = matches!(last, "tmpl" | "j2" | "tpl");
+    Named { is_prose: PROSE.contains(&last) && !is_data, is_template, is_data }
 }
 
 /// Returns `true` if a text begins as only JSON does: after the opening bracket comes a string,
@@ -315,8 +414,60 @@ fn begins_json(text: &str) -> bool {
     }
 }
 
+/// Returns `true` if a text begins with an object of JSON, or a list of them, and its first key.
+fn begins_json_object(text: &str) -> bool {
+    let inner = text.strip_prefix('[').map_or(text, str::trim_start);
+    let key = inner.strip_prefix('{').and_then(|rest| rest.trim_start().strip_prefix('"'));
+    let rest = key.and_then(|key| key.split_once('"')).filter(|(key, _)| !key.contains('\n'));
+    rest.is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
+}
+
+/// Returns `true` if a text holds an object or an array of YAML, or almost one in braces.
+fn holds_yaml(text: &str) -> bool {
+    use crate::rego::Value;
+    if text.contains(|c: char| c.is_control() && !c.is_whitespace()) {
+        return false;
+    }
+    let value = |text: &str| super::yaml::read(text).ok().and_then(|read| read.value);
+    let is_collection =
+        |text: &str| matches!(value(text), Some(Value::Object(_) | Value::Array(_)));
+    if is_collection(text) || begins_flow_mapping(text) {
+        return true;
+    }
+    // A document that is a scalar, on one line, before others.
+    let head = text.strip_prefix("---").unwrap_or(text).trim_start();
+    let Some((scalar, rest)) = head.split_once('\n') else { return false };
+    let separated =
+        rest.strip_prefix("---").is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    !scalar.trim().is_empty()
+        && separated
+        && rest.split("\n---").any(|text| is_collection(text.trim_start_matches("---")))
+}
+
+/// Returns `true` if a text begins like a mapping of YAML in braces: after comments comes a key.
+fn begins_flow_mapping(text: &str) -> bool {
+    let Some(inner) = text.strip_prefix('{') else { return false };
+    let Some(line) = first_line(inner) else { return false };
+    let is_key = |c: char| c.is_alphanumeric() || "_-.$/".contains(c);
+    let (key, rest) = match line.strip_prefix(['"', '\'']) {
+        Some(quoted) => quoted.split_once(['"', '\'']).unwrap_or_default(),
+        None => line.split_at(line.find(|c| !is_key(c)).unwrap_or(line.len())),
+    };
+    let after = rest.trim_start().strip_prefix(':');
+    !key.is_empty()
+        && after.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([' ', '\t', '"', '\'', '[', '{'])
+        })
+}
+
 /// Returns `true` if the first line that is neither blank nor a comment looks like YAML.
 fn begins_yaml(text: &str) -> bool {
+    if text.contains(|c: char| c.is_control() && !c.is_whitespace()) {
+        return false;
+    }
+    if text.starts_with('{') {
+        return begins_flow_mapping(text);
+    }
     let first = text.lines().map(str::trim_end).find(|line| {
         let line = line.trim_start();
         !line.is_empty() && !line.starts_with('#')
@@ -329,6 +480,22 @@ fn begins_yaml(text: &str) -> bool {
             || line.starts_with("%YAML")
             || keyed.is_some_and(|at| line.chars().take(at).all(key))
     })
+}
+
+/// Decodes UTF-32, recognised by its byte order mark or by zero bytes next to ASCII.
+fn utf32(bytes: &[u8]) -> Option<String> {
+    let little = match bytes {
+        [0xff, 0xfe, 0, 0, ..] => true,
+        [0, 0, 0xfe, 0xff, ..] => false,
+        [first, 0, 0, 0, ..] if *first != 0 && first.is_ascii() => true,
+        [0, 0, 0, first, ..] if *first != 0 && first.is_ascii() => false,
+        _ => return None,
+    };
+    let chars = bytes.chunks_exact(4).map(|unit| match (unit, little) {
+        ([a, b, c, d], true) | ([d, c, b, a], false) => u32::from_le_bytes([*a, *b, *c, *d]),
+        _ => 0,
+    });
+    Some(chars.map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 /// Decodes UTF-16, recognised by its byte order mark or by zero bytes next to ASCII.
@@ -397,6 +564,9 @@ mod tests {
         let long = |line: &str| {
             line.repeat(usize::try_from(SNIFFED_BYTES).unwrap() / line.len() + 2).into_bytes()
         };
+        let utf32_of = |text: &str| -> Vec<u8> {
+            text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect()
+        };
         let mut tar = vec![b'x'; 257];
         tar.extend(b"ustar");
         for (name, bytes, expected) in [
@@ -428,6 +598,44 @@ mod tests {
             ("a.x", long("2026-01-02 words of a log\n"), Content::Other),
             ("a.png", b"\x89PNG\r\n\0".to_vec(), Content::Other),
             ("a.x", Vec::new(), Content::Other),
+            ("a.x", b"{a: true}".to_vec(), Content::Yaml),
+            ("a.x", b"{'a': true}".to_vec(), Content::Yaml),
+            ("a.x", b"{ # c\n\"a\": true}".to_vec(), Content::Yaml),
+            ("a.x", b"{a: {b: 1}".to_vec(), Content::Yaml),
+            ("a.txt", b"{a: true}".to_vec(), Content::Other),
+            ("a.x", b"{\"a\": 1, \"b\": \"\xe9\"}".to_vec(), Content::Json),
+            ("a.json.bak", b"{\"a\": \"\xe9\"}".to_vec(), Content::Json),
+            ("a.json.enc", b"\x00\x01\xe9{\"a\": 1}".to_vec(), Content::Other),
+            ("a.x", b"{\"a\": 1}\0".to_vec(), Content::Json),
+            ("a.x", b"a: \xe9\nb: 1\n".to_vec(), Content::Yaml),
+            ("a.x", b"words \xe9 and: more\nand more".to_vec(), Content::Other),
+            ("a.x", utf32_of("{\"a\": 1}"), Content::Json),
+            ("a.x", utf32_of("\u{feff}package p"), Content::Rego),
+            ("a.x", [&long(" ")[..], b"{\"a\": 1}"].concat(), Content::Json),
+            ("a.x", [&long("\n# words")[..], b"\na: 1\n"].concat(), Content::Yaml),
+            ("a.x", [&long("# words\n")[..], b"package p\n"].concat(), Content::Rego),
+            ("a.x", long(" "), Content::Other),
+            ("a.x", b"\"bad\"\n".to_vec(), Content::Json),
+            ("a.txt", b"\"bad\"\n".to_vec(), Content::Other),
+            ("a.txt", b"\"bad\"\n1 {\"a\": 1}".to_vec(), Content::Json),
+            ("VERSION", b"1.2\n".to_vec(), Content::Other),
+            ("a.x", b"scalar\n---\na: 1\n".to_vec(), Content::Yaml),
+            ("a.x", b"---\n1\n---\na: 1\n".to_vec(), Content::Yaml),
+            ("a.x", b"Words\n---\nmore words\n".to_vec(), Content::Other),
+            ("a.txt", b"{\"a\": 1,}".to_vec(), Content::Json),
+            ("a.txt", b"[{\"a\": \"\x01\"}]".to_vec(), Content::Json),
+            ("a.txt", b"{words} and \"more\": 1".to_vec(), Content::Other),
+            ("a.tmpl", b"{\"a\": {{ x }}}".to_vec(), Content::Other),
+            ("a.x", b"# \xe9\npackage p\n".to_vec(), Content::Rego),
+            ("a.x", b"package p\0\n".to_vec(), Content::Rego),
+            ("a.x", b"package#c\np\n".to_vec(), Content::Rego),
+            ("a.x", b"import rego.v1\n\npackage p\n".to_vec(), Content::Rego),
+            ("a.py", b"import data.x\n\nprint(1)\n".to_vec(), Content::Other),
+            ("a.x", "\u{200b}package p\n".as_bytes().to_vec(), Content::Rego),
+            ("a.x", b"packages of words\n".to_vec(), Content::Other),
+            ("a.rtf", b"{\\rtf1 words}".to_vec(), Content::Other),
+            ("a.nix", b"{ pkgs }: pkgs".to_vec(), Content::Other),
+            ("a.gif", b"GIF89a\x01\0\x01\0: \xff\n".to_vec(), Content::Other),
         ] {
             let path = dir.path().join(name);
             std::fs::write(&path, &bytes).unwrap();

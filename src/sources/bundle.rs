@@ -251,13 +251,12 @@ impl Reading<'_> {
                 self.account.leave(path, "hidden");
                 return Ok(());
             }
-            let mut bytes = Vec::new();
             let cut = |error: std::io::Error| format!("is cut: {error}");
-            content.take(account::SNIFFED_BYTES).read_to_end(&mut bytes).map_err(cut)?;
+            let (bytes, whole) = account::begin(content).map_err(cut)?;
             if account::is_packed(path) {
                 return Err("is compressed or an archive, and isn't opened".to_owned());
             }
-            match account::content_of(path, &bytes) {
+            match account::content_of(path, &bytes, whole) {
                 Content::Rego => return Err("holds Rego, but isn't named like it".to_owned()),
                 Content::Packed => {
                     return Err("is compressed or an archive, and isn't opened".to_owned());

@@ -49,15 +49,17 @@ impl Report for Sarif {
 /// Returns `true` if a document is nothing but a report that the `tool` wrote.
 #[cfg(feature = "cli")]
 pub(crate) fn is_sarif_of(document: &Value, tool: &str) -> bool {
-    let driver = &document["runs"][0]["tool"]["driver"];
+    let driver = |name: &str| document.pointer("/runs/0/tool/driver").and_then(|it| it.get(name));
     let declares = |id: &str| {
-        driver["rules"].as_array().is_some_and(|rules| rules.iter().any(|rule| rule["id"] == id))
+        let mut rules = driver("rules").and_then(Value::as_array).into_iter().flatten();
+        rules.any(|rule| rule.get("id").is_some_and(|it| it == id))
     };
     let is_known = |key: &String| matches!(key.as_str(), "$schema" | "version" | "runs");
-    driver["name"] == tool
+    driver("name").is_some_and(|name| name == tool)
         && declares(NO_VERDICT)
         && declares(NEVER_REACHED)
-        && document["runs"].as_array().is_some_and(|runs| runs.len() == 1)
+        && document.pointer("/runs/0").is_some()
+        && document.pointer("/runs/1").is_none()
         && document.as_object().is_some_and(|document| document.keys().all(is_known))
 }
 
