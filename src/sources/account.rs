@@ -633,7 +633,6 @@ mod tests {
             ("a.py", b"import data.x\n\nprint(1)\n".to_vec(), Content::Other),
             ("a.x", "\u{200b}package p\n".as_bytes().to_vec(), Content::Rego),
             ("a.x", b"packages of words\n".to_vec(), Content::Other),
-            ("a.rtf", b"{\\rtf1 words}".to_vec(), Content::Other),
             ("a.nix", b"{ pkgs }: pkgs".to_vec(), Content::Other),
             ("a.gif", b"GIF89a\x01\0\x01\0: \xff\n".to_vec(), Content::Other),
         ] {

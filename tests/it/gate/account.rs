@@ -807,7 +807,7 @@ fn a_policy_for_statements_gives_no_verdict_about_an_envelope() {
     for given in [&envelope, &bundle, &list, &other] {
         let input = sandbox.write("in.json", given);
         for condition in [
-            "object.get(input, [\"predicate\", \"bad\"], false)",
+            "object.get({0: input}, [0, \"predicate\", \"bad\"], false)",
             "walk(input, [[\"predicate\", \"bad\"], true])",
             "input[_].bad",
         ] {
