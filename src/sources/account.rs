@@ -227,7 +227,7 @@ const MAX_SNIFFED_BYTES: u64 = 256 << 20;
 /// another encoding or with bytes that aren't text, count as what they were meant to be, so that
 /// reading the file reports the actual problem.
 pub(crate) fn content(path: &Path) -> std::io::Result<Content> {
-    let (bytes, whole) = begin(&mut std::fs::File::open(path)?)?;
+    let (bytes, whole) = begin(std::fs::File::open(path)?)?;
     Ok(content_of(path, &bytes, whole))
 }
 
@@ -262,7 +262,7 @@ pub(super) fn content_of(path: &Path, bytes: &[u8], whole: bool) -> Content {
 
 /// Returns the beginning of a file, and `true` if that is all of it. If there is nothing but white
 /// space and comments in it, what follows counts as well.
-pub(super) fn begin(mut file: &mut dyn std::io::Read) -> std::io::Result<(Vec<u8>, bool)> {
+pub(super) fn begin(mut file: impl std::io::Read) -> std::io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     file.by_ref().take(SNIFFED_BYTES).read_to_end(&mut bytes)?;
     let mut limit = SNIFFED_BYTES;

@@ -252,7 +252,7 @@ impl Reading<'_> {
                 return Ok(());
             }
             let cut = |error: std::io::Error| format!("is cut: {error}");
-            let (bytes, whole) = account::begin(content).map_err(cut)?;
+            let (bytes, whole) = account::begin(&mut *content).map_err(cut)?;
             if account::is_packed(path) {
                 return Err("is compressed or an archive, and isn't opened".to_owned());
             }
