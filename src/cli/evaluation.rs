@@ -4,7 +4,7 @@
 //! of `--verbose` and of `print` statements. Each subcommand owns what it evaluates and how it uses
 //! the answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::context::Context;
