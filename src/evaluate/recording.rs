@@ -194,7 +194,7 @@ impl Recording {
     }
 
     /// Returns the full names of the functions whose calls are recorded.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
         let answered = self.nd_builtin_cache.keys();
         answered.chain(self.failures.keys()).chain(self.cut.keys()).map(String::as_str)
     }

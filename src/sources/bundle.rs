@@ -26,6 +26,7 @@ use manifest::{Manifest, overlap};
 
 /// A bundle that was read.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "a gate accounts for its bundles"))]
 pub(crate) struct Bundle {
     /// The path of its file or folder.
     pub path: String,
@@ -44,6 +45,7 @@ pub(crate) struct Bundle {
     asked: Asked,
 }
 
+#[cfg(feature = "cli")]
 impl Bundle {
     /// Returns `true` if a bundle contains neither policies nor data.
     pub(crate) fn is_empty(&self) -> bool {
