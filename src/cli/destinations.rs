@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::earlier;
+use super::earlier::{self, Content};
 use crate::gate::expand;
 use crate::sources::account::{self, is_hidden, is_packed};
 use crate::sources::{Ignore, split};
@@ -21,23 +21,6 @@ use crate::{Error, ErrorKind};
 pub(super) struct Destination<'a> {
     pub path: &'a Path,
     pub content: Content,
-}
-
-/// What is written into a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
-    /// What isn't read in a folder of policies or inputs.
-    Other,
-    /// JSON, which would be.
-    Data,
-    /// The gate's report as JSON.
-    Report,
-    /// The gate's report as SARIF.
-    Sarif,
-    /// The statement about a run.
-    Statement,
-    /// A recording. It is written at the end, and may lie among the tests that it is for.
-    Recording,
 }
 
 impl<'a> Destination<'a> {

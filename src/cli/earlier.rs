@@ -1,6 +1,6 @@
-//! Recognising what an earlier run wrote.
+//! The files that the tool writes, and recognising those of an earlier run.
 //!
-//! Owns the forms of the tool's own files. A run leaves out what it writes, and so may only replace
+//! Owns their kinds and forms. A run leaves out what it writes, and so may only replace
 //! a file in a folder that it reads if that file is nothing but an earlier output of the same kind:
 //! a word of it in a scan or an attestation isn't enough.
 
@@ -9,7 +9,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::destinations::Content;
 use crate::evaluate::Recording;
 use crate::gate::model::{self, Run};
 use crate::gate::reports;
@@ -19,6 +18,32 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// The name of the tool in what it writes.
 pub(super) const TOOL: &str = "rego-platform";
+
+/// The type of the predicate about tests.
+pub(super) const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
+/// The type of SLSA's verification summary.
+pub(super) const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
+
+/// The name of the inventory in a test result.
+pub(super) const INVENTORY: &str = "inventory.json";
+
+/// What is written into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// What isn't read in a folder of policies or inputs.
+    Other,
+    /// JSON, which would be.
+    Data,
+    /// The gate's report as JSON.
+    Report,
+    /// The gate's report as SARIF.
+    Sarif,
+    /// The statement about a run.
+    Statement,
+    /// A recording. It is written at the end, and may lie among the tests that it is for.
+    Recording,
+}
 
 /// Returns `true` if the whole content of a file is what the tool writes as `content`.
 pub(super) fn is_output(path: &Path, content: Content) -> bool {
@@ -65,7 +90,7 @@ fn has_keys(value: &Value, place: &str, keys: &[&str]) -> bool {
 fn is_statement(value: &Value) -> bool {
     let has = |place: &str, keys: &[&str]| has_keys(value, place, keys);
     let form = match value.pointer("/predicateType").and_then(Value::as_str) {
-        Some(super::gate::TEST_RESULT) => {
+        Some(TEST_RESULT) => {
             let configuration = value.pointer("/predicate/configuration");
             let last = configuration.and_then(Value::as_array).and_then(|all| all.last());
             let noted = ["tookEffect", "signaturesChecked", "waivers"];
@@ -73,11 +98,11 @@ fn is_statement(value: &Value) -> bool {
             has("/predicate", &tests)
                 && last.is_some_and(|last| {
                     has_keys(last, "", &["name", "digest", "annotations"])
-                        && last.get("name").is_some_and(|it| it == super::gate::INVENTORY)
+                        && last.get("name").is_some_and(|it| it == INVENTORY)
                         && has_keys(last, "/annotations", &noted)
                 })
         }
-        Some(super::gate::SUMMARY) => {
+        Some(SUMMARY) => {
             let noted = ["sources", "tookEffect", "signaturesChecked", "inventory"];
             has("/predicate/verifier/version", &[TOOL])
                 && has("/predicate/policy/annotations", &noted)
@@ -116,7 +141,7 @@ mod tests {
         assert!(is_recording(b"{\"version\": 1, \"nd_builtin_cache\": {}}"));
         assert!(!is_recording(b"{\"version\": 1, \"nd_builtin_cache\": {}, \"bad\": true}"));
         let other = json!({"_type": "https://in-toto.io/Statement/v1", "subject": [],
-            "predicateType": super::super::gate::TEST_RESULT,
+            "predicateType": TEST_RESULT,
             "predicate": {"result": "PASSED", "configuration": [], "passedTests": [],
                 "warnedTests": [], "failedTests": []}});
         assert!(!is_statement(&other));

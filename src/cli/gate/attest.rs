@@ -13,20 +13,12 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use crate::cli::earlier::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::cli::options::Options;
 use crate::cli::output;
 use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
-
-/// The type of the predicate about tests.
-pub(in crate::cli) const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
-
-/// The type of SLSA's verification summary.
-pub(in crate::cli) const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
-
-/// The name of the inventory in a test result.
-pub(in crate::cli) const INVENTORY: &str = "inventory.json";
 
 /// The options of the statement.
 #[derive(Debug, Args)]

@@ -38,7 +38,6 @@ use crate::sources::{Ignore, SourceLimits, split};
 use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
-pub(super) use attest::{INVENTORY, SUMMARY, TEST_RESULT};
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Output, OutputFormat, Reports};
 

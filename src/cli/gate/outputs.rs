@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::{human, json};
-use crate::cli::destinations::{self, Content, Destination, Reads};
+use crate::cli::destinations::{self, Destination, Reads};
+use crate::cli::earlier::Content;
 use crate::cli::output;
 use crate::gate::model::Run;
 use crate::gate::report::Report;

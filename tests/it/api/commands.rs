@@ -97,7 +97,7 @@ fn a_failure_is_not_an_answer() {
     };
     run(&["product-version", BACK_OFFICE, unknown]).says("no version");
     run(&["product-compliance", unknown]).says("not found");
-    run(&["projects", "--project-name", ""]).says("`filters.project_name` is empty");
+    run(&["projects", "--project-name", ""]).says("it is empty: give it a value");
     run(&["products", "--fault", "*:status=401"]).says("refused the token");
     run(&["products", "--record", "x.json"]).says("`--record` means nothing to `api`");
     run(&["products", "--not-found", "undefined"]).says("means nothing to `api`");
