@@ -4,6 +4,7 @@
 //! still is the one that the finding is about.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::Diagnostic;
 use crate::diagnostic::Fix;
@@ -62,6 +63,13 @@ fn parses(text: &str) -> bool {
     parse_module(FileId(0), text, &ParseOptions::version(BaseVersion::V1)).is_ok()
 }
 
+/// Returns `true` if a text without a part is a module of Rego v1.
+fn parses_without(text: &str, part: Range<usize>) -> bool {
+    let mut rest = text.to_owned();
+    rest.replace_range(part, "");
+    parses(&rest)
+}
+
 /// Replaces names, the last one first, so that the other positions stay valid.
 fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
     let mut changes: Vec<(usize, usize, &str)> = Vec::new();
@@ -71,16 +79,16 @@ fn names(module: &ModuleSource, found: &[&Diagnostic]) -> (String, usize) {
     changes.sort_unstable();
     changes.dedup();
     let mut text = module.text.clone();
+    let is_valid = parses(&text);
     let (mut count, mut before) = (0, usize::MAX);
     for (start, end, right) in changes.into_iter().rev() {
         if end <= before {
-            let mut changed = text.clone();
-            changed.replace_range(start..end, right);
             // An import may go on in the next line.
-            if right.is_empty() && parses(&text) && !parses(&changed) {
+            if right.is_empty() && is_valid && !parses_without(&text, start..end) {
                 continue;
             }
-            (text, count, before) = (changed, count + 1, start);
+            text.replace_range(start..end, right);
+            (count, before) = (count + 1, start);
         }
     }
     (text, count)

@@ -87,7 +87,7 @@ fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
     let words = words(key);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let denied = *value == Value::Bool(false) && has(&SUCCESS);
-    let failed = (has(&["status", "state", "result"]))
+    let failed = has(&["status", "state", "result"])
         && value.as_str().is_some_and(|text| self::words(text).iter().any(|word| is_failure(word)));
     let coded = has(&["code"]) && !is_empty(value) && value.as_str() != Some("0");
     if denied || failed || coded || !is_empty(value) && has(&WORDS) {

@@ -18,7 +18,7 @@ use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
 use super::work::{Event, MemoryBound, Work, millis};
 use crate::evaluate::{Cancellation, Recording};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Setting};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
@@ -223,5 +223,6 @@ fn envelope_note(count: u64) -> Option<String> {
         1 => "an input is an envelope".to_owned(),
         count => format!("{count} inputs are envelopes"),
     };
-    Some(format!("{what}: policies see no statement in it, unless `--attestation` is given"))
+    let option = crate::report::option(Setting::Envelopes);
+    Some(format!("{what}: policies see no statement in it; {option}"))
 }

@@ -6,13 +6,13 @@ use crate::{Diagnostic, Error, Limit, Setting};
 
 /// Returns the hint for `error`, if there is one.
 pub(crate) fn hint(error: &Error) -> Option<String> {
-    let option = error.setting().map(setting).or_else(|| error.limit().map(limit));
+    let option = error.setting().map(option).or_else(|| error.limit().map(limit));
     joined(error.hint(), option)
 }
 
 /// Adds to a finding's hint the option for its setting.
 pub(crate) fn worded(mut finding: Diagnostic) -> Diagnostic {
-    finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(setting));
+    finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(option));
     finding
 }
 
@@ -35,7 +35,8 @@ fn limit(limit: Limit) -> String {
     .to_owned()
 }
 
-fn setting(setting: Setting) -> String {
+/// Returns the words for the option that changes a setting.
+pub(crate) fn option(setting: Setting) -> String {
     match setting {
         Setting::Token => "`--token-file` takes a file, `auth status` shows what is used",
         Setting::ControlPlane => "`--controlplane-url` sets it",
