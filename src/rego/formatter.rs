@@ -7,8 +7,11 @@ use super::builtins;
 use super::compile::{Function, Functions, check_v1};
 use super::problem::{self, Problem, ProblemCode, Problems, Sources};
 use super::program::LoadError;
-use super::syntax::tree::{FileId, Head, Module, Name, Rule, Span, TemplatePart, Term, TermKind};
-use super::syntax::visit::{VisitMut, walk_term_mut};
+use super::syntax::tree::{
+    Expr, ExprKind, FileId, Head, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
+};
+use super::syntax::visit::{VisitMut, walk_expr_mut, walk_term_mut};
+use super::syntax::words::infix;
 use super::syntax::{
     BaseVersion, ParseOptions, WriteOptions, compare, format_module, parse_module,
 };
@@ -52,7 +55,7 @@ fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<Strin
     }
     let FormatOptions { write: version, drop_imports, .. } = options;
     let mut read = parse_module(file, text, &plain)?;
-    JoinTexts.module(&mut read);
+    WrittenForms.module(&mut read);
     let module = parse_module(file, text, &ParseOptions { keep_layout: true, ..plain })?;
     let attempt = |keep_meaning| -> Result<String, Problems> {
         let options = WriteOptions { version, drop_imports, keep_meaning };
@@ -69,7 +72,7 @@ fn check(read: &Module, written: &str, version: BaseVersion) -> Result<(), Probl
     let refuse = |span, message| Err(vec![Problem::new(ProblemCode::Unsupported, span, message)]);
     match parse_module(file, written, &ParseOptions::version(version)) {
         Ok(mut written) => {
-            JoinTexts.module(&mut written);
+            WrittenForms.module(&mut written);
             match first_change(read, &written) {
                 Some(span) => refuse(span, "formatted, it would have another meaning".to_owned()),
                 None => Ok(()),
@@ -83,10 +86,25 @@ fn check(read: &Module, written: &str, version: BaseVersion) -> Result<(), Probl
     }
 }
 
-/// Joins the constant parts of template strings, of which the formatter makes one.
-struct JoinTexts;
+/// Gives a module the forms that the formatter writes: the constant parts of a template string are
+/// one, and the result of an operator is compared with it, `plus(1, 2, x)` as `x = 1 + 2`.
+struct WrittenForms;
 
-impl VisitMut for JoinTexts {
+impl VisitMut for WrittenForms {
+    fn expr(&mut self, expr: &mut Expr) {
+        walk_expr_mut(self, expr);
+        if let ExprKind::Call(terms) = &mut expr.kind
+            && let [Term { kind: TermKind::Var(name), span }, _, _, _] = terms.as_slice()
+            && infix(name).is_some()
+            && let Some(result) = terms.last().cloned()
+        {
+            let equals = Term { kind: TermKind::Var("eq".into()), span: *span };
+            terms.pop();
+            let call = Term { kind: TermKind::Call(std::mem::take(terms)), span: expr.span };
+            *terms = vec![equals, result, call];
+        }
+    }
+
     fn term(&mut self, term: &mut Term) {
         walk_term_mut(self, term);
         let TermKind::Template(template) = &mut term.kind else { return };
@@ -140,9 +158,11 @@ fn same_rule(a: &Rule, b: &Rule) -> bool {
         }
 }
 
-/// Returns the reference of a head with the element of a partial set.
+/// Returns the reference of a head with the element of a partial set. The key of a head that has a
+/// value is the last part of its reference.
 fn path(head: &Head) -> Vec<Term> {
-    head.reference.iter().chain(&head.key).cloned().collect()
+    let element = head.key.iter().filter(|_| head.value.is_none());
+    head.reference.iter().chain(element).cloned().collect()
 }
 
 #[cfg(test)]
@@ -225,6 +245,24 @@ mod tests {
         let text = "package p\n\np if {\n\tf({{\n\t\t\"a\": 1,\n\t\t# why\n\t\t\"b\": 2,\n\t}}) with \
                     input as 1\n\tinput.x\n}\n\nf(_) := 1\n";
         assert_eq!(formatted_or_error(text, FormatOptions::default()), text);
+    }
+
+    #[test]
+    fn heads_and_operators_in_another_form_keep_their_meaning() {
+        for (text, expected) in [
+            ("r.x if true", "r[\"x\"] := true"),
+            ("r[\"x\"] if true", "r[\"x\"] := true"),
+            ("a.b if {true}", "a[\"b\"] := true"),
+            ("r if plus(1, 2, 3)", "r if 3 = 1 + 2"),
+            ("r if not plus(1, 2, 4)", "r if not 4 = 1 + 2"),
+            ("r := x if plus(1, 2, x)", "r := x if x = 1 + 2"),
+            ("r := [x | or({1}, {2}, x)]", "r := [x | x = {1} | {2}]"),
+            ("r if equal(1, 1, true)", "r if true = 1 == 1"),
+        ] {
+            let found =
+                formatted_or_error(&format!("package p\n\n{text}\n"), FormatOptions::default());
+            assert_eq!(found, format!("package p\n\n{expected}\n"));
+        }
     }
 
     #[test]
