@@ -65,25 +65,20 @@ fn is_invisible(c: char) -> bool {
 
 fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if bad(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
+    for part in text.split_inclusive(&bad) {
+        let last = part.chars().next_back().filter(|c| bad(*c));
+        out.push_str(&part[..part.len() - last.map_or(0, char::len_utf8)]);
+        out.extend(last.into_iter().flat_map(char::escape_default));
     }
     out
 }
 
 /// Returns at most `limit` characters of `text`, escaped, with `…` if something was left out.
 pub fn shorten(text: &str, limit: usize) -> String {
-    let mut chars = text.chars();
-    let head: String = chars.by_ref().take(limit).collect();
-    let mut out = escape(&head);
-    if chars.next().is_some() {
-        out.push('…');
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => escape(&text[..end]) + "…",
+        None => escape(text),
     }
-    out
 }
 
 /// The largest number of wrong letters in a mistyped name; a name further away is another one.

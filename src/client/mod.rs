@@ -8,6 +8,7 @@ mod answer;
 mod auth;
 #[cfg(feature = "cache")]
 pub(crate) mod cache;
+pub(crate) mod certificates;
 mod content;
 mod download;
 mod endpoints;

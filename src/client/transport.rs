@@ -19,6 +19,7 @@ use rustls::pki_types::pem::PemObject as _;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
+use super::certificates::SystemVerifier;
 use super::endpoints::is_loopback;
 use super::{Api, Settings, answer};
 use crate::{Error, ErrorKind, Limit, Setting, TraceParent};
@@ -370,16 +371,19 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
         let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
         return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
     }
-    let unused = [Api::ControlPlane, Api::Backend]
-        .into_iter()
-        .filter_map(|api| settings.endpoints.address(api))
-        .all(|address| address.scheme() == "http" || is_loopback(address));
+    let unused =
+        addresses(settings).all(|address| address.scheme() == "http" || is_loopback(address));
     if unused {
         return Ok(None);
     }
     // The text isn't repeated: it may contain a password.
     Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
+}
+
+/// Returns the configured addresses of the service.
+fn addresses(settings: &Settings) -> impl Iterator<Item = &Url> {
+    [Api::ControlPlane, Api::Backend].into_iter().filter_map(|api| settings.endpoints.address(api))
 }
 
 /// Parses the proxy's address, which is often written as `host:port`.
@@ -435,11 +439,15 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Error> {
             return Err(bad("the CA certificate file holds no certificate".to_owned()));
         }
     }
-    let verifier =
-        rustls_platform_verifier::Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
-            .map_err(|e| {
-                bad("the certificate store can't be set up".to_owned()).with_source(e.to_string())
-            })?;
+    let verifier = SystemVerifier::new(Arc::clone(&provider), roots).map_err(|e| {
+        bad("the CA certificate can't be read".to_owned()).with_source(e.to_string())
+    })?;
+    if addresses(settings).any(|address| address.scheme() == "https") {
+        verifier.ready().map_err(|e| {
+            Error::new(ErrorKind::Configuration, "the certificate store can't be set up")
+                .with_source(e.to_string())
+        })?;
+    }
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| bad("TLS can't be set up".to_owned()).with_source(e.to_string()))?

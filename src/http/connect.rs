@@ -20,6 +20,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::allow::Grant;
 use super::{AllowedHosts, Failure, Options};
+use crate::client::certificates::SystemVerifier;
 use crate::rego::builtins::{HttpPem, HttpTls};
 
 /// The time limit for establishing a connection.
@@ -141,9 +142,7 @@ impl Clients {
         if let Some(client) = lock(&self.made).get(&key) {
             return Ok(client.clone());
         }
-        // A plain HTTP client needs no certificates of the system.
-        let plain = url.scheme() == "http" && *tls == HttpTls::default();
-        let client = self.make(options, (!plain).then_some(tls), target)?;
+        let client = self.make(options, tls, target)?;
         let mut made = lock(&self.made);
         if made.len() >= CLIENTS {
             made.clear();
@@ -155,17 +154,13 @@ impl Clients {
     fn make(
         &self,
         options: &Options,
-        tls: Option<&HttpTls>,
+        tls: &HttpTls,
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
         let failed = |error: reqwest::Error| {
             Failure::Request(format!("the HTTP client can't be set up: {}", error.without_url()))
         };
-        let config = match tls {
-            Some(tls) => self.config(options, tls)?,
-            // Never used, and quick to create.
-            None => self.config(options, &HttpTls { insecure: true, ..HttpTls::default() })?,
-        };
+        let config = self.config(options, tls)?;
         let pinned = Pinned {
             target: target.clone(),
             allowed: options.allowed.clone(),
@@ -254,8 +249,8 @@ impl Clients {
             extra.extend(certificates(given, "tls_ca_cert")?);
         }
         let provider = Arc::clone(provider);
-        let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra, provider)
-            .map_err(|error| tls_failure("the certificate store can't be set up", &error))?;
+        let verifier = SystemVerifier::new(provider, extra)
+            .map_err(|error| tls_failure("the CA certificate can't be read", &error))?;
         let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
         if given.is_empty() {
             *lock(&self.system_verifier) = Some(Arc::clone(&verifier));
