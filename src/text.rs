@@ -64,6 +64,10 @@ fn is_invisible(c: char) -> bool {
 }
 
 fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> String {
+    // Most text is printable ASCII, which is never escaped.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for part in text.split_inclusive(&bad) {
         let last = part.chars().next_back().filter(|c| bad(*c));
