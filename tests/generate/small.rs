@@ -155,12 +155,14 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("data.d.o.c[\"0\"] == x", ""),
     ("m[x] = y", "x y"),
     ("m[input.s].n", ""),
+    ("w.z[_][1]; w.z[_][x]", "x"),
     // The number of calls.
     ("k[x]; k[x]", ""),
     ("k[1]; k[x]; k[_]", ""),
     ("j[x]; j[x] == y", ""),
     ("x = [z | z := svc.ask(1)]", ""),
     ("svc.ask(x) = {z: 1 | z := svc.ask(2)}", ""),
+    ("data.d.o = [z | z := svc.ask(1)]", ""),
     ("every z in [1, 2] { [w | some w in input.l; print(\"w\", z); w == x] != [z] }", ""),
     ("two(1, x) == two(1, y)", ""),
     ("no(x)", ""),
@@ -200,6 +202,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("[1, x] = [y, \"a\", 2]", ""),
     ("{\"k\": 1, \"j\": x} == {\"k\": \"a\", \"j\": y}", ""),
     ("$\"{x with input.a as 3} {r with input.a as 4}\" != \"1\"", ""),
+    ("print($\"{r with input.a as 4}\")", ""),
     ("x := rego.metadata.chain()", "x"),
     ("about == x", ""),
     ("x := data.small.within.titles", "x"),
@@ -386,6 +389,11 @@ l := v if {
 }
 
 m[k] := {"v": v} if some k, v in input.o
+
+w[t][k][v] := svc.ask(k) if {
+	some t in ["z"]
+	some k, v in input.o
+}
 
 m[k].n := 1 if some k in [input.s, "n"]
 "#;
