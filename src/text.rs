@@ -3,6 +3,8 @@
 //! Owns escaping of control characters and of the line prefixes that CI systems take for commands,
 //! and the search for the nearest known name.
 
+use std::collections::BTreeSet;
+
 /// Escapes control characters (including line breaks and tabs), characters that change the
 /// direction of text, and invisible ones, so that text from a service or a policy stays on its line
 /// and can't look like something else.
@@ -88,18 +90,20 @@ pub fn shorten(text: &str, limit: usize) -> String {
 /// The largest number of wrong letters in a mistyped name; a name further away is another one.
 pub const FARTHEST: usize = 2;
 
-/// Returns the known name nearest to `word`, if it is near enough.
+/// Returns the known name that is nearer to `word` than all others, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes memory in the product of the lengths; no name is this long.
     if word.len() > 200 {
         return None;
     }
-    known
+    let near: BTreeSet<_> = known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), name), name))
         .filter(|(distance, name)| *distance <= (1 + name.chars().count() / 3).min(FARTHEST))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .collect();
+    let mut near = near.into_iter();
+    let (distance, first) = near.next()?;
+    near.all(|(other, _)| other > distance).then_some(first)
 }
 
 /// Returns a glob in which `[^a]` means the same as `[!a]`: everything but `a`, as in shells.
@@ -219,6 +223,8 @@ mod tests {
         assert_eq!(nearest("discoverr", known), Some("discover"));
         assert_eq!(nearest("Discover", known), Some("discover"));
         assert_eq!(nearest("zzz", known), None);
+        assert_eq!(nearest("is_oka", ["is_ok", "is_okay"]), None);
+        assert_eq!(nearest("is_okk", ["is_ok", "is_ok"]), Some("is_ok"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
             read: version,
             write: version,
             drop_imports: false,
-            all_keywords: false,
+            v1_keywords: false,
         };
         let Ok(formatted) = format_text("fuzz.rego", text, options) else { continue };
         assert!(parsed.is_ok(), "formatted what doesn't parse");

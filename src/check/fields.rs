@@ -50,13 +50,16 @@ fn unknown(
     }
     let message = format!("`{}` isn't a known field", shorten(name, 80));
     let finding = Diagnostic::warning("unknown-field", message).at(all.position(span));
-    if let Some(near) = known().find(|field| resembles(name, field)) {
-        return Some(finding.with_hint(format!("did you mean `{near}`?")).renamed(name, near));
+    let mut similar = known().filter(|field| resembles(name, field));
+    if let Some(near) = similar.next() {
+        // A field may be both documented and known.
+        let is_only = similar.all(|other| other == near);
+        let finding = finding.with_hint(format!("did you mean `{near}`?"));
+        return Some(if is_only { finding.renamed(name, near) } else { finding });
     }
     let hint = outside(fields, name).or_else(|| {
         let mut ending = known().filter(|field| ends_in(field, name));
         let near = ending.next().filter(|_| !name.is_empty())?;
-        // A field may be both documented and known.
         ending.all(|other| other == near).then(|| format!("did you mean `{near}`?"))
     });
     hint.map(|hint| finding.with_hint(hint))

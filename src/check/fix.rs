@@ -53,7 +53,7 @@ fn rewrite_v0(module: &ModuleSource) -> Option<String> {
         read: BaseVersion::V0,
         write: BaseVersion::V1,
         drop_imports: true,
-        all_keywords: true,
+        v1_keywords: true,
     };
     format_text(&module.path, &module.text, options).ok()
 }
@@ -186,5 +186,15 @@ mod tests {
             "package p\n\nallow if input.x\n\ndeny contains msg if {\n\tmsg := \"no\"\n}\n"
         );
         assert_eq!(fixed("package p\n\nx := (\n", &[(3, 1, 1, Fix::Remove)]), None);
+    }
+
+    #[test]
+    fn rego_v0_keeps_its_meaning() {
+        // With `import future.keywords.not` the rule would hold where `input.name` is missing.
+        let v0 = "package p\n\ndeny[msg] {\n\tnot contains(input.name, \"/\")\n\tmsg := \"x\"\n}\n";
+        let v1 = "package p\n\ndeny contains msg if {\n\tnot contains(input.name, \"/\")\n\tmsg := \
+                  \"x\"\n}\n";
+        let (text, _) = fixed(v0, &[(3, 1, 1, Fix::Remove)]).unwrap_or_default();
+        assert_eq!(text, v1);
     }
 }

@@ -25,8 +25,8 @@ pub struct FormatOptions {
     pub write: BaseVersion,
     /// `true` to leave out imports that `write` doesn't need, such as `rego.v1`.
     pub drop_imports: bool,
-    /// `true` to accept keywords that v0 has to import as if they were imported.
-    pub all_keywords: bool,
+    /// `true` to accept v1's keywords in v0 as if they were imported.
+    pub v1_keywords: bool,
 }
 
 /// Formats a text in OPA's layout.
@@ -43,8 +43,10 @@ pub fn format_text(path: &str, text: &str, options: FormatOptions) -> Result<Str
 }
 
 fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<String, Problems> {
-    let all_future_keywords = options.all_keywords;
-    let plain = ParseOptions { all_future_keywords, ..ParseOptions::version(options.read) };
+    let mut plain = ParseOptions::version(options.read);
+    if options.v1_keywords {
+        plain.future_keywords = ["contains", "every", "if", "in"].map(str::to_owned).to_vec();
+    }
     if options.write != BaseVersion::V0 {
         let module = parse_module(file, text, &plain)?;
         let functions: Functions = builtins::all().iter().map(Function::from).collect();
@@ -174,7 +176,7 @@ mod tests {
         read: BaseVersion::V0,
         write: BaseVersion::V0CompatV1,
         drop_imports: false,
-        all_keywords: false,
+        v1_keywords: false,
     };
 
     fn formatted_or_error(text: &str, options: FormatOptions) -> String {

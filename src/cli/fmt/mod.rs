@@ -78,7 +78,7 @@ impl FmtArgs {
             () => BaseVersion::V1,
         };
         let drop_imports = self.drop_v0_imports;
-        FormatOptions { read, write, drop_imports, all_keywords: false }
+        FormatOptions { read, write, drop_imports, v1_keywords: false }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Hints about the author's probable intention.
 
+use std::collections::BTreeSet;
+
 use super::Compiler;
 use super::rule_tree::RuleId;
 use crate::rego::value::Value;
@@ -93,11 +95,15 @@ pub fn deprecated(name: &str) -> String {
     format!("Rego v1 has no `{name}`: write {instead}")
 }
 
+/// Returns the name that is nearer than all others, if it is near enough.
 fn closest(name: &str, of: impl Iterator<Item = String>) -> Option<String> {
     let limit = (name.chars().count() / 4).clamp(1, 3);
-    of.filter(|other| other != name && !other.starts_with("internal."))
+    let near: BTreeSet<_> = of
+        .filter(|other| other != name && !other.starts_with("internal."))
         .map(|other| (strsim::damerau_levenshtein(name, &other), other))
         .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, other)| other)
+        .collect();
+    let mut near = near.into_iter();
+    let (distance, first) = near.next()?;
+    near.all(|(other, _)| other > distance).then_some(first)
 }

@@ -29,8 +29,6 @@ use crate::rego::problem::{Problem, ProblemCode, Problems};
 pub struct ParseOptions {
     /// The version of the language before any import.
     pub version: BaseVersion,
-    /// `true` to import all keywords that may be imported, as `import future.keywords` does.
-    pub all_future_keywords: bool,
     /// The keywords that are imported.
     pub future_keywords: Vec<String>,
     /// `true` to keep [`TermKind::Group`] and the author's order of sets and objects, for printing.
@@ -212,10 +210,7 @@ impl<'a> Parser<'a> {
             BaseVersion::V2 => Keywords::ALL,
         };
         // The word `not` is always a keyword; this flag is about its newer meaning.
-        let mut not_bodies = options.version == BaseVersion::V2 || options.all_future_keywords;
-        if options.all_future_keywords {
-            keywords = Keywords::ALL;
-        }
+        let mut not_bodies = options.version == BaseVersion::V2;
         for word in &options.future_keywords {
             let Some(keyword) = Keywords::named(word) else {
                 let message = format!("unknown future keyword: {word}");
