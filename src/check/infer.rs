@@ -49,7 +49,7 @@ impl InferredType {
         }
     }
 
-    fn fields(self) -> Option<&'static [Field]> {
+    pub fn fields(self) -> Option<&'static [Field]> {
         match self.ty {
             Type::Object(fields) if self.lists == 0 => Some(fields),
             _ => None,
@@ -415,8 +415,10 @@ fn step_into(
     step: &Term,
     missing: &mut dyn FnMut(&'static [Field], &Term),
 ) -> Option<InferredType> {
-    let (TermKind::String(key), Some(fields)) = (&step.kind, shape.fields()) else {
-        return if shape.fields().is_some() { None } else { shape.element() };
+    let Some(fields) = shape.fields() else { return shape.element() };
+    let TermKind::String(key) = &step.kind else {
+        missing(fields, step);
+        return None;
     };
     let documented = fields.iter().find(|field| field.name == &**key);
     let known = known_fields(fields).iter().find(|known| known.name == &**key);

@@ -23,6 +23,7 @@ mod shapes;
 mod unknown;
 mod unused;
 mod values;
+mod whole_answer;
 
 use std::collections::{HashMap, HashSet};
 
@@ -219,7 +220,7 @@ fn errors_of_calls(all: &Inspected<'_>, found: &mut Findings) -> bool {
 /// The warnings about the use of answers: the verdict of such a policy doesn't depend on what the
 /// service sends.
 #[cfg(feature = "cli")]
-const ANSWER_WARNINGS: &[&str] = &["unknown-field", "unknown-value", "cut-list"];
+const ANSWER_WARNINGS: &[&str] = &["unknown-field", "unknown-value", "cut-list", "whole-answer"];
 
 /// Finds errors, and the warnings that a gate's reports note ([`ANSWER_WARNINGS`]), except in tests.
 #[cfg(feature = "cli")]
@@ -236,6 +237,7 @@ pub(crate) fn errors_and_answer_warnings(all: &Inspected<'_>) -> Findings {
     let mut ignores = Vec::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.is_test) {
         fields::check(all, (at, file), &types, &mut warnings);
+        whole_answer::check(all, (at, file), &types, &mut warnings);
         values::check(all, (at, file), &types, &constants, &mut warnings);
         limit::check(all, file, &constants, &cut, &mut warnings);
         ignores.extend(ignore::comments(all, file));
@@ -275,6 +277,7 @@ fn everything(all: &Inspected<'_>) -> Findings {
     let schemas = optional::DeclaredSchemas::new(all);
     for (at, file) in files.iter().enumerate() {
         fields::check(all, (at, file), &types, &mut found);
+        whole_answer::check(all, (at, file), &types, &mut found);
         negation::check(all, file, &mut found);
         network::check(all, file, &mut found);
         unknown::check(all, file, &known, &mut found);

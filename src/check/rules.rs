@@ -202,6 +202,11 @@ pub static RULES: &[Rule] = &[
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",
     ),
+    warning(
+        "whole-answer",
+        "an answer that is counted or iterated over instead of its list",
+        "An answer is an object: its count is the number of its fields, and its elements are their values. Name the list: `.results`.",
+    ),
 ];
 
 /// Returns the description of a code.

@@ -1,4 +1,4 @@
-//! Lists that a `limit` may have cut.
+//! Lists that a `limit` may have cut, and answers that are taken for their lists.
 
 use super::table;
 
@@ -62,5 +62,29 @@ fn uses_that_a_cut_does_not_change_are_fine() {
             &[],
         ),
         ("a := count(platform.evidence({}).results)", &[]),
+    ]);
+}
+
+#[test]
+fn answers_are_not_taken_for_their_lists() {
+    let whole = "whole-answer";
+    table(&[
+        ("a if count(platform.evidence({})) == 0", &[(whole, 1, 6)]),
+        ("a contains e if some e in platform.evidence({})", &[(whole, 1, 27)]),
+        ("a contains e if some _, e in platform.evidence({})", &[(whole, 1, 30)]),
+        ("a if \"x\" in platform.evidence({})", &[(whole, 1, 10)]),
+        ("a if {\n\te := platform.evidence({})\n\tevery r in e { r.kind }\n}", &[(whole, 3, 2)]),
+        ("e := platform.evidence({})\na if e[_].kind == \"SARIF\"", &[(whole, 2, 6)]),
+        (
+            "e := platform.evidence({})\na if {\n\tsome i\n\te[i].kind == \"SARIF\"\n}",
+            &[(whole, 4, 2)],
+        ),
+        ("a if count(platform.discover(input.x, \"\")) > 1", &[(whole, 1, 6)]),
+        ("f(x) if count(x) > 0\na if f(platform.discover(input.x, \"\"))", &[(whole, 1, 9)]),
+        // lists, and keys that are known
+        ("a if count(platform.evidence({}).results) == 0", &[]),
+        ("a contains r if some r in platform.discover(input.x, \"\").references", &[]),
+        ("e := platform.evidence({})\na := e[key] if key := \"results\"", &[]),
+        ("a if count(platform.discover(input.x, \"\").references[0].metadata) > 0", &[]),
     ]);
 }
