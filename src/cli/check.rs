@@ -92,7 +92,13 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
     let bundles = evaluation::expanded(&args.bundle)?;
     let paths = (&*paths, &*bundles);
-    let (sources, documents) = gate::sources(paths.0, paths.1)?;
+    let (sources, documents) = match gate::sources(paths.0, paths.1) {
+        Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
+            print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
+            return Err(error);
+        }
+        other => other?,
+    };
     let files = sources.modules.len() + documents.len();
     if files == 0 {
         return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
@@ -112,19 +118,29 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     if args.level == Level::Error {
         found.retain(|d| d.level == crate::Level::Error);
     }
+    let exit = if found.is_empty() { Exit::Passed } else { Exit::Violations };
+    print(args.format, found, files, reporter)?;
+    Ok(exit)
+}
+
+fn print(
+    format: CheckFormat,
+    found: Vec<Diagnostic>,
+    files: usize,
+    reporter: Reporter,
+) -> Result<(), Error> {
     let found: Vec<Diagnostic> = found.into_iter().map(crate::report::worded).collect();
-    match args.format {
-        CheckFormat::Human => human(&found, files, reporter)?,
+    match format {
+        CheckFormat::Human => human(&found, files, reporter),
         CheckFormat::Json => {
             let text = output::json(&report(&found, files))?;
-            output::to_stdout(format!("{text}\n").as_bytes())?;
+            output::to_stdout(format!("{text}\n").as_bytes())
         }
         CheckFormat::Sarif => {
             let text = output::json(&sarif(&found))?;
-            output::to_stdout(format!("{text}\n").as_bytes())?;
+            output::to_stdout(format!("{text}\n").as_bytes())
         }
     }
-    Ok(if found.is_empty() { Exit::Passed } else { Exit::Violations })
 }
 
 /// Returns all findings, including those with which a gate over these paths would refuse to load.

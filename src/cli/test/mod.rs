@@ -36,7 +36,7 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
     after_help = "Tests are rules named `test_*`; those named `todo_test_*` are skipped. A test \
     passes when its value is `true`.\n\n\
     Exit status: 0 all passed, or there are none; 1 some failed, were skipped, or the coverage is \
-    under the threshold; 2 some have no verdict, or something else is wrong.\n\n\
+    under the threshold, or there are none with `--fail-on-empty`; 2 some have no verdict, or something else is wrong.\n\n\
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
@@ -74,6 +74,9 @@ pub(super) struct TestArgs {
     /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
+    /// Exit with status 1 when there are no tests, or `--run` matches none
+    #[arg(long)]
+    fail_on_empty: bool,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -178,10 +181,17 @@ impl Work<'_> {
         if let Some(pattern) = &self.pattern {
             suite.retain(|name| pattern.is_match(name));
         }
-        if all == 0 {
-            self.reporter.warning("there are no tests: no rule's name begins with `test_`");
+        let empty = if all == 0 {
+            "there are no tests: no rule's name begins with `test_`".to_owned()
         } else if suite.tests().count() == 0 {
-            self.reporter.warning(&format!("`--run` matches none of {all} tests"));
+            format!("`--run` matches none of {all} tests")
+        } else {
+            return Ok(suite);
+        };
+        if self.args.fail_on_empty {
+            output::plain_error(&empty);
+        } else {
+            self.reporter.warning(&empty);
         }
         Ok(suite)
     }
@@ -223,7 +233,8 @@ impl Work<'_> {
                 "{reached:.2} % of the lines are covered, and `--threshold` is {threshold:.2} %"
             ));
         }
-        if counts.failed > 0 || skipped || short.is_some() {
+        let is_empty = self.args.fail_on_empty && run.results.is_empty();
+        if counts.failed > 0 || skipped || short.is_some() || is_empty {
             Exit::Violations
         } else {
             Exit::Passed

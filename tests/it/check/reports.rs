@@ -132,6 +132,13 @@ fn policies_that_cannot_be_checked_do_not_pass() {
     let sandbox = Sandbox::new();
     let empty = sandbox.write("d/data.json", "{}");
     sandbox.run(&["check", &empty]).output().code(2).says("no policies");
+    let list = sandbox.write("list.json", "[1]");
+    for (format, code) in
+        [("json", r#""code": "data-error""#), ("sarif", r#""ruleId": "data-error""#)]
+    {
+        let output = sandbox.run(&["check", &list, "--format", format]).output().code(2);
+        assert!(output.stdout.contains(code), "{output:#?}");
+    }
     assert!(std::path::Path::new(BINARY).exists());
 }
 

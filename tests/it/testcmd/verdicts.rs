@@ -98,6 +98,9 @@ fn exit_statuses() {
     one("test_x if false\n\ntest_y if 1 / 0 == 1", &[]).code(2);
     one("x := 1", &[]).code(0).says("there are no tests");
     one("test_x if false", &["--run", "nothing"]).code(0).says("matches none of 1");
+    let empty = ["--fail-on-empty", "--run", "nothing", "-q"];
+    one("test_x if true", &empty).code(1).says("matches none of 1");
+    one("test_x if true", &["--fail-on-empty"]).code(0).silent();
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
     one("test_x if false\n\ntest_y if true", &["--run", "\\Qtest_y\\E$"]).code(0).silent();
     one("test_x if", &[]).code(2);
