@@ -172,6 +172,12 @@ pub(super) fn report(
         output::print(&format!("{}:{}", print.file, print.line), &print.message);
     }
     warn_of_cut(evaluated.ledger.cut(), reporter);
+    for call in evaluated.ledger.skipped() {
+        reporter.warning(&format!(
+            "{}({}): the analysis was skipped, so its empty `violations` say nothing",
+            call.function, call.arguments
+        ));
+    }
     if options.verbose > 0 {
         reporter.note(&evaluated.ledger.table());
     }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::builtins::ContentForm;
+use crate::builtins::{ContentForm, SKIPPED};
 use crate::text::{escape, shorten};
 
 /// The source of an answer.
@@ -40,7 +40,7 @@ pub struct Entry {
     pub needed: bool,
     /// The source of the answer.
     pub origin: Origin,
-    /// `ok`, or the kind of its failure.
+    /// `ok`, `skipped` for an AI analysis that didn't take place, or the kind of its failure.
     pub outcome: &'static str,
     /// `true` if the author's `limit` cut the list.
     pub cut: bool,
@@ -95,6 +95,11 @@ impl Ledger {
     /// The needed calls whose list was cut at the author's `limit`.
     pub fn cut(&self) -> impl Iterator<Item = &Entry> {
         self.needed().filter(|entry| entry.cut)
+    }
+
+    /// The needed AI analyses that didn't take place, so that their lists of violations say nothing.
+    pub fn skipped(&self) -> impl Iterator<Item = &Entry> {
+        self.needed().filter(|entry| entry.outcome == SKIPPED)
     }
 
     /// Returns the ledger as JSON.

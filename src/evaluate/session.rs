@@ -15,6 +15,7 @@ use super::cancellation::Cancellation;
 use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
+use crate::builtins::{SKIPPED, is_skipped};
 use crate::client::Allowance;
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
@@ -243,7 +244,11 @@ impl Session {
             .map(|(key, known)| {
                 let times = used.get(key).copied().unwrap_or(0);
                 let answer = known.outcome.result.as_ref();
-                let outcome = answer.map_or_else(|error| error.kind().as_str(), |_| "ok");
+                let outcome = match answer {
+                    Err(error) => error.kind().as_str(),
+                    Ok(answer) if is_skipped(&key.function, &answer.value) => SKIPPED,
+                    Ok(_) => "ok",
+                };
                 let answer = answer.ok();
                 let entry = Entry {
                     function: key.function.to_string(),

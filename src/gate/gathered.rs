@@ -48,6 +48,8 @@ pub(super) struct RunCollector<'a> {
     pub undefined: u64,
     /// The number of errors of built-ins that became undefined.
     pub swallowed: u64,
+    /// The number of AI analyses that verdicts depend on and that didn't take place.
+    pub skipped: u64,
     /// The number of policies' own network requests that verdicts depend on.
     pub requests: u64,
 }
@@ -88,6 +90,7 @@ impl<'a> RunCollector<'a> {
             prompt: gate.product.function("evidence_prompt"),
             undefined: 0,
             swallowed: 0,
+            skipped: 0,
             requests: 0,
         }
     }
@@ -195,6 +198,7 @@ impl<'a> RunCollector<'a> {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
             }
             self.swallowed += evaluated.swallowed_errors();
+            self.skipped += evaluated.ledger.skipped().count() as u64;
             let (all, own) =
                 (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());
             self.requests += (all - own) as u64;
@@ -208,7 +212,8 @@ impl<'a> RunCollector<'a> {
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
                 self.run.totals.bytes += entry.bytes;
-                self.run.ai |= entry.function == self.prompt && entry.needed;
+                self.run.ai |=
+                    entry.function == self.prompt && entry.needed && entry.outcome == "ok";
                 if self.options.calls.lists(entry) && self.kept + calls.len() < MAX_CALLS {
                     calls.push(call(&done.verdict.policy, entry));
                 }

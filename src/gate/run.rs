@@ -111,6 +111,7 @@ impl Gate {
                 .push("there is no input: each policy was evaluated once without one".to_owned());
         }
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
+        run.notes.extend(skipped_note(gathered.skipped));
         if options.documents.attestation {
             run.notes.push(
                 "the signatures of the attestations weren't checked: whoever wrote them chose what \
@@ -213,6 +214,17 @@ impl Gate {
             }
         }
     }
+}
+
+/// Returns the note about AI analyses that didn't take place: policies may take their empty lists of
+/// violations for passes.
+fn skipped_note(count: u64) -> Option<String> {
+    let (what, whose) = match count {
+        0 => return None,
+        1 => ("an AI analysis was".to_owned(), "its"),
+        count => (format!("{count} AI analyses were"), "their"),
+    };
+    Some(format!("{what} skipped: {whose} empty `violations` say nothing"))
 }
 
 /// Returns the note about inputs that are envelopes: a policy that looks for the statement in one

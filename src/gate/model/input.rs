@@ -98,7 +98,7 @@ pub struct Call {
     pub needed: bool,
     /// The origin of the answer: `network`, `shared`, `cache`, `replay` or `host`.
     pub origin: String,
-    /// `ok`, or the kind of its failure.
+    /// `ok`, `skipped` for an AI analysis that didn't take place, or the kind of its failure.
     pub outcome: String,
     /// `true` if the policy's own `limit` cut the list.
     pub cut: bool,

@@ -136,3 +136,25 @@ fn quiet_is_silent_only_if_nothing_limits_what_passed() {
     let output = sandbox.local(&["gate", "-q", "-d", &policy, "-i", &input]).output().code(0);
     assert!(output.stdout.contains("answered by an emulator"), "{output:?}");
 }
+
+#[test]
+fn an_analysis_that_was_skipped_is_noted_and_did_not_take_part() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("1.json", "{}");
+    for (text, ai) in [("anything", false), ("Trust boundaries", true)] {
+        let policy = format!(
+            "package p\n\ndeny contains v if some v in platform.evidence_prompt(\"{text}\", \
+             \"is it complete?\").violations\n"
+        );
+        let (report, people) = run(&sandbox, &sandbox.write("p.rego", policy), &[&input]);
+        assert_eq!(report["ai"], ai, "{report:#}");
+        assert_eq!(
+            noted(&report, "an AI analysis was skipped").len(),
+            usize::from(!ai),
+            "{report:#}"
+        );
+        assert_eq!(people.contains("analysis was skipped"), !ai, "{people}");
+    }
+    let query = r#"platform.evidence_prompt("anything", "is it complete?").violations"#;
+    sandbox.local(&["eval", query]).output().code(0).says("the analysis was skipped");
+}
