@@ -78,6 +78,7 @@ pub(super) async fn approve(
         }
         Some(note) => serde_json::json!({ "review_note": note }),
     };
+    let asked = id.clone();
     let call = ApiRequest {
         body: Some(Bytes::from(body.to_string())),
         idempotent: false,
@@ -86,11 +87,13 @@ pub(super) async fn approve(
     let context = sender.context();
     let read = |body: &str| parse_one::<AssessmentRevision>("result", body);
     let answer = sender.client.json(&context, &call, read).await.map_err(may_be_approved)?;
-    let revision = answer.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty()));
-    match revision {
-        Some(revision) => Ok(revision),
-        None => Err(may_be_approved(protocol("the service's answer has no `result`"))),
+    let Some(revision) = answer.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty())) else {
+        return Err(may_be_approved(protocol("the service's answer has no `result`")));
+    };
+    if !revision.id.as_deref().is_some_and(|id| id.eq_ignore_ascii_case(&asked)) {
+        return Err(may_be_approved(protocol("the service's answer is about another revision")));
     }
+    Ok(revision)
 }
 
 /// Adds a hint to the error of an approval whose answer was lost or makes no sense: it may have

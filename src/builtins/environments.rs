@@ -22,6 +22,7 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[],
+    contradiction: super::lists::none,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -52,6 +52,7 @@ pub(crate) static LISTING: Listing = Listing {
         ("kind", "kind"),
         ("workflow_name", "workflow_name"),
     ],
+    contradiction: super::lists::none,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -26,6 +26,13 @@ pub(crate) struct Listing {
     /// The filters that each row is compared with, and the row's field for each; a dot leads to a
     /// field of the rows in a list.
     pub checked: &'static [(&'static str, &'static str)],
+    /// Returns how a row contradicts itself, if it does.
+    pub contradiction: fn(&Value) -> Option<String>,
+}
+
+/// The `contradiction` of rows that can't contradict themselves.
+pub(super) fn none(_: &Value) -> Option<String> {
+    None
 }
 
 impl Listing {
@@ -58,6 +65,9 @@ impl Listing {
         filters: &[(&'static str, Filter)],
         rows: &[Value],
     ) -> Result<u64, Error> {
+        if let Some(contradiction) = rows.iter().find_map(self.contradiction) {
+            return Err(protocol(format!("the service contradicts itself: {contradiction}")));
+        }
         let mut unchecked = 0;
         for (filter, field) in self.checked {
             let Some((_, asked)) = filters.iter().find(|(name, _)| name == filter) else {

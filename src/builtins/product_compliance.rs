@@ -3,6 +3,7 @@
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{PRODUCT_COMPLIANCE, Paging};
+use crate::rego::Value;
 use crate::resources::FrameworkCompliance;
 
 static FILTERS: &[Field] = &[
@@ -29,7 +30,31 @@ pub(crate) static LISTING: Listing = Listing {
         ("framework_ids", "framework_id"),
         ("product_version_id", "evaluations.product_version_id"),
     ],
+    contradiction,
 };
+
+/// Reports a framework whose metrics count more requirements than it has evaluations. Requirements
+/// that aren't applicable have neither.
+fn contradiction(framework: &Value) -> Option<String> {
+    let metrics = framework.get_str("metrics")?;
+    let evaluations = match framework.get_str("evaluations") {
+        Some(Value::Array(evaluations)) => evaluations.len() as u64,
+        _ => 0,
+    };
+    let count = |name: &str| metrics.get_str(name).and_then(Value::as_u64).unwrap_or(0);
+    let counted: u64 = COUNTED.iter().map(|name| count(name)).fold(0, u64::saturating_add);
+    (counted > evaluations).then(|| {
+        format!("`metrics` counts {counted} requirements, and there are {evaluations} evaluations")
+    })
+}
+
+/// The metrics that count requirements with a status.
+const COUNTED: [&str; 4] = [
+    "failing_requirements",
+    "partial_requirements",
+    "passing_requirements",
+    "pending_requirements",
+];
 
 pub(super) static FUNCTION: Function = Function {
     name: "product_compliance",
@@ -50,3 +75,28 @@ pub(super) static FUNCTION: Function = Function {
     origin: Origin::Composed,
     parse: |arguments| LISTING.parse(arguments),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_count_no_more_than_the_evaluations() {
+        let cases = [
+            (r#"{"evaluations": [{}], "metrics": {"failing_requirements": 1}}"#, false),
+            (r#"{"evaluations": [], "metrics": {"inactive_requirements": 2}}"#, false),
+            (r#"{"evaluations": [], "metrics": {"total_requirements": 2}}"#, false),
+            (r#"{"evaluations": [{}]}"#, false),
+            (r#"{"evaluations": [], "metrics": {"failing_requirements": 1}}"#, true),
+            (r#"{"metrics": {"partial_requirements": 1}}"#, true),
+            (
+                r#"{"evaluations": [{}], "metrics": {"passing_requirements": 1, "failing_requirements": 1}}"#,
+                true,
+            ),
+        ];
+        for (framework, contradicts) in cases {
+            let value = Value::from_json(framework).unwrap_or(Value::Null);
+            assert_eq!(contradiction(&value).is_some(), contradicts, "{framework}");
+        }
+    }
+}

@@ -21,6 +21,7 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[("project_name", "name")],
+    contradiction: super::lists::none,
 };
 
 pub(super) static FUNCTION: Function = Function {

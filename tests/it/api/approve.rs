@@ -32,6 +32,7 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
         ("moved", status(307, &[("location", "/elsewhere")], "")),
         ("nothing", ok(b"{}".to_vec())),
         ("empty", ok(br#"{"result":{}}"#.to_vec())),
+        ("another", ok(br#"{"result":{"id":"2"}}"#.to_vec())),
     ];
     for (name, steps) in broken {
         let server = Server::start(move |_| steps.clone());

@@ -223,8 +223,8 @@ pub fn framework_compliance() -> Value {
             }],
         }],
         "metrics": {
-            "total_requirements": 6, "passing_requirements": 1, "failing_requirements": 2,
-            "partial_requirements": 3, "pending_requirements": 4, "inactive_requirements": 5,
+            "total_requirements": 6, "passing_requirements": 1, "failing_requirements": 0,
+            "partial_requirements": 0, "pending_requirements": 0, "inactive_requirements": 5,
             "compliance_percentage": 16.5,
         },
     })
