@@ -29,10 +29,12 @@ pub(crate) fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Erro
 /// Returns the end of a sentence about a file that can't be read, and a hint.
 pub(crate) fn reason(path: &Path, error: &std::io::Error) -> (&'static str, Option<String>) {
     match error.kind() {
+        Io::NotFound if path == Path::new("-") => ("can't be standard input here", None),
         Io::NotFound => {
             let similar = similar(path).map(|path| escape(&path.display().to_string()));
             ("doesn't exist", similar.map(|path| format!("did you mean `{path}`?")))
         }
+        Io::IsADirectory => ("is a folder", None),
         Io::PermissionDenied => ("can't be read: permission denied", None),
         _ => ("can't be read", None),
     }
@@ -40,7 +42,7 @@ pub(crate) fn reason(path: &Path, error: &std::io::Error) -> (&'static str, Opti
 
 /// Returns `true` if [`reason`] says all that is known about an error.
 pub(crate) fn is_worded(error: &std::io::Error) -> bool {
-    matches!(error.kind(), Io::NotFound | Io::PermissionDenied)
+    matches!(error.kind(), Io::NotFound | Io::PermissionDenied | Io::IsADirectory)
 }
 
 /// Returns the existing path that differs from a mistyped one by a few letters of one name.
@@ -97,7 +99,9 @@ mod tests {
         assert_eq!(missing.to_string(), "the input `no/such` doesn't exist");
         let refused = unreadable("", path, Io::PermissionDenied.into());
         assert_eq!(refused.to_string(), "`no/such` can't be read: permission denied");
-        let other = unreadable("", path, Io::IsADirectory.into());
+        let folder = unreadable("the input", path, Io::IsADirectory.into());
+        assert_eq!(folder.to_string(), "the input `no/such` is a folder");
+        let other = unreadable("", path, Io::TimedOut.into());
         assert!(other.to_string().starts_with("`no/such` can't be read"), "{other}");
     }
 }

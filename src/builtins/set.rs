@@ -46,6 +46,10 @@ impl FunctionSet {
     /// # Errors
     /// [`ErrorKind::Configuration`] when there is no such function.
     pub fn with(self, name: &str) -> Result<Self, Error> {
+        if name == "all" {
+            let message = "`all` stands alone: it includes every function";
+            return Err(Error::new(ErrorKind::Configuration, message));
+        }
         if super::function(name).is_none() {
             let message = format!("there is no function `{}` to enable", escape(name));
             let error = Error::new(ErrorKind::Configuration, message);

@@ -160,7 +160,7 @@ impl Keys<'_> {
 
 /// Returns `<configuration folder>/<product>/config.toml`; the folder follows the XDG rules on
 /// every system.
-fn default_path(product: &Product) -> Option<PathBuf> {
+pub(super) fn default_path(product: &Product) -> Option<PathBuf> {
     let base = etcetera::base_strategy::Xdg::new().ok()?;
     Some(base.config_dir().join(product.as_str()).join("config.toml"))
 }

@@ -230,7 +230,7 @@ pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> 
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {
     std::fs::read(&file.value).map_err(|error| {
-        let what = format!("the certificates (from {})", file.origin);
+        let what = format!("the certificate file (from {})", file.origin);
         unreadable(&what, &file.value, error)
     })
 }

@@ -44,7 +44,7 @@ pub(super) struct Reads<'a> {
     /// whether it is read.
     pub given: Vec<&'a Path>,
     /// What other options name. In their folders, any file may be read.
-    pub others: Vec<&'a Path>,
+    pub others: Vec<PathBuf>,
 }
 
 /// The endings of files that are policies or data, whatever a report would write into them.
@@ -74,8 +74,8 @@ pub(super) fn judge(
     ignore: &Ignore,
 ) -> Vec<Result<(), Error>> {
     let mut taken: Vec<PathBuf> = Vec::new();
-    let given: Vec<PathBuf> = read.given.iter().flat_map(|path| expanded(path)).collect();
-    let others: Vec<PathBuf> = read.others.iter().map(|path| (*path).to_owned()).collect();
+    let named: Vec<PathBuf> = read.given.iter().flat_map(|path| named(path)).collect();
+    let matched: Vec<PathBuf> = named.iter().flat_map(|path| matched(path)).collect();
     let mut one = |destination: &Destination<'_>| {
         let path = destination.path;
         refuse_special(path)?;
@@ -88,12 +88,14 @@ pub(super) fn judge(
         let exists = path.symlink_metadata().is_ok();
         let is_earlier = exists && earlier::is_output(path, destination.content);
         let is_read = |read: &PathBuf, whole: bool| {
-            file.is(read)
-                || (!exists && would_be_read(destination, &own, &identity(read), ignore))
+            (!exists && would_be_read(destination, &own, &identity(read), ignore))
                 || (exists && !is_earlier && file.is_in(read, whole, ignore))
         };
-        if given.iter().any(|read| is_read(read, false))
-            || others.iter().any(|read| is_read(read, true))
+        let is_named = named.iter().chain(&read.others).any(|read| file.is(read))
+            || !is_earlier && matched.iter().any(|read| file.is(read));
+        if is_named
+            || named.iter().chain(&matched).any(|read| is_read(read, false))
+            || read.others.iter().any(|read| is_read(read, true))
         {
             let hint = "give it a file of its own, outside the folders that are read";
             return Err(
@@ -234,17 +236,21 @@ fn leads_to_device(path: &Path) -> bool {
     true
 }
 
-/// Returns the paths that an argument names: itself, or those that its pattern matches.
-fn expanded(path: &Path) -> Vec<PathBuf> {
-    let mut found = vec![path.to_owned()];
+/// Returns the paths that an argument names.
+fn named(path: &Path) -> Vec<PathBuf> {
     // `-d` takes `a.b:PATH` for data below `data.a.b`.
-    found.extend(path.to_str().map(|text| split(text).1).filter(|plain| plain != path));
-    let patterns: Vec<PathBuf> = found.clone();
-    for pattern in patterns.iter().filter(|it| it.to_string_lossy().contains(['*', '?', '['])) {
-        // A pattern that can't be expanded is an error before anything is read.
-        found.extend(expand(pattern).unwrap_or_default());
+    let plain = path.to_str().map(|text| split(text).1).filter(|plain| plain != path);
+    std::iter::once(path.to_owned()).chain(plain).collect()
+}
+
+/// Returns the paths that a pattern matches. As in a folder, what an earlier run wrote among them
+/// is left out.
+fn matched(pattern: &Path) -> Vec<PathBuf> {
+    if !pattern.to_string_lossy().contains(['*', '?', '[']) {
+        return Vec::new();
     }
-    found
+    // A pattern that can't be expanded is an error before anything is read.
+    expand(pattern).unwrap_or_default()
 }
 
 /// Returns the one path of a file, which needn't exist: a link to nothing is followed as well.

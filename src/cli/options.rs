@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use secrecy::SecretString;
 
-use super::{option_files, stdin};
+use super::{config, option_files, stdin};
 use crate::builtins::FunctionSet;
 use crate::http::{AllowedHost, Http};
 use crate::load::LoadOptions;
@@ -104,10 +104,18 @@ pub(super) struct Options {
 
 impl Options {
     /// Returns the files and folders that are read because of these options.
-    pub fn read(&self) -> impl Iterator<Item = &Path> {
+    pub fn read(&self) -> impl Iterator<Item = PathBuf> {
         let files = [&self.token_file, &self.config, &self.ca_cert, &self.local, &self.replay];
-        let given = files.into_iter().flatten().map(PathBuf::as_path);
-        given.filter(|path| *path != Path::new("-"))
+        let given = files.into_iter().flatten().filter(|path| *path != Path::new("-"));
+        given.cloned().chain(self.default_config())
+    }
+
+    /// Returns the path of the configuration file that is read without `--config`.
+    fn default_config(&self) -> Option<PathBuf> {
+        if self.config.is_some() || self.local.is_some() {
+            return None;
+        }
+        config::default_path(&Product::new(&self.product).ok()?)
     }
 }
 
@@ -135,8 +143,8 @@ pub(super) struct LoadArgs {
 
 impl LoadArgs {
     /// Returns the files and folders that are read because of these options.
-    pub fn read(&self) -> impl Iterator<Item = &Path> {
-        self.schema.as_deref().into_iter()
+    pub fn read(&self) -> impl Iterator<Item = PathBuf> {
+        self.schema.clone().into_iter()
     }
 
     /// Returns the options for loading. A schema that is a pipe must end within `timeout`.

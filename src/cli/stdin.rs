@@ -15,9 +15,13 @@ impl Stdin {
     /// Reserves standard input for `reader`, an option or argument, which reads it itself.
     pub fn take(&mut self, reader: &str) -> Result<(), Error> {
         if let Some(other) = &self.taken_by {
-            let message = format!("standard input can't be both {other} and {reader}");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("put one of them into a file"));
+            let (message, hint) = if other == reader {
+                (format!("{reader} is given twice"), "standard input can be read only once")
+            } else {
+                let message = format!("standard input can't be both {other} and {reader}");
+                (message, "put one of them into a file")
+            };
+            return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
         }
         self.taken_by = Some(reader.to_owned());
         Ok(())

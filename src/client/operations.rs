@@ -71,7 +71,10 @@ pub(crate) async fn run_operation(
         if Instant::now() + pause >= context.deadline {
             return Err(Error::new(
                 ErrorKind::TimedOut,
-                format!("operation `{}` isn't over and no time is left", escape(&id)),
+                format!(
+                    "operation `{}` isn't over and no time is left to look again in {pause:.1?}",
+                    escape(&id),
+                ),
             )
             .at_limit(Limit::Timeout));
         }

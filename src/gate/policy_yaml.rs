@@ -219,6 +219,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
         return Err(wrong(format!("{shown}: a policy document is one of {documents} documents"))
             .with_hint("put each policy into a file of its own: one would be read, or none"));
     }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     refuse_groups(text, &shown)?;
     let written: DocumentYaml = yaml_serde::from_str(text).map_err(|error| {
         let place = match error.location() {

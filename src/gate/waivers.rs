@@ -99,7 +99,12 @@ impl Waivers {
             };
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or(&message);
-            wrong(format!("{place}: these aren't waivers: {}", escape(message))).with_hint(
+            let message = if message.contains("unknown field `<<`") {
+                "merge keys (`<<`) aren't supported".to_owned()
+            } else {
+                escape(message)
+            };
+            wrong(format!("{place}: the waivers can't be read: {message}")).with_hint(
                 "the file begins with `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
                  `expires`",
             )

@@ -412,7 +412,10 @@ fn value(name: &HeaderName, text: &str) -> Result<HeaderValue, Error> {
 
 fn organization(product: &Product, name: &str) -> Result<(HeaderName, HeaderValue), Error> {
     let bad = |message: String| Error::new(ErrorKind::Configuration, message);
-    if name.trim().is_empty() || name.chars().any(|c| c.is_control() || !c.is_ascii()) {
+    if name.trim().is_empty() {
+        return Err(bad("the organization's name is empty".to_owned()));
+    }
+    if name.chars().any(|c| c.is_control() || !c.is_ascii()) {
         return Err(bad(format!("`{}` isn't a valid organization name", escape(name)))
             .with_hint("it is the name that the platform shows, not its title"));
     }

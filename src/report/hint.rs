@@ -46,7 +46,7 @@ pub(crate) fn option(setting: Setting) -> String {
         Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
         Setting::Function(name) => return format!("`--functions {name}` enables it"),
         Setting::RegoV0 => "`--v0` reads the old syntax",
-        Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` of a gate leaves them out",
         Setting::IgnoredInBundles => "`--ignore GLOB` of a gate leaves it out",
         Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
         Setting::SkippedInputs => "`--allow-skipped` lets such an input pass",

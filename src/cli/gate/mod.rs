@@ -213,7 +213,7 @@ pub(super) fn run(
             .waivers
             .iter()
             .chain(&args.bundle)
-            .map(PathBuf::as_path)
+            .cloned()
             .chain(options.read())
             .chain(args.load.read())
             .collect(),

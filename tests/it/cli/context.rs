@@ -127,7 +127,7 @@ fn standard_input_is_read_once() {
     let run = sandbox.run(&["eval", "1", "-i", "-", "--token-file", "-"]);
     run.stdin(CANARY).output().code(2).says("standard input can't be both");
     let run = sandbox.run(&["call", "evidence_prompt", "-", "-"]);
-    run.stdin("x").output().code(2).says("standard input can't be both");
+    run.stdin("x").output().code(2).says("is given twice");
 }
 
 #[test]

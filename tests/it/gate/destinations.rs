@@ -150,6 +150,37 @@ fn links_are_followed_as_readers_follow_them() {
 }
 
 #[test]
+fn a_report_among_the_inputs_of_a_glob_is_replaced_again_and_again() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let input = sandbox.write("in/a.json", "{}");
+    let glob = sandbox.path("in/*.json").display().to_string();
+    let run = |report: &str| {
+        let output = format!("json={report}");
+        sandbox.run(&["gate", "-d", &policy, "-i", &glob, "-o", &output]).output()
+    };
+    let report = sandbox.path("in/r.json").display().to_string();
+    for _ in 0..3 {
+        let output = run(&report).code(0);
+        assert!(output.stdout.contains("inputs 1 taken"), "{}", output.stdout);
+    }
+    run(&input).code(2).says("read and written");
+    assert_eq!(fs::read_to_string(&input).unwrap(), "{}");
+}
+
+#[test]
+fn the_default_configuration_file_is_not_replaced() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let config = sandbox.write("config/platform/config.toml", "organization = 'acme'\n");
+    let output = format!("json={config}");
+    let run = sandbox.run(&["gate", "-d", &policy, "--no-input", "-o", &output]);
+    let run = run.env("XDG_CONFIG_HOME", &sandbox.path("config").display().to_string());
+    run.output().code(2).says("read and written");
+    assert!(fs::read_to_string(&config).unwrap().contains("acme"));
+}
+
+#[test]
 fn an_earlier_output_of_the_same_kind_is_replaced() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", DENY_BAD);
