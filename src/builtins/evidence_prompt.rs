@@ -142,13 +142,9 @@ fn answer(output: &str) -> Result<Value, Error> {
     ])))
 }
 
-/// The outcome of a call whose analysis didn't take place.
-pub(crate) const SKIPPED: &str = "skipped";
-
-/// Returns `true` for the answer of an analysis that didn't take place. `function` is the full name.
-pub(crate) fn is_skipped(function: &str, answer: &Value) -> bool {
-    function.ends_with(".evidence_prompt")
-        && answer.get(&Value::from("skipped")) == Some(&Value::Bool(true))
+/// Returns `true` for the answer of an analysis that didn't take place.
+pub(crate) fn is_skipped(answer: &Value) -> bool {
+    answer.get_str("skipped") == Some(&Value::Bool(true))
 }
 
 /// Returns an undocumented key that may be a part of the result in other words. Texts are a model's

@@ -34,7 +34,7 @@ pub use set::FunctionSet;
 
 pub(crate) use crate::resources::types::describe;
 pub(crate) use arguments::{Filter, Invalid, identifier};
-pub(crate) use evidence_prompt::{SKIPPED, is_skipped};
+pub(crate) use evidence_prompt::is_skipped;
 pub(crate) use lists::Listing;
 pub(crate) use product_version::VersionRequest;
 

@@ -28,6 +28,11 @@ impl<'a> Destination<'a> {
         Self { path, content: Content::Data }
     }
 
+    /// Text, which isn't read in a folder of policies or inputs.
+    pub const fn text(path: &'a Path) -> Self {
+        Self { path, content: Content::Other }
+    }
+
     pub const fn statement(path: &'a Path) -> Self {
         Self { path, content: Content::Statement }
     }

@@ -213,9 +213,10 @@ impl serde_json::ser::Formatter for SafeFormatter {
     }
 }
 
-/// Escapes in a part of a JSON string what terminals and CI systems interpret.
-fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.bytes().all(|b| (b' '..0x7f).contains(&b) && b != b'#') {
+/// Escapes what terminals and CI systems interpret in JSON, or in a part of a string of it. The
+/// result means the same; line breaks and tabs, which are layout, are kept.
+pub(super) fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.bytes().all(|b| (b' '..0x7f).contains(&b) && b != b'#' || b == b'\n') {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 1);
@@ -237,7 +238,9 @@ fn escape_json(text: &str) -> std::borrow::Cow<'_, str> {
 fn is_safe(c: char) -> bool {
     let mut buffer = [0; 4];
     let text = c.encode_utf8(&mut buffer);
-    (c.is_ascii() && !c.is_control()) || (!c.is_ascii() && escape(text) == *text)
+    matches!(c, '\n' | '\t')
+        || (c.is_ascii() && !c.is_control())
+        || (!c.is_ascii() && escape(text) == *text)
 }
 
 /// Removes a file, or the link with its name, if there is one.

@@ -1,6 +1,7 @@
-//! The signals that ask a command to end: SIGINT and SIGTERM, or Ctrl-C on other systems.
+//! The signals that ask a command to end: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on other systems.
 //!
-//! Owns handling them. Each subcommand decides what ends and what is still written.
+//! Owns handling them. Each subcommand decides what ends and what is still written. SIGHUP stays
+//! ignored if it was at the start, as under `nohup`: the command outlasts its terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +26,7 @@ pub(super) fn thread(wait: impl FnOnce() + Send + 'static) -> Result<(), Error> 
 pub(super) struct Signals {
     runtime: tokio::runtime::Runtime,
     #[cfg(unix)]
-    signals: [(tokio::signal::unix::Signal, &'static str); 2],
+    signals: Vec<(tokio::signal::unix::Signal, &'static str)>,
 }
 
 impl Signals {
@@ -36,10 +37,13 @@ impl Signals {
         let signals = {
             use tokio::signal::unix::{SignalKind, signal};
             let _inside = runtime.enter();
-            [
-                (signal(SignalKind::interrupt()).map_err(broken)?, "SIGINT"),
-                (signal(SignalKind::terminate()).map_err(broken)?, "SIGTERM"),
-            ]
+            let mut kinds =
+                vec![(SignalKind::interrupt(), "SIGINT"), (SignalKind::terminate(), "SIGTERM")];
+            if !is_hangup_ignored() {
+                kinds.push((SignalKind::hangup(), "SIGHUP"));
+            }
+            let listen = |(kind, name)| Ok((signal(kind)?, name));
+            kinds.into_iter().map(listen).collect::<std::io::Result<_>>().map_err(broken)?
         };
         HANDLED.store(true, Ordering::Relaxed);
         Ok(Self {
@@ -53,13 +57,7 @@ impl Signals {
     #[cfg(unix)]
     #[allow(clippy::unnecessary_wraps, reason = "waiting can fail on other systems")]
     pub fn next(&mut self) -> Result<&'static str, Error> {
-        let [(interrupt, first), (terminate, second)] = &mut self.signals;
-        Ok(self.runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => *first,
-                _ = terminate.recv() => *second,
-            }
-        }))
+        Ok(self.runtime.block_on(any(&mut self.signals)))
     }
 
     /// Waits for the next signal and returns its name.
@@ -73,16 +71,8 @@ impl Signals {
     pub fn within(&mut self, time: std::time::Duration) -> bool {
         #[cfg(unix)]
         let done = {
-            let [(interrupt, _), (terminate, _)] = &mut self.signals;
-            self.runtime.block_on(async {
-                tokio::time::timeout(time, async {
-                    tokio::select! {
-                        _ = interrupt.recv() => {}
-                        _ = terminate.recv() => {}
-                    }
-                })
-                .await
-            })
+            let signals = &mut self.signals;
+            self.runtime.block_on(async { tokio::time::timeout(time, any(signals)).await })
         };
         #[cfg(not(unix))]
         let done = self
@@ -90,6 +80,29 @@ impl Signals {
             .block_on(async { tokio::time::timeout(time, tokio::signal::ctrl_c()).await });
         done.is_ok()
     }
+}
+
+/// Waits for one of the signals and returns its name.
+#[cfg(unix)]
+async fn any(signals: &mut [(tokio::signal::unix::Signal, &'static str)]) -> &'static str {
+    std::future::poll_fn(|context| {
+        let mut all = signals.iter_mut();
+        let came =
+            all.find_map(|(signal, name)| signal.poll_recv(context).is_ready().then_some(*name));
+        came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
+    })
+    .await
+}
+
+/// Returns `true` if the process was started with SIGHUP ignored, or if that isn't known: where
+/// nothing states it, SIGHUP keeps its effect.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is number 1, the lowest bit.
+    mask.is_none_or(|mask| mask & 1 == 1)
 }
 
 fn broken(error: std::io::Error) -> Error {

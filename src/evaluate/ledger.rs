@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::builtins::{ContentForm, SKIPPED};
+use crate::builtins::ContentForm;
 use crate::text::{escape, shorten};
 
 /// The source of an answer.
@@ -40,10 +40,12 @@ pub struct Entry {
     pub needed: bool,
     /// The source of the answer.
     pub origin: Origin,
-    /// `ok`, `skipped` for an AI analysis that didn't take place, or the kind of its failure.
+    /// `ok`, or the kind of its failure.
     pub outcome: &'static str,
     /// `true` if the author's `limit` cut the list.
     pub cut: bool,
+    /// `true` if the answer is an AI analysis that didn't take place.
+    pub skipped: bool,
     /// The form in which content was returned, for a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<ContentForm>,
@@ -59,6 +61,13 @@ pub struct Entry {
     /// The time from sending to the complete answer; microseconds in JSON.
     #[serde(rename = "latency_us", serialize_with = "micros")]
     pub latency: Duration,
+}
+
+impl Entry {
+    /// Returns `true` if the call failed before anything was sent.
+    pub fn is_unsent(&self) -> bool {
+        self.origin == Origin::Network && self.attempts == 0 && self.outcome != "ok"
+    }
 }
 
 fn micros<S: serde::Serializer>(latency: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -99,7 +108,7 @@ impl Ledger {
 
     /// The needed AI analyses that didn't take place, so that their lists of violations say nothing.
     pub fn skipped(&self) -> impl Iterator<Item = &Entry> {
-        self.needed().filter(|entry| entry.outcome == SKIPPED)
+        self.needed().filter(|entry| entry.skipped)
     }
 
     /// Returns the ledger as JSON.
@@ -116,16 +125,21 @@ impl Ledger {
                 pass = entry.pass;
                 let _ = writeln!(out, "pass {pass}");
             }
-            let origin = format!("{:?}", entry.origin).to_lowercase();
+            let origin = if entry.is_unsent() {
+                "not sent".to_owned()
+            } else {
+                format!("{:?}", entry.origin).to_lowercase()
+            };
             let _ = writeln!(
                 out,
-                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{}{} {}({})",
+                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{}{}{} {}({})",
                 origin,
                 entry.latency.as_secs_f64() * 1e3,
                 entry.bytes,
                 entry.attempts,
                 entry.outcome,
                 if entry.cut { " (cut at its limit)" } else { "" },
+                if entry.skipped { " (skipped)" } else { "" },
                 if entry.form == Some(ContentForm::Base64) { " (as base64)" } else { "" },
                 if entry.needed { "" } else { " (not needed)" },
                 entry.function,

@@ -15,7 +15,7 @@ use super::cancellation::Cancellation;
 use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
-use crate::builtins::{SKIPPED, is_skipped};
+use crate::builtins::is_skipped;
 use crate::client::Allowance;
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
@@ -237,6 +237,7 @@ impl Session {
     /// Returns the ledger. `used` are the calls of the pass that gave the result, with the number
     /// of uses of each.
     pub fn ledger(&self, used: &HashMap<Key, u64>, passes: u32) -> Ledger {
+        let prompt = self.product.function("evidence_prompt");
         let state = self.lock();
         let mut rows: Vec<(u32, usize, Entry)> = state
             .known
@@ -244,11 +245,7 @@ impl Session {
             .map(|(key, known)| {
                 let times = used.get(key).copied().unwrap_or(0);
                 let answer = known.outcome.result.as_ref();
-                let outcome = match answer {
-                    Err(error) => error.kind().as_str(),
-                    Ok(answer) if is_skipped(&key.function, &answer.value) => SKIPPED,
-                    Ok(_) => "ok",
-                };
+                let outcome = answer.map_or_else(|error| error.kind().as_str(), |_| "ok");
                 let answer = answer.ok();
                 let entry = Entry {
                     function: key.function.to_string(),
@@ -258,6 +255,8 @@ impl Session {
                     origin: known.origin,
                     outcome,
                     cut: answer.is_some_and(|answer| answer.cut),
+                    skipped: *key.function == *prompt
+                        && answer.is_some_and(|answer| is_skipped(&answer.value)),
                     form: answer.and_then(|answer| answer.form),
                     unchecked: answer.map_or(0, |answer| answer.unchecked),
                     uses: times,

@@ -198,7 +198,6 @@ impl<'a> RunCollector<'a> {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
             }
             self.swallowed += evaluated.swallowed_errors();
-            self.skipped += evaluated.ledger.skipped().count() as u64;
             let (all, own) =
                 (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());
             self.requests += (all - own) as u64;
@@ -206,14 +205,17 @@ impl<'a> RunCollector<'a> {
             for entry in &evaluated.ledger.calls {
                 let missing = entry.outcome == ErrorKind::NotFound.as_str();
                 self.undefined += u64::from(undefined && entry.needed && missing);
-                *origins.entry(format!("{:?}", entry.origin).to_lowercase()).or_default() += 1;
+                if !entry.is_unsent() {
+                    *origins.entry(format!("{:?}", entry.origin).to_lowercase()).or_default() += 1;
+                }
                 attempts += u64::from(entry.attempts);
                 unchecked += entry.unchecked;
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
                 self.run.totals.bytes += entry.bytes;
-                self.run.ai |=
-                    entry.function == self.prompt && entry.needed && entry.outcome == "ok";
+                let is_ai = entry.function == self.prompt && entry.needed;
+                self.run.ai |= is_ai && entry.outcome == "ok" && !entry.skipped;
+                self.skipped += u64::from(is_ai && entry.skipped);
                 if self.options.calls.lists(entry) && self.kept + calls.len() < MAX_CALLS {
                     calls.push(call(&done.verdict.policy, entry));
                 }
@@ -296,6 +298,7 @@ fn call(policy: &str, entry: &crate::evaluate::Entry) -> Call {
         origin: format!("{:?}", entry.origin).to_lowercase(),
         outcome: entry.outcome.to_owned(),
         cut: entry.cut,
+        skipped: entry.skipped,
         form: entry.form.map(|form| form.as_str().to_owned()),
         unchecked: entry.unchecked,
         attempts: entry.attempts,

@@ -63,7 +63,7 @@ impl RunOptions {
 pub enum ListedCalls {
     /// None.
     None,
-    /// Calls that failed, or whose answer was cut, is base64 or couldn't be compared.
+    /// Calls that failed, or whose answer was cut or skipped, is base64 or couldn't be compared.
     #[default]
     Failed,
     /// All calls.
@@ -76,7 +76,7 @@ impl ListedCalls {
             Self::None => false,
             Self::Failed => {
                 let plain = entry.form != Some(ContentForm::Base64) && entry.unchecked == 0;
-                entry.outcome != "ok" || entry.cut || !plain
+                entry.outcome != "ok" || entry.cut || entry.skipped || !plain
             }
             Self::All => true,
         }

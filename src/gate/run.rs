@@ -216,15 +216,15 @@ impl Gate {
     }
 }
 
-/// Returns the note about AI analyses that didn't take place: policies may take their empty lists of
-/// violations for passes.
+/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
+/// `skipped` passes.
 fn skipped_note(count: u64) -> Option<String> {
-    let (what, whose) = match count {
+    let what = match count {
         0 => return None,
-        1 => ("an AI analysis was".to_owned(), "its"),
-        count => (format!("{count} AI analyses were"), "their"),
+        1 => "an AI analysis was skipped".to_owned(),
+        count => format!("{count} AI analyses were skipped"),
     };
-    Some(format!("{what} skipped: {whose} empty `violations` say nothing"))
+    Some(format!("{what}: that nothing was found says nothing; does the policy look at `skipped`?"))
 }
 
 /// Returns the note about inputs that are envelopes: a policy that looks for the statement in one

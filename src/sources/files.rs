@@ -120,7 +120,11 @@ impl<'a> Files<'a> {
         match std::fs::metadata(path) {
             Err(error) => self.found.push(io_problem(path, &error)),
             Ok(meta) if meta.is_dir() => self.folder(path, prefix),
-            Ok(_) => match kind(path) {
+            Ok(meta) => match kind(path) {
+                // A pipe may never end.
+                Some(_) if !meta.is_file() => {
+                    self.found.push(problem("unreadable", path, "isn't a regular file"));
+                }
                 Some(kind) => self.push(path, prefix, kind),
                 None if is_bundle_name(path) => {
                     self.push(path, prefix, Kind::Bundle(Asked::AsData));

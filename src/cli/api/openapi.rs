@@ -8,7 +8,7 @@ use super::super::destinations::{self, Destination, Reads};
 use super::super::{Exit, output};
 use crate::api::BlockingApiClient;
 use crate::sources::Ignore;
-use crate::text::escape_lines;
+use crate::text::escape_for_log;
 use crate::{Api, Error};
 
 /// Print the specification that the service publishes; needs no token
@@ -17,7 +17,7 @@ pub(in crate::cli) struct OpenapiArgs {
     /// Print the control plane's specification instead of the platform backend's
     #[arg(long)]
     control_plane: bool,
-    /// Write to this file, atomically
+    /// Write to this file, atomically and unchanged
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -30,8 +30,18 @@ pub(super) fn run(args: &OpenapiArgs, api: &BlockingApiClient) -> Result<Exit, E
     let text = api.openapi(which)?;
     match &args.output {
         Some(path) => output::to_file(path, text.as_bytes())?,
-        None if output::is_terminal() => output::to_stdout(escape_lines(&text).as_bytes())?,
-        None => output::to_stdout(text.as_bytes())?,
+        None => output::to_stdout(printable(&text).as_bytes())?,
     }
     Ok(Exit::Passed)
+}
+
+/// Returns the service's text so that it can't control a terminal or a CI system. JSON means the
+/// same afterwards.
+fn printable(text: &str) -> String {
+    if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+        // In JSON, this is only layout.
+        output::escape_json(&text.replace('\r', "")).into_owned()
+    } else {
+        escape_for_log(text)
+    }
 }

@@ -16,7 +16,7 @@ use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
-use crate::text::{escape_for_log, escape_lines};
+use crate::text::escape_for_log;
 use crate::{Error, ErrorKind, evaluate};
 use format::EvalFormat;
 
@@ -129,14 +129,12 @@ impl Work<'_> {
         if !defined && args.explain.is_none() {
             reporter.note("the answer is undefined; `--explain fails` says why");
         }
-        let mut text = evaluate::write(&answer, args.format.into())?;
-        if args.format == EvalFormat::Raw {
-            // Strings of policies and of the service are kept on their own lines, and can't be
-            // taken for commands by a CI system.
-            text = escape_for_log(&text);
-        } else if output::is_terminal() {
-            text = escape_lines(&text);
-        }
+        let text = evaluate::write(&answer, args.format.into())?;
+        // Strings of policies and of the service can't control a terminal or a CI system.
+        let text = match args.format {
+            EvalFormat::Raw => escape_for_log(&text).into(),
+            _ => output::escape_json(&text),
+        };
         output::to_stdout(text.as_bytes())?;
         Ok(if args.fail && !defined || args.fail_defined && defined {
             Exit::Violations

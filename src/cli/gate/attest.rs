@@ -273,6 +273,13 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
     Ok(found)
 }
 
+/// Returns `true` if a run that passed has reservations that no single input states: a note, an
+/// option that took effect, or what was left out.
+fn has_reservations(run: &Run) -> bool {
+    let inventory = &run.inventory;
+    !run.notes.is_empty() || inventory.is_narrowed() || inventory.took_effect().next().is_some()
+}
+
 /// Returns `true` if an input that passed has warnings, or violations that don't count because of an
 /// option.
 fn is_warned(input: &Input) -> bool {
@@ -290,14 +297,13 @@ fn test_result(run: &Run) -> Value {
     let (mut warned, mut passed): (Vec<&Input>, Vec<&Input>) = passed.partition(|i| is_warned(i));
     let failed = run.inputs.iter().filter(|input| input.outcome != Outcome::Passed).collect();
     // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
-    let loosened = run.inventory.took_effect().next().is_some();
     let result = match run.outcome {
-        Outcome::Passed if loosened || !warned.is_empty() => "WARNED",
+        Outcome::Passed if has_reservations(run) || !warned.is_empty() => "WARNED",
         Outcome::Passed => "PASSED",
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
     if result == "WARNED" && warned.is_empty() {
-        // It isn't known which inputs the option let pass.
+        // It isn't known which inputs are concerned.
         warned = std::mem::take(&mut passed);
     }
     let mut configuration = sources(run);

@@ -128,6 +128,10 @@ impl Human {
             origins.map(|(origin, number)| format!("{number} {}", line(origin))).collect();
         let calls = ledger.total();
         if calls > 0 {
+            let unsent = ledger.unsent();
+            if unsent > 0 {
+                from.push(format!("{unsent} not sent"));
+            }
             from.push(count(ledger.attempts, "request"));
             parts.push(format!("{}: {}", count(calls, "call"), from.join(", ")));
         }
@@ -138,18 +142,18 @@ impl Human {
             let form = call.form.as_deref().filter(|form| *form == "base64");
             let form = form.map_or("", |_| ", given as base64, since it isn't UTF-8");
             let cut = if call.cut { ", list cut at the policy's own limit" } else { "" };
+            let skipped = if call.skipped { ", the AI analysis was skipped" } else { "" };
             let unchecked = match call.unchecked {
                 0 => String::new(),
                 number => format!(", {} not compared", count(number, "field")),
             };
             let text = format!(
-                "pass {}: {} {}: {} from {}, {}, {} for {}{guess}{form}{cut}{unchecked}",
+                "pass {}: {} {}: {} {}, {} for {}{guess}{form}{cut}{skipped}{unchecked}",
                 call.pass,
                 line(&call.function),
                 line(&call.arguments),
                 line(&call.outcome),
-                line(&call.origin),
-                count(call.attempts.into(), "request"),
+                facts::sent(call),
                 shown(Duration::from_micros(call.latency_us)),
                 line(&call.policy),
             );

@@ -1,4 +1,4 @@
-//! The end of a run from outside: SIGINT or SIGTERM.
+//! The end of a run from outside: SIGINT, SIGTERM or SIGHUP.
 //!
 //! Owns the effect of a signal at each point of a run. Before inputs are evaluated, every report is
 //! written as "no verdict" and the command ends; afterwards the evaluations are cancelled, and the

@@ -39,7 +39,7 @@ use crate::text::escape;
 use crate::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use attest::Attest;
 pub(super) use interrupt::Interrupt;
-use outputs::{Accepted, Output, OutputFormat, Reports};
+use outputs::{Output, OutputFormat, Reports};
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -159,7 +159,7 @@ pub(super) struct GateArgs {
 enum Calls {
     /// None
     None,
-    /// Failed calls, and those whose answer was cut, is base64 or couldn't be compared
+    /// Failed calls, and those whose answer was cut, skipped, base64 or couldn't be compared
     Failed,
     /// All calls
     All,
@@ -220,17 +220,16 @@ pub(super) fn run(
     };
     // The patterns are checked with the other options.
     let ignore = Ignore::new(&args.ignore).unwrap_or_default();
-    let accepted = outputs::accept(
+    let (accepted, refused) = outputs::accept(
         &args.output,
         args.format,
         attest,
         options.record.as_deref(),
         (&read, &ignore),
     );
-    let Accepted { outputs, attest, refused } = accepted;
     let mut draft = Run::without_verdict(tool(), unfinished());
     let (hide_passed, quiet, format) = (args.hide_passed, options.quiet, args.format);
-    let new = move || Reports::new(&outputs, format, attest.as_deref(), hide_passed, quiet);
+    let new = move || Reports::new(&accepted, format, hide_passed, quiet);
     let mut reports = new();
     interrupt.preparing(new);
     let done = reports.begin(&draft).and_then(|()| {

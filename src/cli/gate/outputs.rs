@@ -138,29 +138,35 @@ pub(super) struct Reports {
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 
+impl Output {
+    /// Returns `true` if the report goes to standard output.
+    fn is_stream(&self) -> bool {
+        self.file == Path::new(STDOUT)
+    }
+
+    fn destination(&self) -> Destination<'_> {
+        let content = match self.format {
+            OutputFormat::Json => Content::Report,
+            OutputFormat::Sarif => Content::Sarif,
+            _ => Content::Other,
+        };
+        Destination { path: &self.file, content }
+    }
+}
+
 impl Reports {
     pub fn new(
-        outputs: &[Output],
+        accepted: &Accepted,
         format: Option<OutputFormat>,
-        attest: Option<&Path>,
         hide_passed: bool,
         quiet: bool,
     ) -> Self {
         let (streams, files): (Vec<Output>, Vec<Output>) =
-            outputs.iter().cloned().partition(|output| output.file == Path::new(STDOUT));
+            accepted.outputs.iter().cloned().partition(Output::is_stream);
         let other = streams.first().map(|output| output.format);
         let stdout = format.or(other).or(Some(OutputFormat::Human));
-        let all = files.iter().map(|output| output.format).chain(stdout);
-        let summary = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
-        let summary = summary.filter(|_| all.into_iter().any(|f| f == OutputFormat::Github));
-        Self {
-            stdout,
-            attest: attest.map(Path::to_owned),
-            hide_passed,
-            quiet,
-            summary: summary.map(PathBuf::from),
-            files,
-        }
+        let (attest, summary) = (accepted.attest.clone(), accepted.summary.clone());
+        Self { files, stdout, attest, hide_passed, quiet, summary }
     }
 
     /// Replaces the reports of an earlier run: however this one ends, they can't be taken for its
@@ -287,9 +293,9 @@ pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
     };
     let given = others.iter().map(PathBuf::as_path).filter(is_path).collect();
     let read = Reads { given, others: Vec::new() };
-    let accepted = accept(&outputs, format, attest.as_deref(), None, (&read, &Ignore::default()));
-    let (outputs, attest) = (accepted.outputs, accepted.attest);
-    let mut reports = Reports::new(&outputs, format, attest.as_deref(), false, false);
+    let (accepted, _) =
+        accept(&outputs, format, attest.as_deref(), None, (&read, &Ignore::default()));
+    let mut reports = Reports::new(&accepted, format, false, false);
     // A person reads the usage on standard error.
     reports.stdout = reports.stdout.filter(|format| *format != OutputFormat::Human);
     Some(reports)
@@ -305,54 +311,52 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// The destinations that may be written, and the reason why the others may not.
+/// The destinations that may be written.
 pub(super) struct Accepted {
-    pub outputs: Vec<Output>,
-    pub attest: Option<PathBuf>,
-    pub refused: Option<Error>,
+    outputs: Vec<Output>,
+    attest: Option<PathBuf>,
+    /// The file for the summary of a step on GitHub.
+    summary: Option<PathBuf>,
 }
 
 /// Decides on destinations, before anything is written. `recording` is one as well, `read` is what
-/// the run reads. Accepted ones are written even if others are refused: no older report may remain.
+/// the run reads. Accepted ones are written even if others are refused, for the returned reason: no
+/// older report may remain.
 pub(super) fn accept(
     outputs: &[Output],
     format: Option<OutputFormat>,
     attest: Option<&Path>,
     recording: Option<&Path>,
     (read, ignore): (&Reads<'_>, &Ignore),
-) -> Accepted {
-    let others: Vec<_> = attest
-        .map(Destination::statement)
-        .into_iter()
-        .chain(recording.map(Destination::recording))
-        .collect();
+) -> (Accepted, Option<Error>) {
     let (streams, files): (Vec<&Output>, Vec<&Output>) =
-        outputs.iter().partition(|output| output.file == Path::new(STDOUT));
-    let judged = destinations::judge(&destinations(&files, &others), read, ignore);
-    let is_accepted = |index: usize| judged.get(index).is_some_and(Result::is_ok);
-    let kept = files.iter().enumerate().filter(|(index, _)| is_accepted(*index));
-    let outputs = streams.iter().copied().chain(kept.map(|(_, output)| *output));
-    let attest = attest.filter(|_| is_accepted(files.len())).map(Path::to_owned);
-    let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
-    let refused = if two_streams {
-        let what = "two reports, such as `--format` and one for `-`, go to standard output";
-        Some(wrong(what).with_hint("leave one of the two out"))
-    } else {
-        None
+        outputs.iter().partition(|output| output.is_stream());
+    let summary = summary(outputs, format);
+    let mut written: Vec<Destination<'_>> = files.iter().map(|file| file.destination()).collect();
+    written.extend(attest.map(Destination::statement));
+    written.extend(summary.as_deref().map(Destination::text));
+    written.extend(recording.map(Destination::recording));
+    let judged = destinations::judge(&written, read, ignore);
+    // In the same order as they were judged.
+    let mut all = judged.iter().map(Result::is_ok);
+    let mut is_accepted = || all.next().unwrap_or(false);
+    let is_kept = |output: &&Output| output.is_stream() || is_accepted();
+    let accepted = Accepted {
+        outputs: outputs.iter().filter(is_kept).cloned().collect(),
+        attest: attest.filter(|_| is_accepted()).map(Path::to_owned),
+        summary: summary.clone().filter(|_| is_accepted()),
     };
-    let outputs = outputs.cloned().collect();
-    Accepted { outputs, attest, refused: refused.or(judged.into_iter().find_map(Result::err)) }
+    let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
+    let refused = two_streams.then(|| {
+        let what = "two reports, such as `--format` and one for `-`, go to standard output";
+        wrong(what).with_hint("leave one of the two out")
+    });
+    (accepted, refused.or(judged.into_iter().find_map(Result::err)))
 }
 
-/// Returns the files that a run writes: its reports, and others.
-fn destinations<'a>(files: &[&'a Output], others: &[Destination<'a>]) -> Vec<Destination<'a>> {
-    let reports = files.iter().map(|output| Destination {
-        path: &output.file,
-        content: match output.format {
-            OutputFormat::Json => Content::Report,
-            OutputFormat::Sarif => Content::Sarif,
-            _ => Content::Other,
-        },
-    });
-    reports.chain(others.iter().copied()).collect()
+/// Returns the file for the summary of a step on GitHub, if a report is to append it.
+fn summary(outputs: &[Output], format: Option<OutputFormat>) -> Option<PathBuf> {
+    let mut all = outputs.iter().map(|output| output.format).chain(format);
+    let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
+    path.filter(|_| all.any(|format| format == OutputFormat::Github)).map(PathBuf::from)
 }

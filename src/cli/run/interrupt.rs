@@ -33,7 +33,7 @@ impl Interrupt {
         let own = interrupt.clone();
         let listens = move || {
             while let Ok(signal) = signals.next() {
-                if signal == "SIGTERM" || !own.stop() {
+                if matches!(signal, "SIGTERM" | "SIGHUP") || !own.stop() {
                     unfinished::end();
                     output::plain_note(&format!("interrupted ({signal})"));
                     std::process::exit(i32::from(Exit::NoVerdict.code()));

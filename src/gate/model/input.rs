@@ -63,7 +63,7 @@ pub struct Ledger {
     pub calls: Vec<Call>,
     /// The number of calls that aren't listed.
     pub left_out: u64,
-    /// The number of answers by origin, for all calls.
+    /// The number of answers by origin, for all calls that were sent or answered otherwise.
     #[serde(default)]
     pub origins: BTreeMap<String, u64>,
     /// The number of requests sent for all calls.
@@ -79,6 +79,11 @@ impl Ledger {
     /// Returns the number of all calls.
     pub fn total(&self) -> u64 {
         self.calls.len() as u64 + self.left_out
+    }
+
+    /// Returns the number of calls that failed before anything was sent.
+    pub fn unsent(&self) -> u64 {
+        self.total().saturating_sub(self.origins.values().sum())
     }
 }
 
@@ -98,10 +103,13 @@ pub struct Call {
     pub needed: bool,
     /// The origin of the answer: `network`, `shared`, `cache`, `replay` or `host`.
     pub origin: String,
-    /// `ok`, `skipped` for an AI analysis that didn't take place, or the kind of its failure.
+    /// `ok`, or the kind of its failure.
     pub outcome: String,
     /// `true` if the policy's own `limit` cut the list.
     pub cut: bool,
+    /// `true` if the answer is an AI analysis that didn't take place.
+    #[serde(default)]
+    pub skipped: bool,
     /// The form of downloaded content: `text` or `base64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
@@ -114,6 +122,13 @@ pub struct Call {
     pub bytes: u64,
     /// The time from sending to the complete answer, in microseconds.
     pub latency_us: u64,
+}
+
+impl Call {
+    /// Returns `true` if it failed before anything was sent.
+    pub fn is_unsent(&self) -> bool {
+        self.origin == "network" && self.attempts == 0 && self.outcome != "ok"
+    }
 }
 
 /// The graph of references that `discover` returned.

@@ -166,6 +166,14 @@ impl Inventory {
         self.options.iter().filter(|option| option.effect == OptionEffect::TookEffect)
     }
 
+    /// Returns `true` if options that choose files and packages were given, and some are left out.
+    pub fn is_narrowed(&self) -> bool {
+        let is_given = |name: &str| self.options.iter().any(|option| option.name == name);
+        let mut arguments = self.policies.iter().chain(&self.inputs);
+        is_given("--ignore") && arguments.any(|argument| argument.found > argument.taken)
+            || is_given("--namespace") && self.packages.iter().any(|package| !package.asked)
+    }
+
     /// Returns the packages that could have called the service and never did, each with its call
     /// sites.
     pub fn never_called(&self) -> impl Iterator<Item = (&PackageUse, Vec<&CallSite>)> {

@@ -246,16 +246,23 @@ pub(super) fn failure(failure: &Failure) -> Vec<String> {
     std::iter::once(first).chain(hint).collect()
 }
 
+/// Returns the origin of an answer with the number of requests, or that there was none.
+pub(crate) fn sent(call: &Call) -> String {
+    if call.is_unsent() {
+        return "not sent".to_owned();
+    }
+    format!("from {}, {}", line(&call.origin), count(u64::from(call.attempts), "request"))
+}
+
 /// Returns a call as one line.
 pub(super) fn call(call: &Call) -> String {
     let mut out = format!(
-        "pass {}: {} {} -> {} from {}, {}, {}, {}, for {}",
+        "pass {}: {} {} -> {} {}, {}, {}, for {}",
         call.pass,
         line(&call.function),
         line(&call.arguments),
         line(&call.outcome),
-        line(&call.origin),
-        count(u64::from(call.attempts), "request"),
+        sent(call),
         count(call.bytes, "byte"),
         microseconds(call.latency_us),
         line(&call.policy),
@@ -265,6 +272,9 @@ pub(super) fn call(call: &Call) -> String {
     }
     if call.cut {
         out.push_str(", list cut at the policy's own limit");
+    }
+    if call.skipped {
+        out.push_str(", the AI analysis was skipped");
     }
     if call.form.as_deref() == Some("base64") {
         out.push_str(", given as base64, since it isn't UTF-8");

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{count, line};
-use crate::builtins::{ContentForm, SKIPPED};
+use crate::builtins::ContentForm;
 use crate::gate::model::{Call, Input, Outcome, Run, Verdict, Violation};
 
 /// The settings of what is shown.
@@ -120,10 +120,8 @@ impl Listed<'_> {
 /// answer that limits what its outcome means.
 pub(crate) fn is_plain(input: &Input) -> bool {
     let limits = |call: &Call| {
-        call.outcome == SKIPPED
-            || call.cut
-            || call.unchecked > 0
-            || call.form.as_deref() == Some(ContentForm::Base64.as_str())
+        let base64 = call.form.as_deref() == Some(ContentForm::Base64.as_str());
+        call.cut || call.skipped || call.unchecked > 0 || base64
     };
     input.verdicts.iter().all(|verdict| verdict.violations.is_empty())
         && !input.ledger.calls.iter().any(limits)

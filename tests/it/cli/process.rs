@@ -40,10 +40,10 @@ fn output_that_is_full_is_an_error() {
 #[cfg(unix)]
 fn the_watchdog_ends_what_never_ends() {
     let sandbox = Sandbox::new();
-    let pipe = sandbox.path("policy.rego");
+    let pipe = sandbox.path("bundle.tar.gz");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let start = Instant::now();
-    let run = sandbox.run(&["eval", "-d", pipe.to_str().unwrap(), "--timeout", "300ms", "data"]);
+    let run = sandbox.run(&["eval", "-b", pipe.to_str().unwrap(), "--timeout", "300ms", "data"]);
     run.output().code(2).says("there is no result after 300ms").says("`--timeout`");
     assert!(start.elapsed() < HANG);
 }

@@ -836,3 +836,92 @@ fn a_policy_for_statements_gives_no_verdict_about_an_envelope() {
     let input = sandbox.write("in.json", statement);
     gate(&sandbox, of_statement, &["-i", &input]).code(1);
 }
+
+const PROMPT: &str = "package p\n\ndeny contains v if some v in \
+                      platform.evidence_prompt(\"text\", \"is it ok?\").violations\n";
+
+/// Returns a recording with this answer to the prompt.
+fn recorded(answer: &str) -> String {
+    format!(
+        "{{\"version\": 1, \"nd_builtin_cache\": {{\"platform.evidence_prompt\": \
+         {{\"[\\\"text\\\",\\\"is it ok?\\\"]\": {answer}}}}}}}"
+    )
+}
+
+#[test]
+fn an_ai_analysis_that_was_skipped_is_noted_and_no_answer_of_one() {
+    let sandbox = Sandbox::new();
+    for (skipped, notes) in [(true, 1), (false, 0)] {
+        let answer = format!("{{\"skipped\": {skipped}, \"violations\": []}}");
+        let recording = sandbox.write("rec.json", recorded(&answer));
+        let policy = sandbox.write("p.rego", PROMPT);
+        let run = |format: &str| {
+            let arguments =
+                ["gate", "-d", &policy, "-i", "-", "--replay", &recording, "-f", format];
+            sandbox.run(&arguments).stdin("{}").output().code(0)
+        };
+        let report = run("json").json();
+        assert_eq!(report["ai"], !skipped, "{report}");
+        assert_eq!(report["notes"].as_array().unwrap().len(), notes, "{report}");
+        let calls = report["inputs"][0]["ledger"]["calls"].as_array().unwrap();
+        assert_eq!(calls.len(), notes, "{report}");
+        assert!(calls.iter().all(|call| call["skipped"] == true));
+        for format in ["human", "junit", "sarif", "github", "markdown", "tap", "html"] {
+            let text = run(format).stdout;
+            assert_eq!(text.contains("an AI analysis was skipped"), skipped, "{format}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_was_not_sent_comes_from_nowhere() {
+    let sandbox = Sandbox::new();
+    let addresses =
+        ["--controlplane-url", "http://127.0.0.1:1", "--base-url", "http://127.0.0.1:1"];
+    let run = |format: &str| {
+        let policy = sandbox.write("p.rego", PROMPT);
+        let arguments = [&["gate", "-d", &policy, "-i", "-", "-f", format][..], &addresses];
+        sandbox.run(&arguments.concat()).stdin("{}").output().code(2)
+    };
+    let report = run("json").json();
+    assert_eq!(report["ai"], false, "{report}");
+    assert_eq!(report["inputs"][0]["ledger"]["origins"], serde_json::json!({}), "{report}");
+    let text = run("human").stdout;
+    assert!(text.contains("1 call: 1 not sent") && !text.contains("network"), "{text}");
+}
+
+#[test]
+fn a_statement_about_less_than_was_given_is_warned() {
+    let sandbox = Sandbox::new();
+    let statement = sandbox.path("statement.json");
+    let other = "package q\n\ndeny contains \"bad\"\n";
+    let never = "package p\n\ndeny contains \"x\" if {\n\tinput.never\n\tplatform.discover(input.d, \
+                 \"\").kind == \"x\"\n}\n";
+    let cases: [(&[(&str, &str)], &[&str], &str); 5] = [
+        (&[("p.rego", DENY_BAD)], &[], "PASSED"),
+        (&[("p.rego", DENY_BAD)], &["--ignore", "none.json"], "PASSED"),
+        (&[("p.rego", DENY_BAD), ("q.rego", other)], &["--ignore", "q.rego"], "WARNED"),
+        (&[("p.rego", DENY_BAD), ("q.rego", other)], &["-n", "p"], "WARNED"),
+        (&[("p.rego", never)], &[], "WARNED"),
+    ];
+    for (files, arguments, result) in cases {
+        let fixed = ["-i", "-", "--attest", statement.to_str().unwrap()];
+        folder(&sandbox, files, &[&fixed[..], arguments].concat()).code(0);
+        let text = std::fs::read_to_string(&statement).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["predicate"]["result"], result, "{arguments:?}");
+    }
+}
+
+#[test]
+fn json_of_eval_hides_nothing_and_means_the_same() {
+    let sandbox = Sandbox::new();
+    let query = "\"a\\u202eb\\u200b\\u001b##[x]é\"";
+    for format in ["json", "pretty", "values"] {
+        let output = sandbox.run(&["eval", "-f", format, query]).output().code(0);
+        let text = &output.stdout;
+        assert!(text.contains(r"a\u202eb\u200b\u001b#\u0023[x]é"), "{text}");
+        let found = output.json().to_string();
+        assert!(found.contains("a\u{202e}b\u{200b}") && found.contains("##[x]"), "{found}");
+    }
+}

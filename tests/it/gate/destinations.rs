@@ -236,3 +236,39 @@ fn an_earlier_output_of_the_same_kind_is_replaced() {
     let output = sandbox.run(&["gate", "-d", &glob, "-i", &inputs, "-o", &own]).output().code(0);
     assert!(!output.stdout.contains("policies 2"), "{}", output.stdout);
 }
+
+#[test]
+fn a_summary_is_appended_to_nothing_that_is_read_or_written() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let input = sandbox.write("in.json", "{}");
+    let run = |summary: &str, more: &[&str]| {
+        let arguments = ["gate", "-d", &policy, "-i", &input, "-f", "github"];
+        let run = sandbox.run(&[&arguments[..], more].concat());
+        run.env("GITHUB_STEP_SUMMARY", summary).output()
+    };
+    for path in [&policy, &input] {
+        let before = fs::read(path).unwrap();
+        run(path, &[]).code(2).says("read and written");
+        run(path, &["--nonsense"]).code(2);
+        assert_eq!(fs::read(path).unwrap(), before);
+    }
+    let report = sandbox.path("r.json").display().to_string();
+    run(&report, &["-o", &format!("json={report}")]).code(2).says("written twice");
+    let text = fs::read(&report).unwrap();
+    assert!(serde_json::from_slice::<serde_json::Value>(&text).is_ok());
+    let summary = sandbox.write("summary.md", "before\n");
+    run(&summary, &[]).code(0);
+    assert!(fs::read_to_string(&summary).unwrap().starts_with("before\n## "));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_policy() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path("p.rego").display().to_string();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in [&["gate", "-d", &pipe, "--no-input"][..], &["check", &pipe], &["test", &pipe]] {
+        sandbox.run(command).output().code(2).says("isn't a regular file");
+    }
+}

@@ -175,3 +175,44 @@ fn an_interrupt_at_any_time_leaves_no_older_report_and_no_half_made_one() {
         assert!(hidden.is_empty(), "{delay}: {hidden:?}");
     }
 }
+
+/// A command that `env` starts with SIGHUP handled as `option` says.
+#[cfg(target_os = "linux")]
+fn with_hangup(option: &str, command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg(option).arg(command.get_program()).args(command.get_args()).env_clear();
+    env.env("PATH", std::env::var_os("PATH").unwrap());
+    for (name, value) in command.get_envs() {
+        env.env(name, value.unwrap());
+    }
+    env
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_terminal_ends_a_run_unless_it_is_to_go_on() {
+    for (option, told) in [("--default-signal=HUP", "SIGHUP"), ("--ignore-signal=HUP", "SIGTERM")] {
+        let sandbox = Sandbox::new();
+        let pipe = sandbox.path("token");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let policy = sandbox.write("p.rego", DENY_BAD);
+        let json = format!("json={}", sandbox.path("r.json").display());
+        let token = pipe.to_str().unwrap();
+        let arguments =
+            ["gate", "-d", &policy, "--no-input", "--token-file", token, "--output", &json];
+        let mut command = with_hangup(option, &sandbox.run(&arguments).command());
+        let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = pipes.spawn().unwrap();
+        while !sandbox.path("r.json").exists() {
+            std::thread::yield_now();
+        }
+        signal(&child, "-HUP");
+        if told == "SIGTERM" {
+            signal(&child, "-TERM");
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+        assert!(text.contains(&format!("the run was interrupted ({told})")), "{text}");
+    }
+}
