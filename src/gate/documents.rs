@@ -69,6 +69,10 @@ pub(super) struct Expected {
     pub how: InputUse,
     /// Set if it looks at the fields of a statement alone, and at none of an envelope.
     pub statements: bool,
+    /// Set if it names `elements`, in which a wrapped array is.
+    pub elements: bool,
+    /// Set if it looks only at fields, and at others than those that the gate adds.
+    pub other_fields: bool,
 }
 
 impl Expected {
@@ -77,7 +81,11 @@ impl Expected {
             && used.names(STATEMENT_KEYS)
             && !used.names(ENVELOPE_KEYS)
             && !used.names(BUNDLE_KEYS);
-        Self { how: used.how, statements }
+        let elements = used.names(&["elements"]);
+        let is_added = |field: &String| field == "args" || field == METADATA;
+        let other_fields =
+            used.how == InputUse::Fields && !elements && !used.fields.iter().all(is_added);
+        Self { how: used.how, statements, elements, other_fields }
     }
 
     /// Refuses a document of which a policy would see nothing. `path` names one of combined ones.
@@ -334,6 +342,15 @@ pub(super) fn finish(
 ) -> Result<Option<Value>, Error> {
     let value = match value {
         Some(list @ Value::Array(_)) if options.wrap_arrays || context.document => {
+            // `input[_].contents` finds nothing in the object.
+            let contents_alone = options.combine
+                && !context.input.elements
+                && context.contents.how == InputUse::Fields;
+            if context.input.other_fields || contents_alone {
+                let message =
+                    "the array is given as `input.elements`, which the policy doesn't use";
+                return Err(wrong(message).with_hint("write `input.elements[_]` for each element"));
+            }
             Some(object("elements", list))
         }
         other => other,
@@ -463,7 +480,7 @@ mod tests {
     }
 
     fn expected(how: InputUse) -> Expected {
-        Expected { how, statements: false }
+        Expected { how, ..Expected::default() }
     }
 
     /// The context of a policy that was loaded by itself.
@@ -498,7 +515,8 @@ mod tests {
             let text = format!(
                 r#"[{{"path": "a", "contents": {{}}}}, {{"path": "b", "contents": {contents}}}]"#
             );
-            let context = PolicyContext { document, ..plain(super::Expected::default(), expected) };
+            let input = Expected { elements: true, ..Expected::default() };
+            let context = PolicyContext { document, ..plain(input, expected) };
             super::finish(Some(Value::from_json(&text).unwrap()), &context, &options)
         };
         let fields = expected(InputUse::Fields);

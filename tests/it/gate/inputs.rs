@@ -183,6 +183,36 @@ fn a_combined_document_is_checked_as_alone() {
 }
 
 #[test]
+fn a_wrapped_array_is_looked_at_or_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.write("list.json", "[{\"bad\": true}]");
+    let bad = sandbox.write("bad.json", "{\"bad\": true}");
+    let rego = |body: &str| format!("package p\n\nviolations contains \"x\" if {body}\n");
+    let document = |body: &str| {
+        let embedded = rego(body).replace('\n', "\n      ");
+        format!(
+            "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  \
+             policies:\n  - kind: SARIF\n    embedded: |\n      {embedded}\n"
+        )
+    };
+    for (body, input, options, code) in [
+        ("input.bad", &list, &["--wrap-arrays"][..], 2),
+        ("input.elements[_].bad", &list, &["--wrap-arrays"], 1),
+        ("input.bad", &bad, &["--combine", "--wrap-arrays"], 2),
+        ("input[_].contents.bad", &bad, &["--combine", "--wrap-arrays"], 2),
+        ("input.elements[_].contents.bad", &bad, &["--combine", "--wrap-arrays"], 1),
+    ] {
+        let given = [&["-i", input.as_str()], options].concat();
+        gate(&sandbox, &rego(body), &given).code(code);
+        // Policy documents get arrays wrapped in any case.
+        let file = sandbox.write("d.yaml", document(body));
+        let own: Vec<&str> = options.iter().filter(|it| **it == "--combine").copied().collect();
+        let fixed = ["gate", "-d", &file, "-i", input.as_str()];
+        sandbox.run(&[&fixed[..], &own].concat()).output().code(code);
+    }
+}
+
+#[test]
 fn a_verdict_is_about_one_project() {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains \"other\" if {\n\t\
