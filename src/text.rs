@@ -98,7 +98,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     }
     let near: BTreeSet<_> = known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), name), name))
+        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= (1 + name.chars().count() / 3).min(FARTHEST))
         .collect();
     let mut near = near.into_iter();

@@ -69,6 +69,11 @@ pub static RULES: &[Rule] = &[
         "Remove the link, or name the folders to load one by one.",
     ),
     error(
+        "gate-error",
+        "what a gate over the same paths refuses",
+        "The message says what the gate would miss, or would take for something else.",
+    ),
+    error(
         "invalid-argument",
         "an argument that is wrong whatever the input is",
         "The call would fail before anything is sent; the message says what the function expects.",

@@ -16,7 +16,7 @@ use crate::load::LoadOptions;
 use crate::report::sarif;
 use crate::sources::{RegoVersion, Sources};
 use crate::text::escape_for_log;
-use crate::{Diagnostic, Error, ErrorKind, Product, check};
+use crate::{Diagnostic, Error, ErrorKind, Product, Setting, check};
 
 /// The version of the JSON report's form; it changes when a field changes its meaning or is
 /// removed.
@@ -164,17 +164,34 @@ fn findings(
     }
     let (load, bundles) = (load.clone(), bundles.to_vec());
     let options = GateOptions { load, bundles, skip_verify: true, ..GateOptions::default() };
-    // Whatever else a gate needs, such as policies' arguments, is supplied elsewhere; and a package
-    // without a verdict is a warning here, since other packages may use it.
-    if let Err(error) = Gate::load(paths, &options) {
-        let refused = error.diagnostics().iter();
-        let refused: Vec<_> = refused.filter(|f| f.code != "no-verdict-rule").cloned().collect();
+    // Policies' arguments are supplied elsewhere; and a package without a verdict is a warning here,
+    // since other packages may use it.
+    if let Err(error) = Gate::load_any(paths, &options)
+        && error.setting() != Some(Setting::Arguments)
+    {
+        let refused = refusals(error).into_iter();
+        let refused: Vec<_> = refused.filter(|f| f.code != "no-verdict-rule").collect();
         // The gate's finding explains better why a package has no verdict.
         let file = |finding: &Diagnostic| finding.position.as_ref().map(|at| at.file.clone());
         found.retain(|f| f.code != "no-verdict" || !refused.iter().any(|r| file(r) == file(f)));
         found.extend(refused);
     }
     found
+}
+
+/// Returns the findings for what a gate refuses.
+fn refusals(error: Error) -> Vec<Diagnostic> {
+    if !error.diagnostics().is_empty() {
+        return error.diagnostics().to_vec();
+    }
+    let mut finding = Diagnostic::error("gate-error", error.report());
+    if let Some(hint) = error.hint() {
+        finding = finding.with_hint(hint);
+    }
+    if let Some(setting) = error.setting() {
+        finding = finding.by_setting(setting);
+    }
+    vec![finding]
 }
 
 /// The number of times that fixed files are checked again: one wrong name may hide another.

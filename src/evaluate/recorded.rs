@@ -5,13 +5,10 @@
 //! fields on which policies rely. Whether a recording's lists are those of the service can't be
 //! checked: a recording is trusted like the policy.
 
-use std::collections::HashSet;
-use std::fmt;
-
-use crate::rego::Value;
+use crate::rego::value::{JsonError, JsonLimits, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::builtins::{self, ContentForm, Type};
@@ -21,8 +18,9 @@ use crate::{Error, ErrorKind};
 
 /// Refuses a text in which an object has a key twice: parsers differ in which of the two they take,
 /// so the value that a reviewer read might not be the one that is used.
-pub(crate) fn reject_duplicate_keys(text: &[u8]) -> Result<(), String> {
-    serde_json::from_slice::<Unique>(text).map(|_| ()).map_err(|error| error.to_string())
+pub(crate) fn reject_duplicate_keys(text: &[u8]) -> Result<(), JsonError> {
+    let limits = JsonLimits { unique_keys: true, ..JsonLimits::default() };
+    Value::from_json_bytes(text, limits).map(|_| ())
 }
 
 /// Deserializes the kind of a recorded failure. An unknown kind is refused rather than taken for
@@ -32,55 +30,6 @@ pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKi
     ErrorKind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| {
         D::Error::custom(format!("`{}` isn't a kind of failure", shorten(&name, 80)))
     })
-}
-
-/// Any value in which no object has a key twice.
-struct Unique;
-
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self)
-    }
-}
-
-macro_rules! scalars {
-    ($($name:ident: $ty:ty),*) => {
-        $(fn $name<E>(self, _: $ty) -> Result<Self, E> {
-            Ok(self)
-        })*
-    };
-}
-
-impl<'de> Visitor<'de> for Unique {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    scalars! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
-        while seq.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-        let mut keys = HashSet::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if keys.contains(&key) {
-                let message = format!("the key `{}` appears twice", shorten(&key, 80));
-                return Err(A::Error::custom(message));
-            }
-            keys.insert(key);
-            map.next_value::<Self>()?;
-        }
-        Ok(self)
-    }
 }
 
 /// Returns the error for a recorded answer that the service can't have given.
@@ -206,9 +155,9 @@ mod tests {
             r#"[{"b": {"c": [1.5, {"d": null, "e": true, "d": "x"}]}}]"#,
         ] {
             let error = reject_duplicate_keys(text.as_bytes()).unwrap_err();
-            assert!(error.contains("appears twice"), "{text}: {error}");
+            assert!(error.message.contains("appears twice"), "{text}: {error}");
         }
-        for text in ["null", r#"{"a": {"a": {"b": [1, -1, 1e9, "b", {}]}}, "b": []}"#] {
+        for text in ["null", r#"{"a": {"a": {"b": [1, -1, 1e400, "b", {}]}}, "b": []}"#] {
             assert_eq!(reject_duplicate_keys(text.as_bytes()), Ok(()));
         }
     }

@@ -173,7 +173,7 @@ impl Recording {
         let recording: Self = serde_json::from_slice(text)
             .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
         recorded::reject_duplicate_keys(text)
-            .map_err(|what| failed("has a duplicate key").with_source(what))?;
+            .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
         if recording.version != VERSION {
             let message = format!("has version {}, this is for {VERSION}", recording.version);
             return Err(failed(&message).with_hint("record it again"));

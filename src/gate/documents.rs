@@ -217,7 +217,7 @@ fn two_readings(what: &str) -> Error {
 }
 
 fn unambiguous(text: &str) -> Result<(), Error> {
-    reject_duplicate_keys(text.as_bytes()).map_err(|what| two_readings(&what))
+    reject_duplicate_keys(text.as_bytes()).map_err(|wrong| two_readings(&wrong.message))
 }
 
 /// Refuses keys that other readers take for known ones because they ignore case or `_`.

@@ -64,6 +64,9 @@ pub struct Gate {
     unverified_bundles: u64,
 }
 
+/// The reason why a package isn't evaluated that `-n` doesn't name.
+const NOT_CHOSEN: &str = "it isn't among the chosen packages";
+
 /// The most packages whose reasons a message states.
 const MAX_REASONS: usize = 5;
 
@@ -107,24 +110,18 @@ pub(crate) fn sources(
 ) -> Result<(Sources, Vec<Sources>), Error> {
     let options = ReadOptions { bundles, skip_verify: true, ..ReadOptions::default() };
     let mut gathered = Sources::gather(paths, options)?;
-    if !gathered.inexact.is_empty() {
-        return Err(Error::policy(gathered.inexact.into_iter().map(|it| it.diagnostic).collect()));
-    }
     let mut documents = Vec::new();
     let mut data = Vec::new();
     for source in gathered.files.data.drain(..) {
-        let is_yaml = [".yaml", ".yml"].iter().any(|ending| source.path.ends_with(ending));
-        let text = if is_yaml { String::from_utf8(read(&source.path)?).ok() } else { None };
-        match text.filter(|text| policy_yaml::is_policy(text)) {
-            Some(text) => {
-                let document = policy_yaml::parse(&source.path, &text)?;
-                let alone = |entry: PolicyEntry| Sources {
-                    modules: vec![entry.module],
-                    ..Sources::default()
-                };
-                documents.extend(document.entries.into_iter().map(alone));
-            }
-            None => data.push(source),
+        let bytes = read(&source.path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        if policy_yaml::is_policy(&text) {
+            let document = policy_yaml::parse(&source.path, &text)?;
+            let alone =
+                |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
+            documents.extend(document.entries.into_iter().map(alone));
+        } else {
+            data.push(source);
         }
     }
     gathered.files.data = data;
@@ -138,6 +135,15 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
+        let gate = Self::load_any(paths, options)?;
+        if gate.checks.is_empty() {
+            return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
+        }
+        Ok(gate)
+    }
+
+    /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
+    pub(crate) fn load_any(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
         let read = ReadOptions {
             ignore: Some(&options.ignore),
             bundles: &options.bundles,
@@ -186,16 +192,10 @@ impl Gate {
         check_arguments(&documents, known.is_empty(), &options.arguments)?;
         for document in &documents {
             known.push(document.name.clone());
-            if chosen.is_empty() || packages::is_chosen(&chosen, &document.name) {
-                gate.load_document(document, options)?;
-            } else {
-                gate.record_not_asked(document.name.clone(), "it isn't among the chosen packages");
-            }
+            known.extend(document.policy_names());
+            gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
-        if gate.checks.is_empty() {
-            return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
-        }
         Ok(gate)
     }
 
@@ -373,7 +373,7 @@ impl Gate {
             let name = packages::dotted(&package.path);
             if !self.packages.iter().any(|known| known.name == name) {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
-                    "it isn't among the chosen packages"
+                    NOT_CHOSEN
                 } else if package.is_suite {
                     if let Some(rule) = packages::verdict_rule(package) {
                         self.left_out.push(format!(
@@ -390,19 +390,45 @@ impl Gate {
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
     }
 
+    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    fn refuse_same_name(&self, document: &PolicyDocument, name: &str) -> Result<(), Error> {
+        let Some(other) = self.policies.iter().find(|policy| policy.name == name) else {
+            return Ok(());
+        };
+        let other = other.files.first().map_or("", String::as_str);
+        Err(wrong(format!(
+            "`{}` and `{}` both have a policy with the name `{}`",
+            escape(other),
+            escape(&document.path),
+            escape(name)
+        ))
+        .with_hint("a waiver for one of them would cover both: rename one"))
+    }
+
     fn load_document(
         &mut self,
         document: &PolicyDocument,
+        chosen: &[String],
         options: &GateOptions,
     ) -> Result<(), Error> {
+        let is_chosen = |name: &str| chosen.is_empty() || packages::is_chosen(chosen, name);
+        let names = document.policy_names();
+        if !is_chosen(&document.name) && !names.iter().any(|name| is_chosen(name)) {
+            self.record_not_asked(document.name.clone(), NOT_CHOSEN);
+            return Ok(());
+        }
         let arguments = document.arguments(&options.arguments)?;
-        let several = document.entries.len() > 1;
-        for (number, entry) in (1..).zip(&document.entries) {
+        for ((number, entry), name) in (1..).zip(&document.entries).zip(names) {
+            if !is_chosen(&document.name) && !is_chosen(&name) {
+                self.record_not_asked(name, NOT_CHOSEN);
+                continue;
+            }
+            self.refuse_same_name(document, &name)?;
             if let (Some(wanted), Some(kind)) = (&options.kind, &entry.kind)
                 && wanted != kind
             {
                 refuse_misspelt(document, wanted, kind)?;
-                self.record_not_asked(document.name.clone(), &format!("it is for `{kind}`"));
+                self.record_not_asked(name, &format!("it is for `{kind}`"));
                 self.left_out.push(format!(
                     "the policy `{}` is for `{kind}`, not for `{wanted}`: it wasn't evaluated",
                     document.name
@@ -435,14 +461,7 @@ impl Gate {
             for mut asked in
                 packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
             {
-                asked.name.clone_from(&document.name);
-                if several {
-                    let suffix = entry.kind.clone().unwrap_or_else(|| number.to_string());
-                    asked.name = format!("{}/{suffix}", document.name);
-                    if self.policies.iter().any(|policy| policy.name == asked.name) {
-                        asked.name = format!("{}/{suffix}/{number}", document.name);
-                    }
-                }
+                asked.name.clone_from(&name);
                 let mut policy = describe(&asked, &sources);
                 policy.document = Some(document.name.clone());
                 policy.kind.clone_from(&entry.kind);

@@ -211,8 +211,25 @@ fn verdict_rules(
     let mut found = Vec::new();
     let mut rules = Vec::new();
     for rule in &package.rules {
-        let Some(first) = rule.path.get(package.path.len()) else { continue };
+        let Some((first, rest)) =
+            rule.path.get(package.path.len()..).and_then(<[String]>::split_first)
+        else {
+            continue;
+        };
         let Some(role) = role(first, origin) else {
+            if let Some(part) = rest.iter().find(|part| is_verdict_name(part, rule, origin))
+                && !seen.contains(&data_reference(&rule.path))
+            {
+                let name = dotted(rule.path.get(package.path.len()..).unwrap_or_default());
+                found.push(
+                    Diagnostic::error(
+                        "misspelt-verdict-rule",
+                        format!("the rule `{name}` isn't a verdict rule: no verdict looks at it"),
+                    )
+                    .with_hint(format!("did you mean `{part}`? a verdict rule's name has one part"))
+                    .at(rule.position.clone()),
+                );
+            }
             if let Some(meant) = near(first, rule.kind == RuleKind::PartialSet)
                 && !is_function(rule)
                 && !seen.contains(&data_reference(&rule.path))
@@ -270,6 +287,11 @@ fn verdict_rules(
         rules.retain(|rule| rule.role == Role::Result);
     }
     if found.is_empty() { Ok(rules) } else { Err(found) }
+}
+
+/// Returns `true` if a part of the name of a rule that makes a set would make it a verdict rule.
+fn is_verdict_name(part: &str, rule: &RuleInfo, origin: PackageOrigin) -> bool {
+    rule.kind == RuleKind::PartialSet && role(part, origin).is_some()
 }
 
 /// Returns `true` if the violations of a rule with this role would be lost beside `result`.

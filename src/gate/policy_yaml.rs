@@ -448,6 +448,21 @@ fn read(document: &str, module: &str, number: usize) -> Result<ModuleSource, Err
 }
 
 impl PolicyDocument {
+    /// Returns the names of its policies, one for each entry: its own name, followed by the kind if
+    /// there are several, or by the number where no kind tells them apart.
+    pub(super) fn policy_names(&self) -> Vec<String> {
+        let kinds: Vec<_> = self.entries.iter().map(|entry| entry.kind.as_deref()).collect();
+        let name = |(number, kind): (usize, Option<&str>)| match kind {
+            _ if kinds.len() == 1 => self.name.clone(),
+            None => format!("{}/{number}", self.name),
+            Some(kind) if kinds.iter().filter(|other| **other == Some(kind)).count() == 1 => {
+                format!("{}/{kind}", self.name)
+            }
+            Some(kind) => format!("{}/{kind}/{number}", self.name),
+        };
+        (1..).zip(kinds.iter().copied()).map(name).collect()
+    }
+
     /// Returns `true` if the document takes an argument.
     pub fn declares(&self, name: &str) -> bool {
         // A document that declares no argument takes all.

@@ -121,7 +121,7 @@ impl Waivers {
                 ("reason", &written.reason),
                 ("owner", &written.owner),
             ] {
-                if text.trim().is_empty() {
+                if !text.chars().any(is_visible) {
                     return Err(wrong(&format!("has an empty `{field}`")));
                 }
             }
@@ -191,6 +191,13 @@ impl Entry {
             Subject::Violation(digest) => candidate.digest == Some(digest.as_str()),
         }
     }
+}
+
+/// Returns `true` for a character that a reader of a report sees.
+fn is_visible(c: char) -> bool {
+    let mut buffer = [0; 4];
+    let text: &str = c.encode_utf8(&mut buffer);
+    !c.is_whitespace() && escape(text) == text
 }
 
 fn named(names: &Pattern, text: &str) -> bool {
@@ -366,6 +373,12 @@ mod tests {
             (
                 format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),
                 "empty `policy`",
+            ),
+            (
+                "waivers:\n- {policy: p, subject: {input: s}, reason: \"\\u200b\", owner: o, \
+                 expires: 2027-01-01}\n"
+                    .to_owned(),
+                "empty `reason`",
             ),
             ("waivers:\n- {policy: p}\n".to_owned(), "missing field"),
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),

@@ -60,7 +60,11 @@ const MAX_DEPTH: usize = 1_000;
 
 /// Reads a document of any type as OPA does: numbers of any length keep their text.
 pub(crate) fn read(text: &str) -> Result<Value, JsonError> {
-    Value::from_json_bytes(text.as_bytes(), JsonLimits { depth: MAX_DEPTH }).map_err(|error| {
+    Value::from_json_bytes(
+        text.as_bytes(),
+        JsonLimits { depth: MAX_DEPTH, ..JsonLimits::default() },
+    )
+    .map_err(|error| {
         let line = text.split('\n').nth(error.line.saturating_sub(1)).unwrap_or_default();
         let before = line.char_indices().nth(error.column.saturating_sub(1));
         let column = before.map_or(line.len(), |(at, _)| at) + 1;

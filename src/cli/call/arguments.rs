@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::rego::Value;
+use crate::rego::value::{JsonLimits, Value};
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
@@ -100,7 +100,8 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     if let [json] = words
         && json.trim_start().starts_with('{')
     {
-        return json::parse(json).map_err(|error| {
+        let limits = JsonLimits { unique_keys: true, ..JsonLimits::default() };
+        return Value::from_json_bytes(json.as_bytes(), limits).map_err(|error| {
             invalid(format!("argument `{name}` isn't a JSON object"))
                 .with_source(escape(&error.message))
         });

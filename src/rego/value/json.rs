@@ -4,23 +4,27 @@
 //! that isn't valid UTF-8 becomes U+FFFD. Writes as OPA does: members are ordered by name, sets
 //! become arrays, and keys that aren't strings become their JSON text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use super::{Array, Number, NumberError, Object, Value, deeper, lossy};
+use crate::text::shorten;
 
 /// Limits on what may be read.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonLimits {
     /// The maximum nesting depth.
     pub depth: usize,
+    /// Set to refuse an object in which a key appears twice: parsers differ in which of the two they
+    /// take.
+    pub unique_keys: bool,
 }
 
 impl Default for JsonLimits {
     /// OPA's limits.
     fn default() -> Self {
-        Self { depth: 10_000 }
+        Self { depth: 10_000, unique_keys: false }
     }
 }
 
@@ -61,14 +65,14 @@ impl Value {
     /// # Errors
     /// Returns an error if the text isn't JSON or exceeds the limits.
     pub fn from_json_bytes(text: &[u8], limits: JsonLimits) -> Result<Self, JsonError> {
-        let mut reader = Reader::new(text, limits.depth);
+        let mut reader = Reader::new(text, limits);
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
     /// Returns `true` if `text` is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
-        let depth = JsonLimits::default().depth;
-        Reader { bounded: false, ..Reader::new(text, depth) }.document().is_ok()
+        let limits = JsonLimits::default();
+        Reader { bounded: false, ..Reader::new(text, limits) }.document().is_ok()
     }
 
     /// Returns the JSON text on one line.
@@ -143,7 +147,7 @@ const MAX_EXPECTED: usize = 32;
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
-    depth: usize,
+    limits: JsonLimits,
     /// Set if numbers beyond OPA's limit are errors.
     bounded: bool,
     names: NameCache,
@@ -159,8 +163,8 @@ enum Open {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a [u8], depth: usize) -> Self {
-        Self { text, at: 0, depth, bounded: true, names: NameCache::default(), members: 0 }
+    fn new(text: &'a [u8], limits: JsonLimits) -> Self {
+        Self { text, at: 0, limits, bounded: true, names: NameCache::default(), members: 0 }
     }
 
     fn locate(&self, failure: Failure) -> JsonError {
@@ -298,6 +302,9 @@ impl<'a> Reader<'a> {
                     Some(Open::Array(values)) => Value::from(values),
                     Some(Open::Object(members, _)) => {
                         self.members = members.len().min(MAX_EXPECTED);
+                        if self.limits.unique_keys {
+                            self.refuse_repeated(&members)?;
+                        }
                         Value::from(members.into_iter().collect::<Object>())
                     }
                     None => Value::Null,
@@ -306,8 +313,21 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Fails if two members of the object that ends here have one name.
+    fn refuse_repeated(&self, members: &[(Value, Value)]) -> Read<()> {
+        let mut names = HashSet::with_capacity(members.len());
+        let repeated = members.iter().filter_map(|(name, _)| name.as_str());
+        match repeated.into_iter().find(|name| !names.insert(*name)) {
+            None => Ok(()),
+            Some(name) => {
+                let message = format!("the key `{}` appears twice", shorten(name, 80));
+                Err(Failure { message, at: self.at })
+            }
+        }
+    }
+
     fn enter(&mut self, depth: usize) -> Read<()> {
-        if depth >= self.depth {
+        if depth >= self.limits.depth {
             return Err(Failure { message: "exceeded max depth".to_owned(), at: self.at });
         }
         self.at += 1;

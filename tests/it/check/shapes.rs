@@ -52,6 +52,45 @@ fn names_that_a_gate_refuses_are_found() {
     assert_eq!(found, [("switched-off".to_owned(), 2, 1)]);
     let found = of("deny contains \"x\"\nviolation contains \"x\"");
     assert_eq!(found, [("misspelt-verdict-rule".to_owned(), 3, 1)]);
+    let found = of("deny contains \"x\"\nx.deny contains \"x\"");
+    assert_eq!(found, [("misspelt-verdict-rule".to_owned(), 3, 1)]);
+    let found = of("deny contains m if some m in x.y.deny\nx.y.deny contains \"x\"");
+    assert_eq!(found, []);
+    assert_eq!(of("deny contains \"x\" if limits.warn\nlimits.warn := 5"), []);
+}
+
+#[test]
+fn what_a_gate_refuses_is_found() {
+    let sandbox = Sandbox::new();
+    let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: mine\nspec:\n  policies:\n  \
+                - kind: SARIF\n    embedded: |\n      package main\n\n      \
+                violations contains \"x\" if input.x\n";
+    let (one, two) = (sandbox.write("one.yaml", text), sandbox.write("two.yaml", text));
+    let output = sandbox.run(&["check", &one, &two]).output().code(1);
+    assert!(output.stdout.contains("error[gate-error]"), "{output:#?}");
+    assert!(output.stdout.contains("both policies with the name `mine`"), "{output:#?}");
+    sandbox.run(&["check", &one]).output().code(0);
+    // Arguments are given to the gate, and a library needs no verdict.
+    let needs = text.replace("spec:\n", "spec:\n  inputs:\n  - {name: max, required: true}\n");
+    let needs = sandbox.write("needs.yaml", needs);
+    sandbox.run(&["check", &needs]).output().code(0);
+    let library = sandbox.write("lib/lib_test.rego", "package lib_test\n\ntest_x if 1 == 1\n");
+    sandbox.run(&["check", &library]).output().code(0);
+    let empty = sandbox.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let output = sandbox.run(&["check", &one, empty.to_str().unwrap()]).output().code(1);
+    assert!(output.stdout.contains("contains no policies and no data"), "{output:#?}");
+    // JSON is read as a policy document, too.
+    let json = "{\"apiVersion\": \"example/v1\", \"kind\": \"Policy\", \"metadata\": {\"name\": \
+                \"m\"}, \"spec\": {\"policies\": []}}";
+    let json = sandbox.write("policy.json", json);
+    sandbox.run(&["check", &one, &json]).output().code(2).says("`policies` is empty");
+    // A number that would be rounded matters only where a policy uses it.
+    let plain = sandbox.write("p/p.rego", "package p\n\ndeny contains \"x\" if data.d.used > 1\n");
+    for (name, code) in [("used", 1), ("other", 0)] {
+        let data = sandbox.write("p/d.yaml", format!("d:\n  {name}: 1e-400\n"));
+        sandbox.run(&["check", &plain, &data]).output().code(code);
+    }
 }
 
 #[test]

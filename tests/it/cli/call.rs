@@ -45,6 +45,7 @@ fn evidence_takes_words_or_json() {
         ("kind=", "is empty"),
         ("word", "isn't a valid filter"),
         ("{", "isn't a JSON object"),
+        ("{\"kind\": \"A\", \"kind\": \"B\"}", "the key `kind` appears twice"),
     ] {
         sandbox.local(&["call", "evidence", word]).output().code(2).says(says);
     }

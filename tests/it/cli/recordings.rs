@@ -145,6 +145,9 @@ fn a_duplicate_key_is_refused() {
     replay(&sandbox, &within, &answer).code(2).says("the key `kind` appears twice");
     let versions = text.replace("\"version\":1", "\"version\":1,\"version\":1");
     replay(&sandbox, &versions, &answer).code(2).says("duplicate field `version`");
+    let large = text.replace(&format!("{key}:{{"), &format!("{key}:{{\"more\":1e400,"));
+    let output = replay(&sandbox, &large, &answer);
+    assert!(!output.stderr.contains("twice"), "{output:#?}");
 }
 
 #[test]

@@ -95,6 +95,42 @@ fn functions_of_a_newer_service_are_named() {
 }
 
 #[test]
+fn policies_of_a_document_are_chosen_by_the_names_of_reports() {
+    let sandbox = Sandbox::new();
+    let module = |rule: &str| format!("embedded: |\n        package main\n\n        {rule}\n");
+    let text = format!(
+        "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n    \
+         - kind: SARIF\n      {}    - kind: JUNIT_XML\n      {}",
+        module("violations contains \"s\" if input.s"),
+        module("violations contains \"j\" if input.j")
+    );
+    let run = |arguments: &[&str], input: &str| document(&sandbox, &text, arguments, input);
+    let both = run(&[], "{\"s\": 1, \"j\": 1}").code(1).json();
+    let names = |report: &serde_json::Value| -> Vec<String> {
+        let verdicts = report["inputs"][0]["verdicts"].as_array().unwrap().iter();
+        verdicts.map(|verdict| verdict["policy"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&both), ["p/SARIF", "p/JUNIT_XML"]);
+    let one = run(&["-n", "p/SARIF"], "{\"s\": 1, \"j\": 1}").code(1).json();
+    assert_eq!(names(&one), ["p/SARIF"]);
+    assert_eq!(one["inventory"]["packages"][1]["reason"], "it isn't among the chosen packages");
+    run(&["-n", "p/SARIF"], "{\"j\": 1}").code(0);
+    run(&["-n", "p"], "{\"j\": 1}").code(1);
+    run(&["-n", "p/SARIFF"], "{}").code(2).says("did you mean `p/SARIF`");
+    // A waiver for one of two policies of one name would cover both.
+    let plain = sandbox.write("p.rego", DENY_BAD);
+    let one = text.replace("- kind: JUNIT_XML", "- kind: SARIF");
+    let report = run(&[], "{\"j\": 1}").code(1).json();
+    assert_eq!(names(&report), ["p/SARIF", "p/JUNIT_XML"]);
+    let report = document(&sandbox, &one, &[], "{\"j\": 1}").code(1).json();
+    assert_eq!(names(&report), ["p/SARIF/1", "p/SARIF/2"]);
+    let single = DOCUMENT.replace("limits", "p");
+    document(&sandbox, &single, &["--arg", "max=5", "-d", &plain], "{}")
+        .code(2)
+        .says("both have a policy with the name `p`");
+}
+
+#[test]
 fn documents_may_leave_out_what_others_supply() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: old\n  \
