@@ -16,6 +16,9 @@ use crate::evaluate::{
     Answers, Entry, EvaluateOptions, Evaluated, Policies, QueryOutput, Recording, Replay,
 };
 use crate::load::LoadOptions;
+use crate::rego::compile::QueryContext;
+use crate::rego::syntax::tree::FileId;
+use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::sources::{Ignore, ReadOptions, Sources, split};
 use crate::text::{escape, glob as glob_of};
 use crate::{Diagnostic, Error, ErrorKind, Position};
@@ -85,6 +88,15 @@ pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
         let shown = path.to_string_lossy().into_owned();
         Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
     })
+}
+
+/// Returns the package and imports of a query, as the beginning of a module declares them; `None` if
+/// it isn't valid.
+pub(super) fn query_context(text: &str, load: &LoadOptions) -> Option<QueryContext> {
+    let version = if load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 };
+    let module = parse_module(FileId(0), text, &ParseOptions::version(version)).ok()?;
+    let is_head = module.rules.is_empty();
+    is_head.then_some(QueryContext { package: Some(module.package), imports: module.imports })
 }
 
 /// Returns the settings of an evaluation, from the command's options.

@@ -2,11 +2,13 @@
 //!
 //! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
+mod errors;
 mod format;
 pub(super) mod input;
 mod unknown;
 
-use std::path::PathBuf;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -16,8 +18,11 @@ use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
-use crate::text::escape_for_log;
+use crate::load::LoadOptions;
+use crate::rego::compile::QueryContext;
+use crate::text::{escape, escape_for_log};
 use crate::{Error, ErrorKind, evaluate};
+use errors::Errors;
 use format::EvalFormat;
 
 /// Evaluate a query over policies, data and an input
@@ -41,6 +46,15 @@ pub(super) struct EvalArgs {
     /// The input, JSON or YAML; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// The same as `--input -`
+    #[arg(short = 'I', long, conflicts_with = "input")]
+    stdin_input: bool,
+    /// The package of the query, such as `release`: its rules need no `data.release`
+    #[arg(long, value_name = "NAME")]
+    package: Option<String>,
+    /// An import of the query, such as `data.lib.images`, or `data.lib.images as i`; may be repeated
+    #[arg(long = "import", value_name = "PATH")]
+    imports: Vec<String>,
     /// Output format; `raw` leaves strings unquoted
     #[arg(short, long, value_enum, default_value_t = EvalFormat::Json, short_alias = 'o', alias = "output")]
     format: EvalFormat,
@@ -63,6 +77,56 @@ pub(super) struct EvalArgs {
 }
 
 pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let format = args.format;
+    with_errors(format, evaluate(&args, options, reporter))
+}
+
+/// Prints errors on standard output as OPA does, where a program reads the answer. A person at a
+/// terminal sees them once, as text.
+fn with_errors(format: EvalFormat, result: Result<Exit, Error>) -> Result<Exit, Error> {
+    if let (EvalFormat::Json, Err(error)) = (format, &result)
+        && !std::io::stdout().is_terminal()
+    {
+        let text = output::json(&Errors::of(error))?;
+        output::to_stdout(format!("{text}\n").as_bytes())?;
+    }
+    result
+}
+
+impl EvalArgs {
+    fn input(&self) -> Option<&Path> {
+        if self.stdin_input { Some(Path::new("-")) } else { self.input.as_deref() }
+    }
+
+    /// Returns the query's package and imports.
+    fn context(&self, load: &LoadOptions) -> Result<QueryContext, Error> {
+        let package = self.package.as_deref();
+        let package = package.map(|name| name.strip_prefix("data.").unwrap_or(name));
+        let head = |rest: &str| format!("package {}\n{rest}", package.unwrap_or("query"));
+        let invalid = |what: &str, text: &str, hint: &str| {
+            let message = format!("`{}` isn't {what}", escape(text));
+            Error::new(ErrorKind::Configuration, message).with_hint(hint)
+        };
+        if let Some(package) = package
+            && evaluation::query_context(&head(""), load).is_none()
+        {
+            let hint = "`--package` takes a name such as `release.images`";
+            return Err(invalid("a package's name", package, hint));
+        }
+        let mut lines = String::new();
+        for import in &self.imports {
+            let line = format!("import {import}\n");
+            let hint = "`--import` takes a path such as `data.lib.images`";
+            evaluation::query_context(&head(&line), load)
+                .ok_or_else(|| invalid("a valid import", import, hint))?;
+            lines.push_str(&line);
+        }
+        let whole = evaluation::query_context(&head(&lines), load).unwrap_or_default();
+        Ok(QueryContext { package: whole.package.filter(|_| package.is_some()), ..whole })
+    }
+}
+
+fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
     evaluation::check_record(
         options,
@@ -70,11 +134,11 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
         args.data.iter().chain(&args.bundle).chain(&args.input),
     )?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let work = Work { args: &args, options, reporter, context: &context };
+    let work = Work { args, options, reporter, context: &context };
     if !args.watch {
         return work.once(&mut stdin);
     }
-    if args.input.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+    if args.input().is_some_and(|path| path.as_os_str() == "-") {
         let message = "`--watch` reads the input again, and standard input can't be";
         return Err(
             Error::new(ErrorKind::Configuration, message).with_hint("put the input into a file")
@@ -85,7 +149,7 @@ pub(super) fn run(args: EvalArgs, options: &Options, reporter: Reporter) -> Resu
     if let Some(path) = &args.input {
         watched.push(evaluation::utf8(path.clone())?);
     }
-    watch::run(&watched, || work.once(&mut Stdin::default()))
+    watch::run(&watched, || with_errors(args.format, work.once(&mut Stdin::default())))
 }
 
 /// Everything that an evaluation needs.
@@ -100,12 +164,13 @@ impl Work<'_> {
     /// Loads the policies, evaluates the query and prints the answer.
     fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
         let Self { args, options, reporter, context } = *self;
-        let input = args.input.as_deref().map(|path| input::read(path, stdin)).transpose()?;
+        let input = args.input().map(|path| input::read(path, stdin)).transpose()?;
         let (evaluated, explanation) = {
             let _watchdog = watchdog::start(options.timeout)?;
             let load = args.load.options(context.product.clone(), options.timeout)?;
+            let within = args.context(&load)?;
             let policies = evaluation::load(&args.data, &args.bundle, load)?;
-            let query = policies.query(&args.query)?;
+            let query = policies.query_in(&args.query, &within)?;
             if let Some(warning) = unknown::warning(&policies, &args.query) {
                 reporter.warning(&warning);
             }

@@ -19,8 +19,7 @@ use crate::evaluate::{
 use crate::load::LoadOptions;
 use crate::rego::Value;
 use crate::rego::compile::QueryContext;
-use crate::rego::syntax::tree::FileId;
-use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::rego::syntax::BaseVersion;
 use crate::sources::{ModuleSource, Sources};
 use crate::text::{escape, escape_for_log, nearest};
 use crate::{Error, ErrorKind};
@@ -300,12 +299,10 @@ impl Session {
     fn context_of(&self, package: &str) -> Result<QueryContext, Error> {
         let typed = self.typed.get(package).cloned().unwrap_or_default();
         let imports = Typed { imports: typed.imports, rules: Vec::new() };
-        let options = ParseOptions::version(self.version());
-        let module = parse_module(FileId(0), &imports.text(package), &options).map_err(|_| {
+        evaluation::query_context(&imports.text(package), &self.load).ok_or_else(|| {
             let message = format!("`{}` isn't a package's name", escape(package));
             Error::new(ErrorKind::Configuration, message).with_hint("such as `package release`")
-        })?;
-        Ok(QueryContext { package: Some(module.package), imports: module.imports })
+        })
     }
 
     fn evaluate(&mut self, text: &str) -> Result<(Query, Evaluated), Error> {

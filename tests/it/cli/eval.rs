@@ -30,7 +30,58 @@ fn a_failed_call_is_not_a_verdict() {
     let sandbox = Sandbox::new();
     let arguments = ["data.release.allow", "--fault", "discover:status=403"];
     let output = eval(&sandbox, &arguments).code(2).says("platform.discover").says("403");
-    assert_eq!(output.stdout, "");
+    let errors = output.json();
+    assert_eq!(errors["errors"][0]["code"], "permission-denied");
+    assert_eq!(errors.get("result"), None);
+    for format in ["raw", "pretty", "values", "bindings"] {
+        let output = eval(&sandbox, &[&arguments[..], &["-f", format]].concat()).code(2);
+        assert_eq!(output.stdout, "");
+    }
+}
+
+#[test]
+fn errors_are_printed_as_opa_prints_them() {
+    let sandbox = Sandbox::new();
+    let conflict = "package p\n\nr := 1 if true\n\nr := 2 if true\n\ns := 1 / input.n\n";
+    let errors = |text: &str, query: &str| {
+        let file = sandbox.write("p.rego", text);
+        let output = sandbox.run(&["eval", "-d", &file, query]).stdin("").output().code(2);
+        assert!(output.stderr.starts_with("error["), "{output:#?}");
+        let mut found = output.json()["errors"].clone();
+        let first = found[0].take();
+        (first["code"].clone(), first["message"].clone(), first["location"]["row"].clone())
+    };
+    // As by `opa eval` with `--strict-builtin-errors`.
+    let message = "rule data.p.r produced conflicting values";
+    let (code, text, row) = errors(conflict, "data.p.r");
+    assert_eq!((code, row), ("eval_conflict_error".into(), 5.into()));
+    assert!(text.as_str().unwrap().starts_with(message), "{text}");
+    let zero = ("eval_builtin_error".into(), "div: divide by zero".into(), 7.into());
+    assert_eq!(errors(conflict, "data.p.s with input as {\"n\": 0}"), zero);
+    let var = ("rego_unsafe_var_error".into(), "var x is unsafe".into(), 2.into());
+    assert_eq!(errors("package p\nr := x\n", "data.p"), var);
+    assert_eq!(errors(conflict, "1 +").0, "rego_parse_error");
+    let none = sandbox.run(&["eval", "-d", "none", "1"]).output().code(2).json();
+    assert!(none["errors"][0]["message"].as_str().unwrap().contains("none"), "{none}");
+}
+
+#[test]
+fn a_query_has_a_package_and_imports() {
+    let sandbox = Sandbox::new();
+    let run = |arguments: &[&str]| {
+        let fixed = ["-f", "raw"];
+        eval(&sandbox, &[&fixed[..], arguments].concat())
+    };
+    assert_eq!(run(&["--package", "release", "name"]).code(0).stdout, "a b\n");
+    assert_eq!(run(&["--package", "data.release", "name"]).code(0).stdout, "a b\n");
+    assert_eq!(run(&["--import", "data.release", "release.name"]).code(0).stdout, "a b\n");
+    assert_eq!(run(&["--import", "data.release as r", "r.name"]).code(0).stdout, "a b\n");
+    run(&["name"]).code(2).says("var name is unsafe");
+    run(&["--package", "a b", "1"]).code(2).says("isn't a package's name");
+    run(&["--import", "data.release as", "1"]).code(2).says("isn't a valid import");
+    run(&["--import", "data.x\nallow := true", "1"]).code(2).says("isn't a valid import");
+    let given = sandbox.run(&["eval", "-I", "-f", "raw", "input.x"]).stdin("{\"x\": 7}").output();
+    assert_eq!(given.code(0).stdout, "7\n");
 }
 
 #[test]
