@@ -61,11 +61,8 @@ fn one(fail: &Fail, out: &mut String) {
 pub(super) fn operands(operands: &[Operand], out: &mut String) {
     for operand in operands {
         let text = operand.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let values: Vec<_> = operand
-            .values
-            .iter()
-            .map(|value| shorten(&serde_json::to_string(value).unwrap_or_default(), MAX_VALUE))
-            .collect();
+        let values: Vec<_> =
+            operand.values.iter().map(|value| shorten(&value.to_string(), MAX_VALUE)).collect();
         let shown = if values.is_empty() { "undefined".to_owned() } else { values.join(", then ") };
         let _ = writeln!(out, "  {}: {shown}", shorten(&text, MAX_VALUE));
     }

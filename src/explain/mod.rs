@@ -5,12 +5,13 @@
 //! statements that never succeeded. A definition that the rule index skipped was never entered:
 //! there, the statement that the input contradicts is found without evaluating it.
 
+mod documents;
 mod statement;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Query, Replay};
 use crate::load::position;
@@ -18,10 +19,11 @@ use crate::rego::Value;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::problem::Sources as Texts;
 use crate::rego::program::Program;
-use crate::rego::syntax::tree::{Expr, ExprKind, FileId, Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Expr, ExprKind, FileId, Module, Rule, Span, Term, TermKind, With};
 use crate::rego::syntax::visit;
 use crate::{Error, Position};
 
+pub(crate) use documents::{Documents, Found};
 pub(crate) use statement::{LastFailed, generated_locals, operand_values, verdict};
 
 /// The time limit of the evaluation that explains.
@@ -104,11 +106,19 @@ impl Policies {
         self.evaluate_watched(query, input, &options, &tracer);
         let DefinitionTracer { definitions, state, .. } = tracer;
         let state = state.into_inner();
-        let outside = InputValues::new(program, input);
+        let begun = definitions.iter().zip(&state.seen).filter(|(_, seen)| seen.begun);
+        let begun = begun.map(|(definition, _)| definition.whole);
+        let outside = InputValues::new(program, query, begun, input);
+        let documents = Documents {
+            policies: self,
+            input,
+            options: &options,
+            until: Instant::now() + TIME_LIMIT,
+        };
         let fails = definitions.iter().zip(&state.seen).filter_map(|(definition, seen)| {
             let gave_nothing =
                 !seen.held && (seen.begun || seen.left_out || seen.failed.place.is_some());
-            gave_nothing.then(|| definition.fail(program, seen, &outside))
+            gave_nothing.then(|| definition.fail(program, seen, (&outside, &documents)))
         });
         Ok(Explanation { notes: state.notes, fails: fails.take(MAX_ITEMS).collect() })
     }
@@ -130,6 +140,7 @@ pub(crate) fn replaying(
 
 /// A definition as its author wrote it.
 struct Definition<'p> {
+    module: &'p Module,
     /// The path of the rule.
     path: String,
     /// The definition, or the first one of a chain of `else`.
@@ -138,7 +149,12 @@ struct Definition<'p> {
 }
 
 impl Definition<'_> {
-    fn fail(&self, program: &Program, seen: &DefinitionTrace, outside: &InputValues<'_>) -> Fail {
+    fn fail(
+        &self,
+        program: &Program,
+        seen: &DefinitionTrace,
+        (outside, documents): (&InputValues<'_>, &Documents<'_>),
+    ) -> Fail {
         let texts = program.sources();
         let index = match (seen.failed.place, seen.begun) {
             (None, false) => self.rule.body.iter().position(|expr| outside.contradicts(expr)),
@@ -147,8 +163,12 @@ impl Definition<'_> {
         let statement = index.and_then(|index| self.rule.body.get(index));
         let reason = statement.map(|statement| {
             let made = generated_locals(program, self.whole);
-            let known = |term: &Term| outside.value(term);
-            let operands = operand_values(program, statement, (&made, &seen.failed.bound), &known);
+            let document = |with: &[&With], term: &Term| match outside.replaced {
+                true => Found::Unknown,
+                false => documents.value(self.module, with, term),
+            };
+            let operands =
+                operand_values(program, statement, (&made, &seen.failed.bound), &document);
             let undefined = operands.iter().any(|operand| operand.values.is_empty());
             Reason {
                 position: position(texts, statement.span),
@@ -209,7 +229,7 @@ impl<'p> DefinitionTracer<'p> {
                 let path = path.join(".");
                 let mut next = Some(whole);
                 while let Some(rule) = next {
-                    tracer.add(path.clone(), whole, rule);
+                    tracer.add(path.clone(), (module, whole), rule);
                     next = rule.else_rule.as_deref();
                 }
             }
@@ -219,7 +239,7 @@ impl<'p> DefinitionTracer<'p> {
         tracer
     }
 
-    fn add(&mut self, path: String, whole: &'p Rule, rule: &'p Rule) {
+    fn add(&mut self, path: String, (module, whole): (&'p Module, &'p Rule), rule: &'p Rule) {
         let index = self.definitions.len();
         for span in [rule.span, rule.head.span] {
             self.begins.entry((span.file, span.start)).or_insert(index);
@@ -228,7 +248,7 @@ impl<'p> DefinitionTracer<'p> {
             let body = rule.body.iter().enumerate();
             self.statements.extend(body.map(|(place, expr)| (expr.span, index, place)));
         }
-        self.definitions.push(Definition { path, whole, rule });
+        self.definitions.push(Definition { module, path, whole, rule });
     }
 
     fn definition(&self, span: Span) -> Option<usize> {
@@ -292,16 +312,22 @@ impl Tracer for DefinitionTracer<'_> {
 struct InputValues<'a> {
     texts: &'a Texts,
     input: Option<&'a Value>,
-    /// Set if a `with` replaces the input anywhere: then no value is known.
+    /// Set if the query or a definition that was reached replaces anything for others: then no value
+    /// is known.
     replaced: bool,
 }
 
 impl<'a> InputValues<'a> {
-    fn new(program: &'a Program, input: Option<&'a Value>) -> Self {
-        let mut replaced = false;
-        for module in program.modules() {
-            visit::walk_exprs(module, &mut |expr| {
-                replaced |= expr.with.iter().any(|with| is_input(&with.target));
+    fn new<'r>(
+        program: &'a Program,
+        query: &Query,
+        begun: impl Iterator<Item = &'r Rule>,
+        input: Option<&'a Value>,
+    ) -> Self {
+        let mut replaced = query.text().split_whitespace().any(|word| word == "with");
+        for rule in begun {
+            visit::walk_exprs(rule, &mut |expr| {
+                replaced |= !expr.with.is_empty();
                 true
             });
         }

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::Operand;
+use super::documents::Found;
 use crate::rego::Value;
 use crate::rego::engine::TraceEvent;
 use crate::rego::program::Program;
-use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind};
-use crate::rego::syntax::visit::walk_exprs;
+use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
+use crate::rego::syntax::visit::{self, walk_exprs};
 
 /// The most distinct values that are kept for a variable.
 const MAX_VALUES: usize = 4;
@@ -89,29 +90,36 @@ impl LastFailed {
     }
 }
 
-/// Returns the operands of a statement with their values, as far as they are known; `outside`
-/// returns the values of references to documents.
+/// Returns the operands of a statement with their values, as far as they are known; `document`
+/// returns the values of references to documents, with the replacements of the statement.
 pub(crate) fn operand_values(
     program: &Program,
     statement: &Expr,
     (made, bound): (&BTreeMap<Span, Name>, &LocalValues),
-    outside: &dyn Fn(&Term) -> Option<Option<Value>>,
+    document: &dyn Fn(&[&With], &Term) -> Found,
 ) -> Vec<Operand> {
     let mut shown: Vec<Operand> = Vec::new();
-    for (term, within) in operands(statement) {
+    for Part { term, with, within } in operands(statement) {
         let values = match &term.kind {
             TermKind::Var(name) => match bound.of_author(program, name) {
                 // The name of a rule that begins a reference.
                 None if within => continue,
-                None => outside(term).map(Vec::from_iter),
+                None => match document(&with, term) {
+                    Found::Document(value) => Some(Vec::from_iter(value)),
+                    Found::Local => None,
+                    Found::Unknown => continue,
+                },
                 values => values,
             },
             _ => match made.get(&term.span) {
                 Some(local) => bound.get(local),
-                None => match bound.field(program, term).or_else(|| outside(term)) {
+                None => match bound.field(program, term) {
                     Some(field) => Some(Vec::from_iter(field)),
-                    // The value isn't in any variable, so it isn't known.
-                    None => continue,
+                    None => match document(&with, term) {
+                        Found::Document(value) => Some(Vec::from_iter(value)),
+                        // The value isn't in any variable, so it isn't known.
+                        Found::Local | Found::Unknown => continue,
+                    },
                 },
             },
         };
@@ -148,61 +156,85 @@ pub(super) fn is(term: &Term, name: &str) -> bool {
     }
 }
 
-/// Returns the operands of a statement whose values are worth showing, and whether each is part of
-/// another one.
-fn operands(statement: &Expr) -> Vec<(&Term, bool)> {
-    let mut found = Vec::new();
-    match &statement.kind {
-        ExprKind::Term(term) => operand(term, &mut found),
-        ExprKind::Call(terms) => {
-            for term in terms.iter().skip(1) {
-                operand(term, &mut found);
-            }
-        }
-        ExprKind::Some(declared) => {
-            for symbol in &declared.symbols {
-                if let TermKind::Call(terms) = &symbol.kind
-                    && let Some(list) = terms.last()
-                {
-                    operand(list, &mut found);
-                }
-            }
-        }
-        ExprKind::Every(every) => operand(&every.domain, &mut found),
-        ExprKind::Not(not) => {
-            for expr in &not.body {
-                found.extend(operands(expr));
-            }
-        }
-        ExprKind::And(_) | ExprKind::Or(_) => {}
-    }
-    found
+/// A term of a statement whose value is worth showing.
+struct Part<'a> {
+    term: &'a Term,
+    /// The replacements under which it is evaluated.
+    with: Vec<&'a With>,
+    /// `true` if it is part of another one.
+    within: bool,
 }
 
-/// Collects a term that has a value, followed by the variables within it.
-fn operand<'a>(term: &'a Term, found: &mut Vec<(&'a Term, bool)>) {
-    match &term.kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
-        TermKind::Group(inner) => operand(inner, found),
-        TermKind::Var(name) if name.starts_with('$') || matches!(&**name, "data" | "input") => {}
-        TermKind::Var(_) => found.push((term, false)),
-        TermKind::Call(terms) => {
-            found.push((term, false));
-            for term in terms.iter().skip(1) {
-                operand(term, found);
-            }
-        }
-        TermKind::Ref(parts) => {
-            found.push((term, false));
-            let is_local = |part: &&Term| match &part.kind {
-                TermKind::Var(name) => {
-                    !name.starts_with('$') && !matches!(&**name, "data" | "input")
+/// Returns the operands of a statement whose values are worth showing.
+fn operands(statement: &Expr) -> Vec<Part<'_>> {
+    let mut found = Operands { found: Vec::new(), with: Vec::new() };
+    found.statement(statement);
+    found.found
+}
+
+struct Operands<'a> {
+    found: Vec<Part<'a>>,
+    with: Vec<&'a With>,
+}
+
+impl<'a> Operands<'a> {
+    fn statement(&mut self, statement: &'a Expr) {
+        let before = self.with.len();
+        self.with.extend(&statement.with);
+        match &statement.kind {
+            ExprKind::Term(term) => self.operand(term),
+            ExprKind::Call(terms) => terms.iter().skip(1).for_each(|term| self.operand(term)),
+            ExprKind::Some(declared) => {
+                for symbol in &declared.symbols {
+                    if let TermKind::Call(terms) = &symbol.kind
+                        && let Some(list) = terms.last()
+                    {
+                        self.operand(list);
+                    }
                 }
-                _ => false,
-            };
-            found.extend(parts.iter().filter(is_local).map(|part| (part, true)));
+            }
+            ExprKind::Every(every) => self.operand(&every.domain),
+            ExprKind::Not(not) => not.body.iter().for_each(|expr| self.statement(expr)),
+            ExprKind::And(_) | ExprKind::Or(_) => {}
         }
-        _ => found.push((term, false)),
+        self.with.truncate(before);
+    }
+
+    /// Collects a term that has a value, followed by the variables within it.
+    fn operand(&mut self, term: &'a Term) {
+        match &term.kind {
+            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
+            TermKind::Group(inner) => self.operand(inner),
+            TermKind::Var(name) if name.starts_with('$') || matches!(&**name, "data" | "input") => {
+            }
+            TermKind::Call(terms) => {
+                if terms.len() > 1 {
+                    self.push(term, false);
+                }
+                terms.iter().skip(1).for_each(|term| self.operand(term));
+            }
+            TermKind::Ref(parts) => {
+                self.push(term, false);
+                for part in parts.iter().filter(|part| is_local(part)) {
+                    self.push(part, true);
+                }
+            }
+            // A constant says nothing more.
+            _ if visit::vars(term).is_empty() => {}
+            _ => self.push(term, false),
+        }
+    }
+
+    fn push(&mut self, term: &'a Term, within: bool) {
+        self.found.push(Part { term, with: self.with.clone(), within });
+    }
+}
+
+/// Returns `true` for a variable of the author's that isn't the root of a document.
+fn is_local(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Var(name) => !name.starts_with('$') && !matches!(&**name, "data" | "input"),
+        _ => false,
     }
 }
 

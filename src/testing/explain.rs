@@ -6,17 +6,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::suite::{Member, Suite, TestRun};
 use super::{Cause, Operand, TestOutcome, cases};
 use crate::evaluate::EvaluateOptions;
-use crate::explain::{LastFailed, generated_locals, operand_values, replaying, verdict};
+use crate::explain::{Documents, LastFailed, generated_locals, operand_values, replaying, verdict};
 use crate::load::position;
 use crate::rego::Value;
-use crate::rego::compile::QueryContext;
 use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Rule, Span, Term, TermKind, With};
 use crate::rego::types::terms::is_scalar;
 
 /// The most tests that are explained.
@@ -98,18 +97,13 @@ fn cause(
         }
         None => return None,
     };
-    let context =
-        QueryContext { package: Some(module.package.clone()), imports: module.imports.clone() };
-    // A reference to a document has the value that it has by itself, unless something is replaced.
-    let document = |term: &Term| -> Option<Option<Value>> {
-        let referring = matches!(term.kind, TermKind::Var(_) | TermKind::Ref(_));
-        if !referring || !statement.with.is_empty() {
-            return None;
-        }
-        let query = suite.policies.query_in(texts.text(term.span), &context).ok()?;
-        let found = suite.policies.evaluate(&query, None, &options).result.ok()?;
-        Some(found.value().cloned())
+    let documents = Documents {
+        policies: &suite.policies,
+        input: None,
+        options: &options,
+        until: Instant::now() + TIME_LIMIT,
     };
+    let document = |with: &[&With], term: &Term| documents.value(module, with, term);
     let shown = operand_values(program, statement, (&made, &failed.bound), &document);
     let undefined = shown.iter().any(|operand| operand.values.is_empty());
     Some(Cause {

@@ -79,6 +79,30 @@ fn each_definition_that_gave_nothing_has_its_statement_and_operands() {
 }
 
 #[test]
+fn rules_that_a_statement_refers_to_have_their_values() {
+    let sandbox = Sandbox::new();
+    let policy = "package q\n\nlevel := \"low\"\n\nallow if level == \"high\"\n";
+    let file = sandbox.write("q.rego", policy);
+    let explained = |query: &str| {
+        let arguments = ["eval", "-d", &file, query, "--explain", "fails"];
+        sandbox.run(&arguments).output().code(0).stderr
+    };
+    let output = explained("data.q.allow");
+    assert!(
+        output.contains("this is false\n") && output.contains("  level: \"low\"\n"),
+        "{output}"
+    );
+    // Replaced, it has another value.
+    let output = explained("data.q.allow with data.q.level as \"none\"");
+    assert!(output.contains("this is false\n") && !output.contains("  level: "), "{output}");
+    let test = "package q_test\n\ntest_x if data.q.allow with data.q.level as 1\n";
+    sandbox.write("q_test.rego", test);
+    let arguments = ["eval", "-d", ".", "data.q.allow", "--explain", "fails"];
+    let output = sandbox.run(&arguments).within(sandbox.path(".")).output().code(0).stderr;
+    assert!(output.contains("  level: \"low\"\n"), "{output}");
+}
+
+#[test]
 fn a_gate_explains_each_input() {
     let output = run(&["gate", "-d", "p.rego", "i.json", "--explain", "fails"]).code(0);
     assert!(

@@ -128,7 +128,35 @@ fn a_failure_shows_the_expression_and_its_operands() {
     let output =
         one("test_x if {\n\tx := json.unmarshal(\"{\\\"a\\\":1}\")\n\tx.b.c == 2\n}", &[]).code(1);
     assert!(output.stdout.contains("x.b.c: undefined\n"), "{output:#?}");
-    assert!(output.stdout.contains("x: {\"a\":1}\n"), "{output:#?}");
+    assert!(output.stdout.contains("x: {\"a\": 1}\n"), "{output:#?}");
+}
+
+#[test]
+fn documents_are_operands_with_the_values_they_have_there() {
+    let files = |body: &str| {
+        let tests = format!("package p_test\n\nimport data.p\n\ntest_x if {body}\n");
+        let policy = "package p\n\ndeny contains \"none\" if not input.name\n\nlimit := 5 if input.big\n\n\
+                      level := {\"a\": {1, 2}}\n";
+        test(&[("p.rego", policy), ("p_test.rego", &tests)], &[]).code(1).stdout
+    };
+    for (body, verdict, operand) in [
+        ("p.deny == {\"x\"} with input as {}", "is false", "p.deny: {\"none\"}\n"),
+        ("p.deny == {\"x\"} with input.name as 1", "is false", "p.deny: set()\n"),
+        ("p.limit == 5 with input as {}", "is undefined", "p.limit: undefined\n"),
+        ("p.limit == 6 with input.big as true", "is false", "p.limit: 5\n"),
+        ("p.level == {\"a\": {1}}", "is false", "p.level: {\"a\": {1, 2}}\n"),
+        ("not p.deny.none with input as {}", "is false", "p.deny.none: \"none\"\n"),
+    ] {
+        let output = files(body);
+        assert!(output.contains(&format!("this {verdict}\n")), "{body}: {output}");
+        assert!(output.contains(&format!("    {operand}")), "{body}: {output}");
+        assert!(!output.contains("{\"x\"}: "), "{body}: {output}");
+    }
+    // A value that depends on a variable of the rule isn't that of the reference by itself.
+    let output = files("{\n\tx := 2\n\tp.level.a[x] == 3\n}");
+    assert!(output.contains("    x: 2\n") && !output.contains("p.level.a[x]: "), "{output}");
+    let output = files("{\n\ti := {}\n\tp.deny == set() with input as i\n}");
+    assert!(!output.contains("p.deny: undefined"), "{output}");
 }
 
 #[test]
