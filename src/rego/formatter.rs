@@ -3,6 +3,8 @@
 //! Owns the choice of versions for reading and writing, the checks beyond parsing, and the check of
 //! the result. The layout itself is implemented in `syntax::format`.
 
+use std::collections::HashMap;
+
 use super::builtins;
 use super::compile::{Function, Functions, check_v1};
 use super::problem::{self, Problem, ProblemCode, Problems, Sources};
@@ -10,7 +12,7 @@ use super::program::LoadError;
 use super::syntax::tree::{
     Expr, ExprKind, FileId, Head, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
 };
-use super::syntax::visit::{VisitMut, walk_expr_mut, walk_term_mut};
+use super::syntax::visit::{VisitMut, walk_expr_mut, walk_module_mut, walk_term_mut};
 use super::syntax::words::infix;
 use super::syntax::{
     BaseVersion, ParseOptions, WriteOptions, compare, format_module, parse_module,
@@ -93,6 +95,13 @@ fn check(read: &Module, written: &str, version: BaseVersion) -> Result<(), Probl
 struct WrittenForms;
 
 impl VisitMut for WrittenForms {
+    fn module(&mut self, module: &mut Module) {
+        walk_module_mut(self, module);
+        for rule in &mut module.rules {
+            NumberedWildcards::default().rule(rule);
+        }
+    }
+
     fn expr(&mut self, expr: &mut Expr) {
         walk_expr_mut(self, expr);
         if let ExprKind::Call(terms) = &mut expr.kind
@@ -131,6 +140,24 @@ impl VisitMut for WrittenForms {
             }
         }
         template.parts = parts;
+    }
+}
+
+/// Numbers the wildcards of a rule by their order in it: those of the second body of a chain are
+/// others than those of the first, once it is written as a rule of its own.
+#[derive(Default)]
+struct NumberedWildcards(HashMap<Name, Name>);
+
+impl VisitMut for NumberedWildcards {
+    fn term(&mut self, term: &mut Term) {
+        if let TermKind::Var(name) = &mut term.kind
+            && name.starts_with('$')
+        {
+            let number = self.0.len();
+            let own = self.0.entry(Name::clone(name));
+            *name = Name::clone(own.or_insert_with(|| format!("${number}").into()));
+        }
+        walk_term_mut(self, term);
     }
 }
 
@@ -225,6 +252,26 @@ mod tests {
             formatted_or_error("package p\nimport rego.v1\na contains x if x := 1 in [2]", dropped),
             expected
         );
+    }
+
+    #[test]
+    fn wildcards_stay_wildcards() {
+        let v0 = FormatOptions { read: BaseVersion::V0, write: BaseVersion::V0, ..V0_V1 };
+        for (options, text, expected) in [
+            (
+                FormatOptions::default(),
+                "f(n, {\"a\": _}) = n if { input.x } else = 3",
+                "f(n, {\"a\": _}) := n if input.x\n\nelse := 3\n",
+            ),
+            (
+                v0,
+                "p[[_, 1]] { input.x } { input.y }",
+                "p[[_, 1]] {\n\tinput.x\n}\n\np[[_, 1]] {\n\tinput.y\n}\n",
+            ),
+        ] {
+            let found = formatted_or_error(&format!("package p\n\n{text}\n"), options);
+            assert_eq!(found, format!("package p\n\n{expected}"));
+        }
     }
 
     #[test]

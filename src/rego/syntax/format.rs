@@ -23,9 +23,9 @@ pub struct WriteOptions {
     pub version: BaseVersion,
     /// `true` to leave out imports that the version doesn't need.
     pub drop_imports: bool,
-    /// `true` to depart from OPA's text, which loses two things: the parentheses of an `x in xs`
-    /// that is an operand, and what follows a term in the same statement, such as `with`, where the
-    /// term is copied as it is.
+    /// `true` to depart from OPA's text, which loses three things: the parentheses of an `x in xs`
+    /// that is an operand, what follows a term in the same statement, such as `with`, where the
+    /// term is copied as it is, and that a repeated `_` is a wildcard.
     pub keep_meaning: bool,
 }
 
@@ -41,7 +41,9 @@ pub fn format_module(
 ) -> Result<String, Problems> {
     let WriteOptions { version: base, drop_imports, keep_meaning } = options;
     let mut module = module.clone();
-    name_repeated_wildcards(&mut module, text);
+    if !keep_meaning {
+        name_repeated_wildcards(&mut module, text);
+    }
     let imported =
         |wanted: &str| module.imports.iter().any(|import| is_path(import, &["rego", wanted]));
     let (v1_imported, v2_imported) = (imported("v1"), imported("v2"));
