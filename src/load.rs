@@ -129,6 +129,15 @@ pub struct Package {
     pub refers_to: Vec<Vec<String>>,
 }
 
+impl Package {
+    /// Returns `true` if every rule has the name of a test.
+    pub(crate) fn has_only_tests(&self) -> bool {
+        let mut names = self.rules.iter().map(|rule| rule.path.get(self.path.len()));
+        let is_test = |name: &String| name.starts_with("test_") || name.starts_with("todo_test_");
+        !self.rules.is_empty() && names.all(|name| name.is_some_and(is_test))
+    }
+}
+
 /// Returns the packages of modules. `authors` are the modules as they were written, `resolved` the
 /// same modules with full references.
 pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) -> Vec<Package> {

@@ -36,6 +36,7 @@ use crate::{Diagnostic, Position};
 pub use capabilities::{capabilities, merged};
 pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
+pub(crate) use packages::TESTS_HINT;
 pub use rules::{RULES, Rule, rule};
 
 /// Returns every finding about sources, tests included, sorted by file and line.

@@ -180,6 +180,7 @@ fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     let name = dotted(&package.path);
     let message = format!("the package `{name}` has no verdict rule: it would always pass");
     let hint = match origin {
+        _ if package.has_only_tests() => crate::check::TESTS_HINT,
         PackageOrigin::Plain => {
             "give it `deny`, `violations`, `findings`, `warn` or `result`, or choose the packages that count with `-n`"
         }

@@ -32,7 +32,7 @@ impl Errors {
         let errors = match error.diagnostics() {
             [] => vec![Item {
                 message: error.report(),
-                code: error.kind().as_str().to_owned(),
+                code: error.kind().code().to_owned(),
                 location: None,
             }],
             found => found.iter().map(Item::of).collect(),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Compiler;
 use super::rule_tree::RuleId;
+use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
+use crate::rego::syntax::visit;
 use crate::rego::value::Value;
 
 /// The hint about a function with a similar name, or about a missing import.
@@ -46,7 +48,7 @@ pub fn with_target(compiler: &Compiler<'_>, name: &str) -> Option<String> {
 /// The hint about a variable that nothing binds.
 pub fn unsafe_variable(
     compiler: &Compiler<'_>,
-    name: &str,
+    (name, place): (&str, Option<(&Module, &Rule)>),
     sought: bool,
     negated: bool,
 ) -> Option<String> {
@@ -69,11 +71,55 @@ pub fn unsafe_variable(
     if let Some(root) = closest(name, ["input", "data"].into_iter().map(str::to_owned)) {
         return Some(format!("did you mean `{root}`?"));
     }
+    if let Some(near) = place.and_then(|place| near_name(compiler, name, place)) {
+        return Some(format!("did you mean `{near}`?"));
+    }
     (negated && name != "_").then(|| {
         format!(
             "`not` gives no variable a value; bind `{name}` before, as in `some {name}, _ in xs`"
         )
     })
+}
+
+/// The length of the shortest name that is taken for a slip; shorter ones are near too many others.
+const MIN_NAME: usize = 4;
+
+/// The name of an import, of a rule of the package or of a variable of the rule that is nearest.
+fn near_name(
+    compiler: &Compiler<'_>,
+    name: &str,
+    (module, rule): (&Module, &Rule),
+) -> Option<String> {
+    if name.chars().count() < MIN_NAME {
+        return None;
+    }
+    let imports = module.imports.iter().filter_map(|import| match (&import.alias, &import.path) {
+        (Some((alias, _)), _) => Some(alias.to_string()),
+        (None, Term { kind: TermKind::Ref(parts), .. }) => string(parts.last()?),
+        _ => None,
+    });
+    let mut package = Some(&*compiler.rule_tree);
+    for part in &module.package.path {
+        let key = match &part.kind {
+            // The root of the tree is `data`.
+            TermKind::Var(_) => continue,
+            _ => string(part).map(Value::from),
+        };
+        package = package.zip(key).and_then(|(node, key)| node.children.get(&key));
+    }
+    let rules = package.into_iter().flat_map(|node| node.children.keys());
+    let rules = rules.filter_map(Value::as_str).map(str::to_owned);
+    let vars = visit::vars(rule).into_iter();
+    let vars = vars.map(|var| compiler.rewritten.get(&var).unwrap_or(&var).to_string());
+    let vars = vars.filter(|var| !var.starts_with("__local") && !var.starts_with('$'));
+    closest(name, imports.chain(rules).chain(vars))
+}
+
+fn string(term: &Term) -> Option<String> {
+    match &term.kind {
+        TermKind::String(text) => Some(text.to_string()),
+        _ => None,
+    }
 }
 
 /// The hint about the replacement of a function that Rego v1 has removed.

@@ -141,7 +141,7 @@ impl QueryCompiler<'_> {
         let (mut body, lacking) =
             safety::reorder_body_for_safety(compiler, &VarSet::reserved(), body);
         if !lacking.is_empty() {
-            return Err(safety::safety_problems(&lacking, &rewritten, compiler, ""));
+            return Err(safety::safety_problems(&lacking, &rewritten, compiler, None));
         }
         DynamicTerms { generator: &mut generator(&body) }.body(&mut body);
         self.problems.extend(super::check_types::check_query(

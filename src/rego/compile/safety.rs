@@ -512,8 +512,9 @@ pub fn safety_problems(
     lacking: &[Unsafe],
     rewritten: &NameMap<Name>,
     compiler: &Compiler<'_>,
-    scope: &str,
+    place: Option<(&Module, &Rule)>,
 ) -> Vec<Problem> {
+    let scope = place.map(|(module, rule)| compiler.scope(module, rule)).unwrap_or_default();
     let original = |name: &Name| rewritten.get(name).cloned().unwrap_or_else(|| Name::clone(name));
     let mut assigned = VarSet::default();
     for name in lacking.iter().flat_map(|it| &it.assigned) {
@@ -561,7 +562,7 @@ pub fn safety_problems(
         let uses = || lacking.iter().filter(|it| it.vars.iter().any(|var| var == name));
         problem.hints.extend(super::hints::unsafe_variable(
             compiler,
-            display,
+            (display, place),
             uses().any(|it| it.members.contains(name)),
             uses().any(|it| it.negated),
         ));
@@ -649,8 +650,8 @@ impl Compiler<'_> {
             if let Some(module) = modules.get(at)
                 && let Some(rule) = module.rules.get(index)
             {
-                let scope = self.scope(module, rule);
-                let problems = safety_problems(&lacking, &self.rewritten, self, &scope);
+                let place = Some((module, rule));
+                let problems = safety_problems(&lacking, &self.rewritten, self, place);
                 self.problems(problems);
             }
         }

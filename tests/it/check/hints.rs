@@ -21,6 +21,12 @@ fn an_unsafe_variable_is_explained() {
         ),
         ("deny contains \"x\" if not input.a[i] == 1", "`some i, _ in xs`"),
         ("deny contains \"x\" if inptu.bad", "did you mean `input`?"),
+        ("deny contains \"x\" if is_okk\n\nis_ok if input.x", "did you mean `is_ok`?"),
+        ("deny contains \"x\" if not lmit\n\nlimit if input.x", "did you mean `limit`?"),
+        (
+            "deny contains \"x\" if {\n\tsome container in input.xs\n\tcontaner.bad\n}",
+            "did you mean `container`?",
+        ),
         ("deny contains \"x\" if p.allowed\n\nallowed if input.ok", "did you mean `data.p`?"),
     ] {
         says(&sandbox, body, expected);
