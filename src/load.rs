@@ -181,8 +181,9 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
 fn is_test_rule(rule: &Rule) -> bool {
     let (path, _) = described(rule);
     let named = path.last().is_some_and(|n| n.starts_with("test_") || n.starts_with("todo_test_"));
-    let constant = rule.head.value.as_ref().is_some_and(|value| {
-        matches!(
+    let constant = rule.head.value.as_ref().is_some_and(|value| match value.kind {
+        TermKind::Bool(_) => rule.default || rule.generated_body,
+        _ => matches!(
             value.kind,
             TermKind::Null
                 | TermKind::Number(_)
@@ -190,7 +191,7 @@ fn is_test_rule(rule: &Rule) -> bool {
                 | TermKind::Array(_)
                 | TermKind::Object(_)
                 | TermKind::Set(_)
-        )
+        ),
     });
     named && !rule.head.is_function && !constant
 }

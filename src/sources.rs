@@ -116,6 +116,8 @@ pub struct ReadOptions<'a> {
     pub skip_verify: bool,
     /// Recognizes documents of another kind than data, which a bundle may not contain.
     pub(crate) is_document: Option<fn(&str) -> bool>,
+    /// The same for whole texts that are valid documents: an example in a text isn't one.
+    pub(crate) is_valid_document: Option<fn(&str) -> bool>,
 }
 
 /// The result of reading files and accounting for each of them.
@@ -196,7 +198,7 @@ impl Sources {
         options: ReadOptions<'_>,
     ) -> Result<Gathered, Error> {
         let mut found = Vec::new();
-        let mut files = files::Files::new(options.limits, options.ignore, &mut found);
+        let mut files = files::Files::new(&options, &mut found);
         for argument in arguments {
             let (prefix, path) = split(argument.as_ref());
             files.begin(argument.as_ref());

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, parse_envelope, protocol, run_operation};
+use crate::client::{Client, Context, parse_envelope, protocol, refuse_around_list, run_operation};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -116,6 +116,10 @@ fn answer(output: &str) -> Result<Value, Error> {
         protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
     let field = |name: &str| output.get(&Value::from(name));
+    let fields = output.as_object().into_iter().flatten();
+    let fields = fields.filter_map(|(key, value)| Some((key.as_str()?, value)));
+    refuse_around_list(fields.filter(|(key, _)| !is_documented(key)))
+        .map_err(|why| protocol(format!("the AI evaluation's output can't be read: {why}")))?;
     if let Some(key) = unexplained(&output) {
         let key = shorten(&key, 80);
         return Err(protocol(format!(
@@ -153,14 +157,24 @@ fn unexplained(output: &Value) -> Option<String> {
     let Value::Object(fields) = output else { return None };
     fields.iter().find_map(|(key, value)| {
         let key = key.as_str()?;
-        let documented = OUTPUT.iter().any(|field| field.name == key);
         let says_nothing = match value {
+            Value::String(text) if is_result(key) => text.is_empty(),
             Value::Array(items) => items.is_empty(),
             Value::Object(fields) => fields.is_empty(),
             value => matches!(value, Value::Null | Value::Bool(false) | Value::String(_)),
         };
-        (!documented && !says_nothing).then(|| key.to_owned())
+        (!is_documented(key) && !says_nothing).then(|| key.to_owned())
     })
+}
+
+fn is_documented(key: &str) -> bool {
+    OUTPUT.iter().any(|field| field.name == key)
+}
+
+/// Returns `true` for a key that begins as a word for what an analysis finds does.
+fn is_result(key: &str) -> bool {
+    let key = key.to_lowercase();
+    ["violation", "finding", "issue", "problem"].iter().any(|word| key.starts_with(word))
 }
 
 #[cfg(test)]
@@ -212,6 +226,9 @@ mod tests {
             r#"{"violations":[],"VIOLATIONS":["x"]}"#,
             r#"{"skipped":false,"findings":["x"]}"#,
             r#"{"violations":[],"error":"x"}"#,
+            r#"{"violations":[],"success":false}"#,
+            r#"{"violations":[],"status":"failed"}"#,
+            r#"{"violations":[],"violation":"the key is hard-coded"}"#,
             r#"{"violations":[],"violation":["x"]}"#,
             r#"{"violations":[],"findings":["x"]}"#,
             r#"{"violations":[],"truncated":true}"#,

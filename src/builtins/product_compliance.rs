@@ -2,7 +2,7 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Origin, Type};
-use crate::client::{PRODUCT_COMPLIANCE, Paging};
+use crate::client::{PRODUCT_COMPLIANCE, Paging, refuse_beside_list};
 use crate::rego::Value;
 use crate::resources::FrameworkCompliance;
 
@@ -33,9 +33,16 @@ pub(crate) static LISTING: Listing = Listing {
     contradiction,
 };
 
-/// Reports a framework whose metrics count more requirements than it has evaluations. Requirements
-/// that aren't applicable have neither.
+/// Reports a framework whose metrics count more requirements than it has evaluations, or that says
+/// that there are more. Requirements that aren't applicable have neither.
 fn contradiction(framework: &Value) -> Option<String> {
+    let incomplete = framework
+        .as_object()
+        .and_then(|fields| refuse_beside_list(fields, &FrameworkCompliance).err());
+    incomplete.or_else(|| miscounted(framework))
+}
+
+fn miscounted(framework: &Value) -> Option<String> {
     let metrics = framework.get_str("metrics")?;
     let evaluations = match framework.get_str("evaluations") {
         Some(Value::Array(evaluations)) => evaluations.len() as u64,

@@ -7,7 +7,9 @@ use crate::rego::Value;
 use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{ApiRequest, Client, Context, PRODUCT_VERSION, parse_envelope, protocol};
+use crate::client::{
+    ApiRequest, Client, Context, PRODUCT_VERSION, parse_envelope, protocol, refuse_beside_list,
+};
 use crate::resources::ProductVersion;
 
 static ENVELOPE: &[Field] =
@@ -90,6 +92,11 @@ impl Request for VersionRequest {
             };
             let text = |key: &str| version.get(&Value::from(key)).and_then(Value::as_str);
             self.check(text("id"), text("product_id"))?;
+            if let Some(fields) = version.as_object() {
+                refuse_beside_list(fields, &ProductVersion).map_err(|why| {
+                    protocol(format!("the service's answer can't be read: {why}"))
+                })?;
+            }
             Ok(version.clone().into())
         })
     }

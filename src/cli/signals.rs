@@ -4,8 +4,12 @@
 //! ignored if it was at the start, as under `nohup`: the command outlasts its terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
+
+/// The time in which signals count as one.
+const SAME: Duration = Duration::from_millis(300);
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 
@@ -67,8 +71,17 @@ impl Signals {
         Ok("Ctrl-C")
     }
 
-    /// Waits for the next signal, for `time` at most. Returns `true` if there was one.
-    pub fn within(&mut self, time: std::time::Duration) -> bool {
+    /// Waits for a further signal, for `time` at most. Returns `true` if there was one. Those that
+    /// come with the last one are the same: `timeout`, shells and CI systems send a signal to the
+    /// process and then to its group.
+    pub fn within(&mut self, time: Duration) -> bool {
+        let start = Instant::now();
+        while self.wait(SAME.saturating_sub(start.elapsed())) {}
+        self.wait(time.saturating_sub(start.elapsed()))
+    }
+
+    /// Waits for a signal, for `time` at most. Returns `true` if there was one.
+    fn wait(&mut self, time: Duration) -> bool {
         #[cfg(unix)]
         let done = {
             let signals = &mut self.signals;

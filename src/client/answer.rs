@@ -153,14 +153,29 @@ const RESOURCES: &[&str] = &[
 
 /// Words for what a request depends on. Without one of these, nothing was looked up.
 const CONTEXT: &[&str] = &[
+    "access",
     "account",
     "api",
     "backend",
     "bucket",
     "cas",
+    "certificate",
+    "cluster",
+    "connection",
+    "contract",
+    "credential",
+    "credentials",
+    "database",
     "endpoint",
+    "group",
     "host",
+    "key",
+    "license",
+    "licence",
+    "member",
+    "membership",
     "method",
+    "node",
     "org",
     "organisation",
     "organization",
@@ -169,29 +184,41 @@ const CONTEXT: &[&str] = &[
     "organizations",
     "page",
     "path",
+    "permission",
+    "permissions",
     "plan",
+    "policy",
     "project",
     "repository",
+    "role",
     "route",
+    "secret",
+    "server",
     "service",
     "session",
     "storage",
+    "table",
     "tenant",
     "token",
     "upstream",
     "url",
     "user",
+    "workflow",
     "workspace",
 ];
 
 /// Returns `true` if a message is about something that the request depends on, such as its
-/// organization or its route. The first such word decides: "artifact not found in organization" is
-/// about the artifact.
+/// organization or its route. Of these words, the last before "not found" decides, as in "artifact
+/// storage backend not found", or else the first: "no artifact in this organization" is about the
+/// artifact.
 fn is_about_another(message: &str) -> bool {
     let message = message.to_lowercase();
-    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
-    let first = words.find(|word| RESOURCES.contains(word) || CONTEXT.contains(word));
-    first.is_some_and(|word| CONTEXT.contains(&word))
+    let words: Vec<&str> = message.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let is_known = |word: &&&str| RESOURCES.contains(*word) || CONTEXT.contains(*word);
+    let missing = words.windows(2).position(|pair| pair == ["not", "found"]);
+    let before = missing.and_then(|at| words.get(..at)?.iter().rfind(is_known));
+    let decides = before.or_else(|| words.iter().find(is_known));
+    decides.is_some_and(|word| CONTEXT.contains(word))
 }
 
 fn is_refused(body: &[u8]) -> bool {

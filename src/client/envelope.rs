@@ -5,7 +5,10 @@
 //! part of a list for the whole, or a failure for an empty answer. Everything else is a newer
 //! service's, and is skipped.
 
+use std::collections::BTreeMap;
+
 use crate::rego::Value;
+use crate::resources::types::Field;
 use crate::text::shorten;
 
 /// Returns `true` if a key equals a documented one except for case, `_` and `-`.
@@ -43,22 +46,81 @@ pub(crate) fn refuse_around_list<'k>(
     }
 }
 
+/// Refuses undocumented keys of an object that has a list among its fields, if they say that the list
+/// isn't whole. Unlike an envelope, such an object has further fields of its own, which may count
+/// other things or name other pages.
+pub(crate) fn refuse_beside_list(
+    object: &BTreeMap<Value, Value>,
+    documented: &[Field],
+) -> Result<(), String> {
+    let fields = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+    let mut unknown = fields.filter(|(key, _)| !documented.iter().any(|field| field.name == *key));
+    refuse(unknown.clone())?;
+    match unknown
+        .find(|(key, value)| is_incomplete(key, value, &WORDS_BESIDE) || is_total(key, value))
+    {
+        Some((key, _)) => Err(format!("it has `{}`: its list may not be whole", shorten(key, 80))),
+        None => Ok(()),
+    }
+}
+
+/// Returns `true` for a key that says how many there are of what a list has.
+fn is_total(key: &str, value: &Value) -> bool {
+    let words = words(key);
+    let is_total = |word: &String| matches!(word.as_str(), "total" | "totals");
+    let of_list = |word: &String| {
+        is_total(word)
+            || matches!(
+                word.as_str(),
+                "count"
+                    | "evaluations"
+                    | "items"
+                    | "project"
+                    | "references"
+                    | "results"
+                    | "versions"
+            )
+    };
+    !is_empty(value) && words.iter().any(is_total) && words.iter().all(of_list)
+}
+
+/// The words of `WORDS` that say so in any object that has a list.
+const WORDS_BESIDE: [&str; 13] = [
+    "cursor",
+    "error",
+    "errors",
+    "incomplete",
+    "more",
+    "omitted",
+    "pagination",
+    "paging",
+    "partial",
+    "remaining",
+    "truncated",
+    "warning",
+    "warnings",
+];
+
 /// Words for a position in a list, for its length, and for what went wrong.
-const WORDS: [&str; 29] = [
+const WORDS: [&str; 36] = [
     "continuation",
     "continue",
     "count",
     "cursor",
+    "cut",
+    "degraded",
     "error",
     "errors",
     "failed",
     "failure",
     "failures",
+    "hidden",
     "incomplete",
     "missing",
     "more",
     "next",
     "omitted",
+    "overflow",
     "page",
     "pages",
     "pagination",
@@ -66,10 +128,13 @@ const WORDS: [&str; 29] = [
     "partial",
     "remaining",
     "skipped",
+    "stale",
+    "timeout",
     "token",
     "total",
     "totals",
     "truncated",
+    "unauthorized",
     "unavailable",
     "unreachable",
     "warning",
@@ -77,20 +142,17 @@ const WORDS: [&str; 29] = [
 ];
 
 /// Words for success, of which the opposite is stated.
-const SUCCESS: [&str; 5] = ["complete", "last", "ok", "success", "successful"];
+const SUCCESS: [&str; 7] = ["complete", "last", "ok", "passed", "success", "successful", "valid"];
 
 /// How deep undocumented objects are searched.
 const MAX_DEPTH: usize = 4;
 
 /// Returns the key, of an entry or within it, that says that something is missing.
 fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
-    let words = words(key);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let denied = *value == Value::Bool(false) && has(&SUCCESS);
-    let failed = has(&["status", "state", "result"])
-        && value.as_str().is_some_and(|text| self::words(text).iter().any(|word| is_failure(word)));
-    let coded = has(&["code"]) && !is_empty(value) && value.as_str() != Some("0");
-    if denied || failed || coded || !is_empty(value) && has(&WORDS) {
+    let coded = words(key).iter().any(|word| word == "code")
+        && !is_empty(value)
+        && value.as_str() != Some("0");
+    if coded || is_incomplete(key, value, &WORDS) {
         return Some(key.to_owned());
     }
     match value {
@@ -99,6 +161,16 @@ fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
         }),
         _ => None,
     }
+}
+
+/// Returns `true` for an entry that has one of the words, or that denies a success.
+fn is_incomplete(key: &str, value: &Value, known: &[&str]) -> bool {
+    let words = words(key);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let denied = *value == Value::Bool(false) && has(&SUCCESS);
+    let failed = has(&["status", "state", "result"])
+        && value.as_str().is_some_and(|text| self::words(text).iter().any(|word| is_failure(word)));
+    denied || failed || !is_empty(value) && has(known)
 }
 
 fn is_failure(word: &str) -> bool {

@@ -3,7 +3,7 @@
 //! Owns parsing, unwrapping attestations, `input.args` and wrapping arrays. Reading documents
 //! belongs to `inputs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::rego::Value;
 use base64::Engine as _;
@@ -125,9 +125,7 @@ impl Expected {
                 _ => error.with_hint("write it as an object, with fields that have names"),
             });
         }
-        let is_envelope = field(value, "payload").and(field(value, "payloadType")).is_some()
-            || field(value, "dsseEnvelope").is_some();
-        if self.statements && !options.attestation && is_envelope {
+        if self.statements && !options.attestation && holds_envelope(value) {
             return Err(wrong(format!(
                 "{name} is an envelope, and the policy looks at the statement in it"
             ))
@@ -163,9 +161,12 @@ pub(super) fn parse(
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = value(text, name, raw.syntax == Syntax::Yaml, raw.line)?;
     if options.attestation {
-        if raw.syntax == Syntax::Json {
-            unambiguous(text)?;
+        // YAML has further ways to write a key twice.
+        if raw.syntax == Syntax::Yaml && !Value::is_json(text.as_bytes()) {
+            return Err(wrong(format!("{name}: the attestation is YAML, not JSON"))
+                .with_hint("attestations and their envelopes are JSON: have it written anew"));
         }
+        unambiguous(text)?;
         unwrap(value)
     } else {
         Ok(Parsed { value, subjects: Vec::new(), predicate_type: None })
@@ -220,18 +221,42 @@ fn unambiguous(text: &str) -> Result<(), Error> {
     reject_duplicate_keys(text.as_bytes()).map_err(|wrong| two_readings(&wrong.message))
 }
 
+/// Returns a key as readers take it that ignore case and `_`. Those that fold letters as Go does take
+/// U+017F for `s`.
+fn folded(key: &str) -> String {
+    let head = usize::from(key.starts_with('_'));
+    let (head, rest) = (key.get(..head), key.get(head..));
+    let rest = rest.unwrap_or_default().replace('_', "").to_lowercase().replace('\u{17f}', "s");
+    head.unwrap_or_default().to_owned() + &rest
+}
+
+/// Refuses an object, at any depth of the subjects, with two keys of which some readers take one for
+/// the other.
+fn refuse_ambiguous_keys(value: &Value) -> Result<(), Error> {
+    match value {
+        Value::Array(items) => items.iter().try_for_each(refuse_ambiguous_keys),
+        Value::Object(object) => {
+            let mut seen = HashSet::new();
+            for key in object.keys().filter_map(Value::as_str) {
+                if !seen.insert(folded(key)) {
+                    let key = crate::text::shorten(key, 80);
+                    return Err(two_readings(&format!("`{key}` is another key for some readers")));
+                }
+            }
+            object.values().try_for_each(refuse_ambiguous_keys)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses keys that other readers take for known ones because they ignore case or `_`.
 fn refuse_lookalike_keys(value: &Value) -> Result<(), Error> {
     let Value::Object(object) = value else { return Ok(()) };
-    let plain = |key: &str| {
-        let head = usize::from(key.starts_with('_'));
-        key.get(..head).unwrap_or_default().to_owned()
-            + &key.get(head..).unwrap_or_default().replace('_', "").to_lowercase()
-    };
     let known = || [STATEMENT_KEYS, ENVELOPE_KEYS, BUNDLE_KEYS].into_iter().flatten();
     for key in object.keys() {
         let Value::String(key) = key else { continue };
-        if let Some(meant) = known().find(|known| plain(known) == plain(key) && **known != &**key) {
+        if let Some(meant) = known().find(|known| folded(known) == folded(key) && **known != &**key)
+        {
             let key = crate::text::shorten(key, 80);
             return Err(two_readings(&format!("`{key}` is `{meant}` for some readers")));
         }
@@ -266,8 +291,17 @@ fn is_envelope(value: &Value) -> bool {
     let has = |name: &str| {
         object.keys().any(|key| key.as_str().is_some_and(|key| plain(key).eq(plain(name))))
     };
-    (has("payload") && has("payloadType")) || has("dsseEnvelope")
+    let holds = |(key, value): (&Value, &Value)| {
+        let known = |name: &str| key.as_str().is_some_and(|key| plain(key).eq(plain(name)));
+        HOLDERS.iter().any(|name| known(name)) && holds_envelope(value)
+    };
+    (has("payload") && (has("payloadType") || has("signatures")))
+        || has("dsseEnvelope")
+        || object.iter().any(holds)
 }
+
+/// The fields in which tools put an envelope or a bundle.
+const HOLDERS: &[&str] = &["attestation", "attestations", "bundle", "content", "envelope"];
 
 /// Returns the statement from an envelope, from a bundle with an envelope, or on its own.
 fn unwrap(whole: Value) -> Result<Parsed, Error> {
@@ -313,6 +347,7 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
     let broken = || wrong("the statement's `subject` isn't what in-toto says");
     let subjects: Vec<Subject> = match field(&statement, "subject") {
         Some(list) => {
+            refuse_ambiguous_keys(list)?;
             let list = serde_json::to_value(list).map_err(|_| broken())?;
             serde_json::from_value(list).map_err(|_| broken())?
         }

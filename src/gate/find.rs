@@ -101,10 +101,11 @@ impl Search<'_> {
                 self.take(InputSource::File(path.to_owned()));
                 return Ok(());
             }
-            Err(_) => {
-                self.account.leave(path, "it can't be read");
+            Err(_) if is_hidden(path) => {
+                self.account.leave(path, "hidden");
                 return Ok(());
             }
+            Err(error) => return Err(unreadable(path, error).by_setting(Setting::Inputs)),
         };
         if meta.is_dir() {
             return self.folder(path);

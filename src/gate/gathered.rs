@@ -4,7 +4,6 @@
 //! reports. The meaning of verdicts belongs to `conclude`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
@@ -13,7 +12,7 @@ use super::graph::Collector;
 use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{ListedCalls, RunObserver, RunOptions};
-use super::work::{CheckResult, Event, millis};
+use super::work::{CheckResult, Event, Stop, millis};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
@@ -121,7 +120,7 @@ impl<'a> RunCollector<'a> {
     pub fn listen(
         &mut self,
         heard: &Receiver<Event>,
-        stop: &AtomicBool,
+        stop: &Stop,
         observer: &mut dyn RunObserver,
     ) -> Result<(), Error> {
         for event in heard {
@@ -258,7 +257,7 @@ impl<'a> RunCollector<'a> {
     }
 
     /// Completes an input once all its policies are done.
-    fn close(&mut self, index: usize, stop: &AtomicBool, observer: &mut dyn RunObserver) {
+    fn close(&mut self, index: usize, stop: &Stop, observer: &mut dyn RunObserver) {
         if self.slot(index).is_none_or(|open| open.left > 0) {
             return;
         }
@@ -281,7 +280,7 @@ impl<'a> RunCollector<'a> {
         open.input.graph = open.graph.finish(named, self.options.calls == ListedCalls::All);
         conclude::input(&mut open.input, &self.options.rules);
         if self.options.fail_fast && open.input.outcome != Outcome::Passed {
-            stop.store(true, Ordering::Relaxed);
+            stop.after(index);
         }
         observer.ended(&open.input);
         self.finished.insert(index, open.input);

@@ -187,6 +187,8 @@ impl Documents {
         let mut all = Document::failed(String::new(), None);
         let mut hash = Sha256::new();
         let mut list = Vec::new();
+        // What is said about named subjects isn't said about a document without any.
+        let mut every_subject = true;
         while let Some(document) = self.one() {
             all.bytes += document.bytes;
             if all.bytes > MAX_BYTES {
@@ -209,7 +211,11 @@ impl Documents {
                 (Value::from("contents"), value),
             ];
             list.push(Value::from(std::collections::BTreeMap::from(entry)));
+            every_subject &= !document.subjects.is_empty();
             all.subjects.extend(document.subjects);
+        }
+        if !every_subject {
+            all.subjects.clear();
         }
         all.name = format!("(combined: {})", list.len());
         all.digest = Some(hex(&hash.finalize()));

@@ -149,6 +149,7 @@ impl Gate {
             bundles: &options.bundles,
             skip_verify: options.skip_verify,
             is_document: Some(policy_yaml::is_policy),
+            is_valid_document: Some(policy_yaml::is_valid_policy),
             ..ReadOptions::default()
         };
         let mut gathered = Sources::gather(paths, read)?;

@@ -250,7 +250,10 @@ fn verdict_rules(
             let message = format!("the verdict rule `{first}` has further parts in its name");
             found.push(
                 Diagnostic::error("verdict-rule", message)
-                    .with_hint(format!("write `{first} contains …`"))
+                    .with_hint(match role {
+                        Role::Result => "write `result := {\"violations\": …}`".to_owned(),
+                        _ => format!("write `{first} contains …`"),
+                    })
                     .at(rule.position.clone()),
             );
         } else if is_function(rule) {

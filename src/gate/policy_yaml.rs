@@ -131,6 +131,14 @@ pub(super) fn is_policy(text: &str) -> bool {
     })
 }
 
+/// Returns `true` if a document of a text is valid and a policy document.
+pub(super) fn is_valid_policy(text: &str) -> bool {
+    names_policy(text)
+        && split_documents(text).iter().any(|(text, syntax)| {
+            document("", text, *syntax == Syntax::Yaml).is_ok_and(|value| is_policy_value(&value))
+        })
+}
+
 /// Splits a text into its documents: JSON ones if that is what all of them are, else YAML ones. A
 /// YAML document may begin as JSON does.
 fn split_documents(text: &str) -> Vec<(String, Syntax)> {

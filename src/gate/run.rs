@@ -4,7 +4,7 @@
 //! Owns the threads and the bound on memory: at most a few documents per thread, however many there
 //! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use super::inputs::{Documents, InputSource};
 use super::load::Gate;
 use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
-use super::work::{Event, MemoryBound, Work, millis};
+use super::work::{Event, MemoryBound, Stop, Work, millis};
 use crate::evaluate::{Cancellation, Recording};
 use crate::{Error, ErrorKind, Setting};
 
@@ -64,7 +64,7 @@ impl Gate {
         );
         let envelopes = documents.envelopes();
         let mut gathered = RunCollector::new(self, options);
-        let stop = AtomicBool::new(false);
+        let stop = Stop::default();
         let workers = self.workers();
         let (to_workers, jobs) = mpsc::sync_channel::<(Arc<Work>, usize)>(workers);
         let jobs = Mutex::new(jobs);
@@ -88,6 +88,9 @@ impl Gate {
             gathered.listen(&heard, &stop, observer)
         })?;
         let mut run = gathered.run;
+        // Inputs behind the first that didn't pass may have been evaluated at the same time.
+        let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
+        run.totals.not_evaluated += behind.len() as u64;
         run.inputs = gathered.finished.into_values().collect();
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
@@ -141,12 +144,12 @@ impl Gate {
         mut documents: Documents,
         to_workers: &SyncSender<(Arc<Work>, usize)>,
         events: &Sender<Event>,
-        stop: &AtomicBool,
+        stop: &Stop,
         options: &RunOptions,
     ) {
         let memory = MemoryBound::default();
         for index in 0.. {
-            if stop.load(Ordering::Relaxed) || is_cancelled(options) {
+            if stop.is_before(index) || is_cancelled(options) {
                 let _ = events.send(Event::Left(documents.left()));
                 return;
             }
@@ -157,7 +160,7 @@ impl Gate {
             };
             let readable = error.is_none();
             if !readable && options.fail_fast {
-                stop.store(true, Ordering::Relaxed);
+                stop.after(index);
             }
             let input = Input {
                 name: document.name.clone(),
@@ -196,14 +199,14 @@ impl Gate {
         &self,
         jobs: &Mutex<Receiver<(Arc<Work>, usize)>>,
         events: &Sender<Event>,
-        stop: &AtomicBool,
+        stop: &Stop,
         options: &RunOptions,
     ) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((work, index)) = job else { return };
             let event = match self.checks.get(index) {
-                Some(check) if !stop.load(Ordering::Relaxed) => {
+                Some(check) if !stop.is_before(work.index) => {
                     Event::Done(Box::new(self.evaluate(&work, index, check, options)))
                 }
                 _ => Event::Dropped(work.index),

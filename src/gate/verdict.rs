@@ -47,16 +47,30 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Returns `true` if it has the other's message and every field of it, with the same value.
-    fn includes(&self, other: &Self) -> bool {
-        let severity = other.severity.is_none() || self.severity == other.severity;
+    /// Returns the severity that counts: its own, or that of its rule.
+    fn severity_in<'s>(&'s self, severities: Severities<'s>) -> Option<&'s str> {
+        self.severity.as_deref().or_else(|| severities.get(self.rule)?.as_deref())
+    }
+
+    /// Returns `true` if it has the other's message, its severity if it has one, and every field of
+    /// it, with the same value.
+    fn includes(&self, other: &Self, severities: Severities<'_>) -> bool {
+        let of_other = other.severity_in(severities);
+        let severity = of_other.is_none() || self.severity_in(severities) == of_other;
         let field = |(name, value)| self.fields.get(name) == Some(value);
         self.message == other.message && severity && other.fields.iter().all(field)
     }
 }
 
+/// The severities in the annotations of a package's verdict rules, in their order.
+pub(super) type Severities<'s> = &'s [Option<String>];
+
 /// Reads the verdict from the answer to a package's query.
-pub(super) fn read(rules: &[VerdictRule], output: &QueryOutput) -> Result<RawVerdict, Error> {
+pub(super) fn read(
+    rules: &[VerdictRule],
+    severities: Severities<'_>,
+    output: &QueryOutput,
+) -> Result<RawVerdict, Error> {
     let broken = || Error::new(crate::ErrorKind::Internal, "the verdict's query has no answer");
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
     if values.len() != rules.len() {
@@ -72,7 +86,7 @@ pub(super) fn read(rules: &[VerdictRule], output: &QueryOutput) -> Result<RawVer
         };
         let at = ValueContext { rule, index, what: format!("`{}`", rule.name) };
         match rule.role {
-            Role::Result => return result(&at, value),
+            Role::Result => return result(&at, value, severities),
             Role::Violations => violations.extend(list(&at, value, Class::Violation)?),
             Role::Findings => findings.extend(list(&at, value, Class::Finding)?),
             Role::Warnings => warnings.extend(list(&at, value, Class::Warning)?),
@@ -96,7 +110,7 @@ pub(super) fn read(rules: &[VerdictRule], output: &QueryOutput) -> Result<RawVer
     }
     let of_violations =
         |item: &Item| rules.get(item.rule).is_some_and(|rule| rule.name == "violations");
-    raw.items = combined(of_violations, violations, findings);
+    raw.items = combined(of_violations, violations, findings, severities);
     raw.items.extend(warnings);
     Ok(raw)
 }
@@ -108,6 +122,7 @@ fn combined(
     replaceable: impl Fn(&Item) -> bool,
     mut violations: Vec<Item>,
     findings: Vec<Item>,
+    severities: Severities<'_>,
 ) -> Vec<Item> {
     let mut by_message: HashMap<&str, Vec<&Item>> = HashMap::new();
     for finding in &findings {
@@ -115,7 +130,9 @@ fn combined(
     }
     let repeats = |item: &Item| {
         let same = by_message.get(item.message.as_str());
-        same.is_some_and(|findings| findings.iter().any(|finding| finding.includes(item)))
+        same.is_some_and(|findings| {
+            findings.iter().any(|finding| finding.includes(item, severities))
+        })
     };
     violations.retain(|item| !(replaceable(item) && repeats(item)));
     violations.extend(findings);
@@ -123,7 +140,11 @@ fn combined(
 }
 
 /// Reads the verdict from the rule `result`.
-fn result(at: &ValueContext<'_>, value: Option<&Value>) -> Result<RawVerdict, Error> {
+fn result(
+    at: &ValueContext<'_>,
+    value: Option<&Value>,
+    severities: Severities<'_>,
+) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
         return Err(at.wrong("is undefined, which isn't a verdict", "give it a `default`"));
     };
@@ -171,7 +192,7 @@ fn result(at: &ValueContext<'_>, value: Option<&Value>) -> Result<RawVerdict, Er
     };
     let violations = items("violations", violations, Class::Violation)?;
     let findings = items("findings", findings, Class::Finding)?;
-    let items = combined(|_| true, violations, findings);
+    let items = combined(|_| true, violations, findings, severities);
     Ok(RawVerdict { skipped, ignored, reason, items })
 }
 

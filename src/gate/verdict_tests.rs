@@ -18,7 +18,7 @@ fn verdict_of(text: &str, origin: PackageOrigin) -> Result<RawVerdict, String> {
     let packages = verdict_packages(&policies, &[], origin, &reach).map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     let evaluated = policies.evaluate(&packages[0].query, None, &options);
-    read(&packages[0].rules, &evaluated.result.map_err(|e| e.to_string())?)
+    read(&packages[0].rules, &[], &evaluated.result.map_err(|e| e.to_string())?)
         .map_err(|e| e.to_string())
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 use glob::Pattern;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use yaml_serde::Value as Yaml;
 
 use super::model;
@@ -52,12 +52,20 @@ struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WaiverYaml {
+    #[serde(default, deserialize_with = "stated")]
     policy: Option<String>,
+    #[serde(default, deserialize_with = "stated")]
     finding: Option<String>,
     subject: Yaml,
     reason: String,
     owner: String,
     expires: String,
+}
+
+/// Reads a field that may be missing but, if it is there, has a value: an author who left it empty
+/// doesn't mean a waiver for everything.
+fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 /// A violation that waivers are matched against.
@@ -380,6 +388,7 @@ mod tests {
                     .to_owned(),
                 "empty `reason`",
             ),
+            (format!("waivers:\n- {{{ok}, finding: }}\n"), "empty `finding`"),
             ("waivers:\n- {policy: p}\n".to_owned(), "missing field"),
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),
             (

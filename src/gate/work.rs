@@ -2,6 +2,7 @@
 //!
 //! Owns the messages between the threads of a run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,34 @@ impl Drop for MemoryShare {
     }
 }
 
+/// The first input that didn't pass, behind which a run with `--fail-fast` evaluates nothing. Those
+/// before it are evaluated, whichever is done first: one of them may be the first.
+#[derive(Debug)]
+pub(super) struct Stop(AtomicUsize);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+}
+
+impl Stop {
+    /// Ends the run behind an input.
+    pub fn after(&self, index: usize) {
+        self.0.fetch_min(index, Ordering::Relaxed);
+    }
+
+    /// Returns the index of the last input that counts.
+    pub fn last(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the run ends before an input.
+    pub fn is_before(&self, index: usize) -> bool {
+        index > self.last()
+    }
+}
+
 /// The result of one policy for one document.
 pub(super) struct CheckResult {
     pub index: usize,
@@ -113,7 +142,10 @@ impl Gate {
                     explanation = found.ok();
                 }
                 let raw = match &evaluated.result {
-                    Ok(output) => verdict::read(&check.package.rules, output),
+                    Ok(output) => {
+                        let severities = self.severities(index, check);
+                        verdict::read(&check.package.rules, &severities, output)
+                    }
                     Err(error) => Err(error.clone()),
                 };
                 let calls = evaluated.ledger.asked_of_service();
@@ -152,6 +184,15 @@ impl Gate {
         };
         let took = began.elapsed();
         CheckResult { index: work.index, check: index, verdict, evaluated, explanation, took }
+    }
+}
+
+impl Gate {
+    /// Returns the severities in the annotations of a package's verdict rules.
+    fn severities(&self, index: usize, check: &Check) -> Vec<Option<String>> {
+        let rules = self.policies.get(index).map_or(&[][..], |policy| &policy.rules);
+        let of = |name: &str| rules.iter().find(|rule| rule.name == name)?.severity.clone();
+        check.package.rules.iter().map(|rule| of(&rule.name)).collect()
     }
 }
 

@@ -292,6 +292,11 @@ struct Decoded<'a> {
     is_text: bool,
 }
 
+/// Returns the text of a file, whatever its encoding.
+pub(super) fn text(bytes: &[u8]) -> String {
+    decode(bytes, true).text.into_owned()
+}
+
 fn decode(bytes: &[u8], whole: bool) -> Decoded<'_> {
     if let Some(wide) = utf32(bytes).or_else(|| utf16(bytes)) {
         return Decoded { text: wide.into(), is_utf8: false, is_text: true };
@@ -523,6 +528,11 @@ fn is_packed_content(path: &Path, bytes: &[u8]) -> bool {
         || starts(b"\x28\xb5\x2f\xfd")
         || starts(b"\xfd7zXZ\0")
         || starts(b"BZh")
+        || starts(b"\x04\x22\x4d\x18")
+        || starts(b"\x1f\x9d")
+        || starts(b"7z\xbc\xaf\x27\x1c")
+        || starts(b"Rar!\x1a\x07")
+        || starts(b"\x5d\x00\x00")
         || bytes.get(257..262) == Some(b"ustar")
         || (named && starts(b"PK\x03\x04"))
 }
@@ -538,7 +548,7 @@ pub(crate) fn is_packed(path: &Path) -> bool {
     // `name` is in lower case already.
     let packed = |ending: &str| name.strip_suffix(ending);
     packed(".tgz").is_some()
-        || [".gz", ".zst", ".xz", ".bz2", ".zip"]
+        || [".gz", ".zst", ".xz", ".bz2", ".zip", ".lz4", ".lzma", ".z", ".7z", ".rar", ".br"]
             .iter()
             .any(|ending| packed(ending).is_some_and(known))
 }

@@ -6,13 +6,16 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::SourceLimits;
 use super::account::{self, Account, Content, Ignore};
+use super::{ReadOptions, SourceLimits};
 use crate::text::size;
 use crate::{Diagnostic, Setting, unreadable};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
+
+/// The number of bytes of a file in which a document of another kind is looked for.
+const MAX_DOCUMENT: u64 = 4 << 20;
 
 /// How an argument asks for a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,7 @@ pub(super) struct Files<'a> {
     limits: SourceLimits,
     /// The files to leave out; if given, every other file has to be accounted for.
     ignore: Option<&'a Ignore>,
+    is_valid_document: Option<fn(&str) -> bool>,
     found: &'a mut Vec<Diagnostic>,
     /// The canonical paths of the folders that are being walked.
     open: Vec<PathBuf>,
@@ -95,13 +99,10 @@ fn kind(path: &Path) -> Option<Kind> {
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(
-        limits: SourceLimits,
-        ignore: Option<&'a Ignore>,
-        found: &'a mut Vec<Diagnostic>,
-    ) -> Self {
+    pub(super) fn new(options: &ReadOptions<'a>, found: &'a mut Vec<Diagnostic>) -> Self {
+        let &ReadOptions { limits, ignore, is_valid_document, .. } = options;
         let (list, accounts, open) = (Vec::new(), Vec::new(), Vec::new());
-        Self { list, accounts, limits, ignore, found, open, linked: false }
+        Self { list, accounts, limits, ignore, is_valid_document, found, open, linked: false }
     }
 
     /// Begins the account of an argument, to which all files added from now on belong.
@@ -189,8 +190,13 @@ impl<'a> Files<'a> {
         }
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
-            // A file that wouldn't be read needn't be readable: an editor's dangling lock, say.
-            Err(_) if kind(path).is_none() => return self.leave(path, "it can't be read"),
+            // A file that wouldn't be read needn't be readable: an editor's dangling lock, say. A gate
+            // can't tell what another one would have been.
+            Err(_)
+                if kind(path).is_none() && (self.ignore.is_none() || account::is_hidden(path)) =>
+            {
+                return self.leave(path, "it can't be read");
+            }
             Err(error) => return self.found.push(io_problem(path, &error)),
         };
         if meta.is_file() {
@@ -213,6 +219,16 @@ impl<'a> Files<'a> {
         }
     }
 
+    /// Returns `true` for a document of another kind than data, whatever its name.
+    fn is_document(&self, path: &Path) -> bool {
+        self.is_valid_document.is_some_and(|is_document| {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(path).map(|file| file.take(MAX_DOCUMENT));
+            let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
+            read.is_ok() && is_document(&account::text(&bytes))
+        })
+    }
+
     /// Accounts for a file in a folder whose extension isn't one of those that are read.
     fn unnamed(&mut self, path: &Path, prefix: &[String]) {
         // The one name, in these letters, by which OPA knows a bundle in a folder.
@@ -233,6 +249,7 @@ impl<'a> Files<'a> {
                 Ok(Content::Json) => "holds JSON, but isn't named like it",
                 Ok(Content::Yaml) => "holds YAML, but isn't named like it",
                 Ok(Content::Packed) => "is compressed or an archive",
+                Ok(Content::Other) if self.is_document(path) => "is a policy document",
                 Ok(Content::Other) => {
                     return self.leave(path, "its content is neither Rego nor JSON nor YAML");
                 }

@@ -56,6 +56,30 @@ fn case_1_result_switches_no_other_rule_off() {
 }
 
 #[test]
+fn case_2_what_cannot_be_read_is_not_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.json", "{}");
+    let folder = sandbox.path("in");
+    let run = || gate(&sandbox, DENY_BAD, &["-i", folder.to_str().unwrap()]);
+    run().code(0);
+    for (name, begin) in [("s.lz4", &b"\x04\x22\x4d\x18"[..]), ("s", b"7z\xbc\xaf\x27\x1c")] {
+        std::fs::write(folder.join(name), begin).unwrap();
+        run().code(2);
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    #[cfg(unix)]
+    for name in ["sbom", "sbom.cdx", "l.txt"] {
+        std::os::unix::fs::symlink("/nowhere", folder.join(name)).unwrap();
+        run().code(2);
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    // An editor's lock.
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("me@host.123", folder.join(".#a")).unwrap();
+    run().code(0);
+}
+
+#[test]
 fn case_2_a_glob_is_always_one_and_folders_it_matches_are_read() {
     let sandbox = Sandbox::new();
     sandbox.write("in/*.json", "{}");
@@ -333,6 +357,60 @@ fn case_7_envelopes_of_the_kind_attestation_are_unwrapped_and_have_one_reading()
     ] {
         run(&text).code(2);
     }
+}
+
+#[test]
+fn case_7_attestations_are_json_and_no_key_has_two_readings() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+    let run = |text: &str, name: &str| {
+        let file = sandbox.write(name, text);
+        gate(&sandbox, policy, &["-i", &file, "--attestation"])
+    };
+    let clean = statement(false);
+    run(&clean, "a.json").code(0);
+    // JSON in a file of another name.
+    run(&clean, "a.yaml").code(0);
+    run(&statement(true), "a.yaml").code(1);
+    let twice = clean.replace("\"predicate\":", "\"predicate\": {\"bad\": true}, \"predicate\":");
+    assert_ne!(twice, clean);
+    let block = "_type: https://in-toto.io/Statement/v1\nsubject: []\npredicateType: t\n\
+                 predicate: {bad: false}\n";
+    let other_case = clean.replace("\"digest\":", "\"Digest\": {}, \"digest\":");
+    let algorithm = clean.replace("\"sha256\":", "\"SHA256\": \"b\", \"sha256\":");
+    let long_s = clean.replace("\"subject\":", "\"\u{17f}ubject\": [], \"subject\":");
+    for (text, name) in [
+        (twice.as_str(), "t.json"),
+        (&twice, "t.yaml"),
+        (&format!("---\n{twice}"), "t.txt"),
+        (&format!("# c\n{clean}"), "c.yaml"),
+        (block, "b.yaml"),
+        (&other_case, "d.json"),
+        (&algorithm, "s.json"),
+        (&long_s, "l.json"),
+    ] {
+        run(text, name).code(2);
+    }
+}
+
+#[test]
+fn case_7_an_envelope_is_one_in_any_spelling() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+    let (payload, sort) = ("\"payload\": \"e30=\"", "\"payloadType\": \"x\"");
+    for envelope in [
+        format!("{{{payload}, {sort}, \"signatures\": []}}"),
+        format!("{{{payload}, \"payload_type\": \"x\"}}"),
+        format!("{{\"Payload\": \"e30=\", {sort}}}"),
+        format!("{{{payload}, \"signatures\": []}}"),
+        format!("{{\"dsse_envelope\": {{{payload}}}}}"),
+        format!("{{\"envelope\": {{{payload}, {sort}}}}}"),
+        format!("{{\"attestations\": [{{\"bundle\": {{\"dsseEnvelope\": {{{payload}}}}}}}]}}"),
+    ] {
+        let output = gate_with(&sandbox, policy, &["-i", "-"], &envelope).code(2);
+        assert!(output.stdout.contains("is an envelope"), "{envelope}: {output:#?}");
+    }
+    gate_with(&sandbox, policy, &["-i", "-"], "{\"content\": {\"payload\": 1}}").code(0);
 }
 
 #[test]

@@ -84,6 +84,35 @@ fn a_near_policy_document_is_never_taken_for_data() {
 }
 
 #[test]
+fn a_policy_document_is_one_whatever_its_name() {
+    let sandbox = Sandbox::new();
+    for name in ["p.txt", "p.conf", "p.tmpl", "p.md", "p.py", "p"] {
+        let files = [(name, DOCUMENT), ("o.rego", "package o\n\ndeny contains \"x\" if input.x\n")];
+        let output = run(&sandbox, &files, &[]).code(2);
+        assert!(output.stderr.contains(name), "{output:#?}");
+    }
+    // An example in a text isn't one.
+    let text = format!("# Policies\n\nWrite them so:\n\n```yaml\n{DOCUMENT}```\n");
+    let files = [("README.md", text.as_str()), ("o.rego", "package o\n\nviolations := []\n")];
+    run(&sandbox, &files, &[]).code(0);
+}
+
+#[test]
+fn constants_are_no_tests() {
+    let sandbox = Sandbox::new();
+    let module =
+        |rule: &str| format!("package load_test\n\n{rule}\n\ndeny contains \"bad\" if input.bad\n");
+    for (rule, code) in [
+        ("test_mode := true", 1),
+        ("default test_x := true", 1),
+        ("test_mode := \"on\"", 1),
+        ("test_x if input.x", 0),
+    ] {
+        run(&sandbox, &[("a.rego", &module(rule))], &[]).code(code);
+    }
+}
+
+#[test]
 fn a_policy_document_that_needs_other_files_is_refused() {
     let sandbox = Sandbox::new();
     let module = |rule: &str| DOCUMENT.replace("violations contains \"bad\" if input.bad", rule);

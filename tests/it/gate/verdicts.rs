@@ -121,6 +121,38 @@ fn a_run_that_stops_at_the_first_reads_no_further_inputs() {
 }
 
 #[test]
+fn a_run_that_stops_at_the_first_is_the_same_each_time() {
+    let sandbox = Sandbox::new();
+    // The first takes longer, and fails; the second has no verdict at once.
+    let slow = "package p\n\ndeny contains \"bad\" if {\n\tinput.bad\n\t\
+                some x in numbers.range(1, 20000)\n\tx == 20000\n}\n\ndeny contains input.n\n";
+    let first = sandbox.write("a.json", "{\"bad\": true, \"n\": \"x\"}");
+    let second = sandbox.write("b.json", "{\"n\": 1}");
+    for _ in 0..5 {
+        let arguments = ["-i", &first, "-i", &second, "--fail-fast"];
+        let report = gate(&sandbox, slow, &arguments).code(1).json();
+        assert_eq!(outcomes(&report).len(), 1);
+        assert_eq!(report["totals"]["not_evaluated"], 1);
+    }
+}
+
+#[test]
+fn an_annotated_severity_says_more_than_a_finding() {
+    let sandbox = Sandbox::new();
+    let policy = |annotation: &str| {
+        format!(
+            "package p\n\n{annotation}violations contains \"secret\"\n\n# METADATA\n# custom:\n\
+             #   severity: low\nfindings contains {{\"message\": \"secret\"}}\n"
+        )
+    };
+    let critical = policy("# METADATA\n# custom:\n#   severity: critical\n");
+    gate(&sandbox, &critical, &["--fail-on", "high"]).code(1);
+    let low = policy("# METADATA\n# custom:\n#   severity: low\n");
+    gate(&sandbox, &low, &["--fail-on", "high"]).code(0);
+    gate(&sandbox, &policy(""), &["--fail-on", "high"]).code(0);
+}
+
+#[test]
 fn violations_have_the_position_of_their_definition() {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains \"one\" if input.never\n\n\
