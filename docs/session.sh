@@ -46,7 +46,7 @@ deny[msg] {
 }
 REGO
 expect 1 'in Rego v1 write `deny contains msg if { ... }`' rego-platform check release
-expect 0 'fixed 3 in 1 file' rego-platform check --fix release
+expect 0 'fixed 3 findings in 1 file' rego-platform check --fix release
 
 echo '# 3. Second mistake: a misspelt function, which is refused at load.'
 cat >release/size.rego <<'REGO'
@@ -59,7 +59,7 @@ deny contains msg if {
 }
 REGO
 expect 1 'did you mean `platform.evidence`?' rego-platform check release
-expect 0 'fixed 1 in 1 file' rego-platform check --fix release
+expect 0 'fixed 1 finding in 1 file' rego-platform check --fix release
 
 echo '# 4. Third mistake: a rule that is only true, where a gate needs messages.'
 cat >release/size.rego <<'REGO'

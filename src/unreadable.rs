@@ -29,7 +29,9 @@ pub(crate) fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Erro
 /// Returns the end of a sentence about a file that can't be read, and a hint.
 pub(crate) fn reason(path: &Path, error: &std::io::Error) -> (&'static str, Option<String>) {
     match error.kind() {
-        Io::NotFound if path == Path::new("-") => ("can't be standard input here", None),
+        Io::NotFound if path == Path::new("-") => {
+            ("isn't supported here: it stands for standard input elsewhere", None)
+        }
         Io::NotFound => {
             let similar = similar(path).map(|path| escape(&path.display().to_string()));
             ("doesn't exist", similar.map(|path| format!("did you mean `{path}`?")))

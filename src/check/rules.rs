@@ -190,7 +190,7 @@ pub static RULES: &[Rule] = &[
     error(
         "switched-off",
         "a verdict rule beside a `result` that doesn't look at it, in a gate",
-        "Let `result` include it, or leave one of the two out.",
+        "Let `result` include it, or use only one of them.",
     ),
     error(
         "not-accounted-for",

@@ -227,7 +227,11 @@ fn fix(
         found = findings(paths, (&sources, &documents), load, allowed);
     }
     if count > 0 {
-        reporter.note(&format!("fixed {count} in {}", counted(files.len(), "file")));
+        reporter.note(&format!(
+            "fixed {} in {}",
+            counted(count, "finding"),
+            counted(files.len(), "file")
+        ));
     }
     Ok(found)
 }

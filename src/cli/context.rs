@@ -102,12 +102,13 @@ impl Context {
     fn use_emulator(&mut self, dir: &Path, options: &Options) -> Result<Emulator, Error> {
         if let Some(address) = self.controlplane_url.as_ref().or(self.base_url.as_ref()) {
             let message =
-                format!("`--local` and the address from {} exclude each other", address.origin);
+                format!("`--local` and the address from {} can't be used together", address.origin);
             return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("the emulator has addresses of its own: leave one of the two out"));
+                .with_hint("the emulator has addresses of its own: use only one of them"));
         }
         if !self.endpoints.is_empty() {
-            let message = "`--local` and `endpoints` in the configuration file exclude each other";
+            let message =
+                "`--local` and `endpoints` in the configuration file can't be used together";
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("the emulator serves the default paths"));
         }
@@ -207,8 +208,8 @@ impl Context {
 
 fn conflicts(options: &Options) -> Result<(), Error> {
     let both = |a: &str, b: &str| {
-        let message = format!("`{a}` and `{b}` exclude each other");
-        Err(Error::new(ErrorKind::Configuration, message).with_hint("leave one of the two out"))
+        let message = format!("`{a}` and `{b}` can't be used together");
+        Err(Error::new(ErrorKind::Configuration, message).with_hint("use only one of them"))
     };
     if options.token.is_some() && options.token_file.is_some() {
         return both("--token", "--token-file");

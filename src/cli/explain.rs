@@ -34,7 +34,7 @@ pub(super) fn show(explanation: &Explanation, explain: Explain, before: &str) {
         return;
     }
     if explanation.fails.is_empty() {
-        output::plain_note(&format!("{before}every definition that was reached gave something"));
+        output::plain_note(&format!("{before}every rule that was evaluated has a value"));
     }
     for fail in &explanation.fails {
         let mut out = String::new();
@@ -49,7 +49,7 @@ fn one(fail: &Fail, out: &mut String) {
     let at = |p: &Position| format!("{}:{}:{}", escape(&p.file), p.line, p.column);
     let _ = write!(out, "{}: {} gave nothing: ", at(&fail.position), escape(&fail.rule));
     let Some(reason) = &fail.reason else {
-        let _ = writeln!(out, "its arguments or the input leave it out");
+        let _ = writeln!(out, "it doesn't apply to these arguments or this input");
         return;
     };
     let _ = writeln!(out, "this {}", reason.verdict);

@@ -38,7 +38,7 @@ pub(super) fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Resu
             let message = format!("{what} `{shown}` didn't end within {time}");
             Err(Error::new(ErrorKind::Configuration, message)
                 .at_limit(Limit::Timeout)
-                .with_hint("does the program that writes it still run?"))
+                .with_hint("is the program that writes it still running?"))
         }
     }
 }

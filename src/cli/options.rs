@@ -133,6 +133,10 @@ pub(super) struct LoadArgs {
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0")]
     v0_compatible: bool,
+    /// Read policies as Rego v1, which is the default
+    #[arg(long, hide = true, conflicts_with = "v0_compatible")]
+    #[allow(dead_code, reason = "accepted, as by OPA")]
+    v1_compatible: bool,
     /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
     /// `a/b.json` is `schema.a.b`
     #[arg(short, long, value_name = "PATH")]

@@ -92,7 +92,7 @@ pub(super) fn refuse_ignored(matches: &ArgMatches, command: fn() -> Command) -> 
     let mut options = ALL.iter().flat_map(|group| group.iter());
     let Some(option) = options.find(given) else { return Ok(()) };
     let option = option.replace('_', "-");
-    let message = format!("`--{option}` means nothing to `{subcommand}`: leave it out");
+    let message = format!("`{subcommand}` doesn't support `--{option}`");
     Err(command().error(ErrorKind::UnknownArgument, message))
 }
 
@@ -126,7 +126,7 @@ mod tests {
         {
             let words = std::iter::once("rego-platform").chain(line.split(' '));
             let error = args::parse(words.map(Into::into).collect()).unwrap_err();
-            assert!(error.to_string().contains("means nothing to"), "{line}: {error}");
+            assert!(error.to_string().contains("doesn't support"), "{line}: {error}");
         }
         let words = ["rego-platform", "--timeout", "3s", "api", "products"];
         assert!(args::parse(words.map(Into::into).to_vec()).is_ok());

@@ -353,6 +353,47 @@ mod tests {
     }
 
     #[test]
+    fn a_list_within_an_object_may_not_be_cut_either() {
+        let fields = [Field::optional("references", crate::resources::types::Type::Any, "")];
+        let check = |text: &str| match Value::from_json(text) {
+            Ok(Value::Object(object)) => {
+                let object: BTreeMap<Value, Value> =
+                    object.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+                refuse_beside_list(&object, &fields)
+            }
+            _ => Err("not an object".to_owned()),
+        };
+        for bad in [
+            r#""partial": true"#,
+            r#""truncated": true"#,
+            r#""success": false"#,
+            r#""status": "PARTIAL""#,
+            r#""total": 158"#,
+            r#""referencesTotalCount": 9"#,
+            r#""referencesNextCursor": "x""#,
+            r#""moreReferences": true"#,
+            r#""pagination": {"nextCursor": "x"}"#,
+            r#""warnings": ["x"]"#,
+            r#""omitted": 3"#,
+        ] {
+            let text = format!("{{\"references\": [], {bad}}}");
+            assert!(check(&text).is_err(), "{bad}");
+        }
+        for good in [
+            r#""downloadCount": 3"#,
+            r#""code": "A1""#,
+            r#""tokenName": "x""#,
+            r#""totalScore": 87"#,
+            r#""status": "ok""#,
+            r#""partial": false"#,
+            r#""warnings": []"#,
+        ] {
+            let text = format!("{{\"references\": [], {good}}}");
+            assert_eq!(check(&text), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
     fn nothing_in_pagination_is_skipped_but_what_looks_back() {
         for bad in ["hasNextPage", "endCursor", "after", "total", "pages", "x"] {
             assert!(refuse_in_pagination([(bad, &Value::from("5"))].into_iter()).is_err(), "{bad}");

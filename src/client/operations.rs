@@ -72,7 +72,7 @@ pub(crate) async fn run_operation(
             return Err(Error::new(
                 ErrorKind::TimedOut,
                 format!(
-                    "operation `{}` isn't over and no time is left to look again in {pause:.1?}",
+                    "operation `{}` is still running, and the time limit leaves no time to poll again in {pause:.1?}",
                     escape(&id),
                 ),
             )

@@ -169,7 +169,7 @@ fn followed(origin: &str) -> Error {
 }
 
 fn out_of_time(origin: &str) -> Error {
-    Error::new(ErrorKind::TimedOut, format!("no time is left to wait for {origin}"))
+    Error::new(ErrorKind::TimedOut, format!("timed out waiting for {origin}"))
         .at_limit(Limit::Timeout)
 }
 
@@ -286,7 +286,7 @@ fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Failed {
     } else if connect {
         result = match proxy {
             Some(proxy) => result.with_hint(format!(
-                "the proxy `{proxy}` is between: check it, the address and the network"
+                "the request goes through the proxy `{proxy}`: check it, the address and the network"
             )),
             None => result.with_hint("check the address and the network"),
         };

@@ -175,7 +175,8 @@ impl Recording {
         recorded::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
         if recording.version != VERSION {
-            let message = format!("has version {}, this is for {VERSION}", recording.version);
+            let message =
+                format!("has version {}; only version {VERSION} is supported", recording.version);
             return Err(failed(&message).with_hint("record it again"));
         }
         let times = recording.nd_builtin_cache.get(NOW).into_iter().flatten();
@@ -283,7 +284,7 @@ impl Replay {
             });
         }
         let message =
-            format!("the recording doesn't know the call with {}", shorten(arguments, 200));
+            format!("the recording has no answer for the call with {}", shorten(arguments, 200));
         Err(Error::new(ErrorKind::NotAnswered, message)
             .with_hint("record again with the same policies and inputs"))
     }

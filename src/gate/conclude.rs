@@ -98,14 +98,24 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>) -> V
     }
 }
 
+/// Returns a message on one line: that of a conflict lists the values on lines of their own.
+fn on_one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.collect::<Vec<_>>().join(", ") {
+        rest if rest.is_empty() => first,
+        rest => format!("{first} {rest}"),
+    }
+}
+
 /// Converts an error for reports.
 pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
     match error.diagnostics() {
         [first, rest @ ..] => Failure {
             kind: first.code.to_owned(),
             message: match rest.len() {
-                0 => first.message.clone(),
-                more => format!("{} (and {more} more)", first.message),
+                0 => on_one_line(&first.message),
+                more => format!("{} (and {more} more)", on_one_line(&first.message)),
             },
             hint: crate::report::worded(first.clone()).hint,
             function: None,

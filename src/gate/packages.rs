@@ -225,7 +225,7 @@ fn verdict_rules(
                 found.push(
                     Diagnostic::error(
                         "misspelt-verdict-rule",
-                        format!("the rule `{name}` isn't a verdict rule: no verdict looks at it"),
+                        format!("the rule `{name}` isn't a verdict rule: no verdict uses it"),
                     )
                     .with_hint(format!("did you mean `{part}`? a verdict rule's name has one part"))
                     .at(rule.position.clone()),
@@ -238,7 +238,7 @@ fn verdict_rules(
                 found.push(
                     Diagnostic::error(
                         "misspelt-verdict-rule",
-                        format!("the rule `{first}` isn't a verdict rule: no verdict looks at it"),
+                        format!("the rule `{first}` isn't a verdict rule: no verdict uses it"),
                     )
                     .with_hint(format!("did you mean `{meant}`? otherwise give it another name"))
                     .at(rule.position.clone()),

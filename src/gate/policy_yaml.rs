@@ -258,7 +258,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
         if !spec.policies.is_empty() {
             return Err(wrong(format!(
-                "{shown}: `policies` and the older `type`, `path` and `embedded` exclude each other"
+                "{shown}: `policies` and the older `type`, `path` and `embedded` can't be used together"
             )));
         }
         spec.policies.push(Entry {

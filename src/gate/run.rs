@@ -227,7 +227,9 @@ fn skipped_note(count: u64) -> Option<String> {
         1 => "an AI analysis was skipped".to_owned(),
         count => format!("{count} AI analyses were skipped"),
     };
-    Some(format!("{what}: that nothing was found says nothing; does the policy look at `skipped`?"))
+    Some(format!(
+        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
+    ))
 }
 
 /// Returns the note about inputs that are envelopes: a policy that looks for the statement in one

@@ -44,13 +44,13 @@ enum Subject {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a mapping with `waivers`")]
 struct File {
     waivers: Vec<WaiverYaml>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a mapping with the fields of a waiver")]
 struct WaiverYaml {
     #[serde(default, deserialize_with = "stated")]
     policy: Option<String>,
@@ -89,7 +89,7 @@ impl Waivers {
     /// of the problem.
     pub fn read(path: &Path, today: NaiveDate) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| unreadable("the waivers", path, error))?;
+            .map_err(|error| unreadable("the waiver file", path, error))?;
         Self::of_file(&text, path, today)
     }
 

@@ -6,6 +6,7 @@ use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 #[cfg(feature = "cli")]
 use crate::rego::program;
 use crate::rego::syntax::tree::Span;
+use crate::text::nearest;
 use crate::{Diagnostic, Position, Setting, sources};
 
 /// Converts the problems of a failed load to findings.
@@ -50,7 +51,16 @@ pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         && let Some(right) = hint.strip_prefix("did you mean `")
         && let Some(right) = right.strip_suffix("`?")
     {
-        finding = finding.renamed(wrong, right);
+        // The same function of another product isn't misspelt.
+        match other_product(wrong, right) {
+            Some(product) => {
+                let hint = format!(
+                    "did you mean `{right}`? or is it a policy for the product `{product}`?"
+                );
+                return finding.with_hint(hint);
+            }
+            None => finding = finding.renamed(wrong, right),
+        }
     }
     if let Some(hint) = sources::remote_hint(&problem.message) {
         finding = finding.with_hint(hint);
@@ -58,6 +68,13 @@ pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         finding = finding.with_hint(problem.hints.join("; "));
     }
     finding
+}
+
+/// Returns the product of a function whose name differs in nothing else from the right one.
+fn other_product<'n>(wrong: &'n str, right: &str) -> Option<&'n str> {
+    let ((product, function), (own, same)) = (wrong.split_once('.')?, right.split_once('.')?);
+    let is_other = function == same && nearest(product, [own]).is_none();
+    is_other.then_some(product)
 }
 
 /// Returns a file's path for display; a query has no file and is shown as `query`.

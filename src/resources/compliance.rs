@@ -10,7 +10,7 @@ resource! {
         framework_id: text,
         /// the framework's name
         framework_name: text,
-        /// the framework's name for people
+        /// the framework's display name
         framework_display_name: text,
         /// one evaluation for each requirement
         evaluations: [RequirementEvaluation],
@@ -57,7 +57,7 @@ resource! {
         requirement_version_id: text,
         /// the requirement's name
         name: text,
-        /// the requirement's name for people
+        /// the requirement's display name
         display_name: text,
         /// the requirement's description
         description: text,

@@ -10,7 +10,7 @@ resource! {
         id: text,
         /// name
         name: text,
-        /// name for people
+        /// display name
         display_name: text,
         /// description
         description: text,
@@ -80,7 +80,7 @@ resource! {
         id: text,
         /// name
         name: text,
-        /// name for people
+        /// display name
         display_name: text,
         /// description
         description: text,

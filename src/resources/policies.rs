@@ -59,7 +59,7 @@ resource! {
         workflow_run_id: text,
         /// the name of the material that it was evaluated on
         material_name: text,
-        /// the name of the organization that the policy is of
+        /// the name of the organization that owns the policy
         policy_organization_name: text,
         /// `true` if the policy comes with the platform
         policy_built_in: flag,

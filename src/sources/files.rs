@@ -258,7 +258,7 @@ impl<'a> Files<'a> {
         };
         self.found.push(
             problem("not-accounted-for", path, what)
-                .with_hint("name it as an argument of its own, rename it, or ignore it")
+                .with_hint("rename it if it belongs to the policies")
                 .by_setting(Setting::Ignored),
         );
     }

@@ -75,7 +75,9 @@ pub(super) fn functions_help() -> String {
 
 pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let mut stdin = Stdin::default();
-    if let Some(path) = &args.output {
+    // `-` is standard output.
+    let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    if let Some(path) = file {
         let read = Reads {
             given: arguments::files(&args.arguments).collect(),
             others: options.read().collect(),
@@ -106,7 +108,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
         }
         other => other?,
     };
-    match &args.output {
+    match file {
         Some(path) => output::to_file(path, &answer)?,
         None => output::to_stdout(&answer)?,
     }

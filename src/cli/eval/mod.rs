@@ -165,14 +165,15 @@ impl Work<'_> {
     fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
         let Self { args, options, reporter, context } = *self;
         let input = args.input().map(|path| input::read(path, stdin)).transpose()?;
-        let (evaluated, explanation) = {
+        let (evaluated, explanation, known) = {
             let _watchdog = watchdog::start(options.timeout)?;
             let load = args.load.options(context.product.clone(), options.timeout)?;
             let within = args.context(&load)?;
             let policies = evaluation::load(&args.data, &args.bundle, load)?;
             let query = policies.query_in(&args.query, &within)?;
-            if let Some(warning) = unknown::warning(&policies, &args.query) {
-                reporter.warning(&warning);
+            let unknown = unknown::warning(&policies, &args.query);
+            if let Some(warning) = &unknown {
+                reporter.warning(warning);
             }
             let how = evaluation::options(context, options, &args.evaluation)?;
             let evaluated = policies.evaluate(&query, input.as_ref(), &how);
@@ -183,7 +184,9 @@ impl Work<'_> {
                     Ok::<_, Error>((what, found))
                 })
                 .transpose()?;
-            (evaluated, explanation)
+            // Only rules are explained.
+            let known = unknown.is_none() && args.query.contains("data.");
+            (evaluated, explanation, known)
         };
         evaluation::report(&evaluated, options, reporter)?;
         if let Some((what, found)) = &explanation {
@@ -192,7 +195,8 @@ impl Work<'_> {
         let answer = evaluation::answer(evaluated)?;
         let defined = !answer.is_undefined();
         if !defined && args.explain.is_none() {
-            reporter.note("the answer is undefined; `--explain fails` says why");
+            let hint = if known { "; `--explain fails` says why" } else { "" };
+            reporter.note(&format!("the answer is undefined{hint}"));
         }
         let text = evaluate::write(&answer, args.format.into())?;
         // Strings of policies and of the service can't control a terminal or a CI system.

@@ -89,8 +89,8 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
     for path in &args.paths {
         if path.as_os_str() == "-" {
             if args.write {
-                return Err(wrong("standard input can't be written into")
-                    .with_hint("leave out `--write`: what is formatted goes to standard output"));
+                return Err(wrong("`--write` can't be used with standard input")
+                    .with_hint("leave out `--write`: the result goes to standard output"));
             }
             let text = stdin::text(stdin.read("`-`")?, "<stdin>")?;
             formatter.text(&args, "<stdin>", &text)?;
@@ -168,8 +168,7 @@ impl Formatter {
             count => format!("{count} files"),
         };
         if args.check && self.changed > 0 {
-            self.reporter
-                .note(&format!("{files} not formatted; `rego-platform fmt --write` formats them"));
+            self.reporter.note(&format!("{files} not formatted: run `rego-platform fmt --write`"));
         } else if args.write {
             self.reporter.note(&format!("{files} formatted"));
         }

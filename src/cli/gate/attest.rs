@@ -77,7 +77,7 @@ impl Attest {
         }
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
-            return Err(wrong(format!("`--attest` and `{other}` exclude each other"))
+            return Err(wrong(format!("`--attest` and `{other}` can't be used together"))
                 .with_hint("without answers of the service, a statement would prove nothing"));
         }
         for (option, given) in

@@ -297,12 +297,12 @@ fn prepare(
 ) -> Result<Prepared, Error> {
     args.attest.check(options, args.is_attestation(), args.unverified)?;
     if args.no_fail && args.attest.file.is_some() {
-        return Err(wrong("`--attest` and `--no-fail` exclude each other")
+        return Err(wrong("`--attest` and `--no-fail` can't be used together")
             .with_hint("a run that can't fail proves nothing"));
     }
     if args.no_input && !args.input.is_empty() {
-        return Err(wrong("`--no-input` and `--input` exclude each other")
-            .with_hint("leave one of the two out"));
+        return Err(wrong("`--no-input` and `--input` can't be used together")
+            .with_hint("use only one of them"));
     }
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
@@ -463,10 +463,14 @@ fn load(
 fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
     let mut found = BTreeMap::new();
     for text in given {
-        let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(wrong(format!("`--arg {}` has no value", escape(text)))
-                .with_hint("write `--arg KEY=VALUE`"));
+        let lacks = |what: &str| {
+            wrong(format!("`--arg {}` has no {what}", escape(text)))
+                .with_hint("write `--arg KEY=VALUE`")
         };
+        let (name, value) = text.split_once('=').ok_or_else(|| lacks("value"))?;
+        if name.is_empty() {
+            return Err(lacks("key"));
+        }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
             return Err(wrong(format!("`--arg {}` is given twice", escape(name)))
                 .with_hint("several values are written with commas"));
@@ -523,7 +527,7 @@ fn run_options(
     let waivers = match &args.waivers {
         Some(path) => {
             let max = SourceLimits::default().file_bytes;
-            let text = option_files::read("the waivers", path, max, options.timeout)?;
+            let text = option_files::read("the waiver file", path, max, options.timeout)?;
             let read = source(path, &text);
             let text = stdin::text(text, &read.path)?;
             let waivers = Waivers::of_file(&text, path, chrono::Utc::now().date_naive())?;

@@ -349,7 +349,7 @@ pub(super) fn accept(
     let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
     let refused = two_streams.then(|| {
         let what = "two reports, such as `--format` and one for `-`, go to standard output";
-        wrong(what).with_hint("leave one of the two out")
+        wrong(what).with_hint("use only one of them")
     });
     (accepted, refused.or(judged.into_iter().find_map(Result::err)))
 }

@@ -230,7 +230,7 @@ impl Work<'_> {
         let short = self.args.threshold.filter(|threshold| reached < *threshold);
         if let Some(threshold) = short {
             output::plain_error(&format!(
-                "{reached:.2} % of the lines are covered, and `--threshold` is {threshold:.2} %"
+                "coverage is {reached:.2} %, below the threshold of {threshold:.2} %"
             ));
         }
         let is_empty = self.args.fail_on_empty && run.results.is_empty();

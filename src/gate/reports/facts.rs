@@ -140,7 +140,7 @@ const fn answers(answers: AnsweredBy) -> &'static str {
 }
 
 const fn ai(ai: bool) -> &'static str {
-    if ai { "an AI model's answers took part" } else { "no AI model's answers took part" }
+    if ai { "an AI model's answers were used" } else { "no AI model's answers were used" }
 }
 
 fn rules(run: &Run) -> String {
@@ -290,7 +290,7 @@ pub(super) fn call(call: &Call) -> String {
 pub(super) fn ledger(input: &Input) -> Vec<String> {
     let mut lines: Vec<String> = input.ledger.calls.iter().map(call).collect();
     if input.ledger.left_out > 0 {
-        lines.push(format!("and {} not listed", count(input.ledger.left_out, "call")));
+        lines.push(format!("{} not listed (`--calls all`)", count(input.ledger.left_out, "call")));
     }
     lines
 }

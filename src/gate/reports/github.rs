@@ -47,7 +47,7 @@ impl Report for GitHub {
             }
             rest.iter().try_for_each(|rest| writeln!(out, "{rest}"))
         })?;
-        group(out, "where this comes from", |out| {
+        group(out, "about this run", |out| {
             for (name, value) in facts::provenance(run) {
                 writeln!(out, "{name}: {value}")?;
             }

@@ -116,7 +116,7 @@ fn head(run: &Run) -> String {
         let _ = writeln!(out, "<p class=\"notice\">Answers came {}.</p>", esc(&text));
     }
     if run.ai {
-        out.push_str("<p class=\"notice\">An AI model's answers took part in this outcome.</p>\n");
+        out.push_str("<p class=\"notice\">An AI model's answers were used for this outcome.</p>\n");
     }
     out.push_str(
         "<p><input id=\"filter\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\" hidden></p>\n",

@@ -99,8 +99,8 @@ fn a_failure_is_not_an_answer() {
     run(&["product-compliance", unknown]).says("not found");
     run(&["projects", "--project-name", ""]).says("it is empty: give it a value");
     run(&["products", "--fault", "*:status=401"]).says("refused the token");
-    run(&["products", "--record", "x.json"]).says("`--record` means nothing to `api`");
-    run(&["products", "--not-found", "undefined"]).says("means nothing to `api`");
+    run(&["products", "--record", "x.json"]).says("doesn't support `--record`");
+    run(&["products", "--not-found", "undefined"]).says("doesn't support");
     sandbox.run(&["api", "infoz"]).output().code(2).says("address of the control plane isn't set");
 }
 

@@ -128,7 +128,7 @@ fn the_exit_status_depends_on_the_level() {
 fn policies_that_cannot_be_checked_do_not_pass() {
     run(POLICY, &["check", "no such"]).code(2).says("no such");
     run(POLICY, &["check"]).code(1);
-    run(POLICY, &["check", "my policies", "--local", "x"]).code(2).says("means nothing");
+    run(POLICY, &["check", "my policies", "--local", "x"]).code(2).says("doesn't support");
     let sandbox = Sandbox::new();
     let empty = sandbox.write("d/data.json", "{}");
     sandbox.run(&["check", &empty]).output().code(2).says("no policies");

@@ -137,7 +137,7 @@ fn token_options_that_are_wrong_are_refused() {
     let binary = sandbox.write("binary", [b'\n', 0xff]);
     let two = sandbox.write("two", format!("{CANARY}\n{CANARY}\n"));
     for (arguments, says) in [
-        (&["--token", CANARY, "--token-file", "x"][..], "exclude each other"),
+        (&["--token", CANARY, "--token-file", "x"][..], "can't be used together"),
         (&["--token-file", "/nonexistent/token"], "doesn't exist"),
         (&["--token-file", &empty], "the token is empty (from option `--token-file`)"),
         (&["--token-file", &binary], "isn't UTF-8"),
@@ -227,10 +227,10 @@ fn the_emulator_never_meets_the_real_context() {
     let run = sandbox.local(&["call", "evidence", "search=nothing"]).env("PLATFORM_TOKEN", CANARY);
     run.env("PLATFORM_BASE_URL", "https://real.example").output().code(0).silent();
     let run = sandbox.local(&["call", "evidence", "--base-url", "https://real.example"]);
-    run.output().code(2).says("option `--base-url` exclude each other");
+    run.output().code(2).says("option `--base-url` can't be used together");
     let explicit = sandbox.config("platform", "[platform]\nurl = 'https://real.example'\n");
     let run = sandbox.local(&["call", "evidence", "--config", &explicit]);
-    run.output().code(2).says("exclude each other");
+    run.output().code(2).says("can't be used together");
     let run = sandbox.run(&["call", "evidence", "--local", "/nonexistent"]);
     run.output().code(2).says("/nonexistent");
     let user = service().token("user").unwrap();

@@ -86,7 +86,7 @@ fn invalid_options_are_refused() {
     for (arguments, says) in [
         (&["emulate", data, "--listen", "0.0.0.0:0"][..], "`--expose`"),
         (&["emulate", data, "--listen", "nowhere"], "an address looks like"),
-        (&["emulate", data, "--local", data], "`--local` means nothing to `emulate`"),
+        (&["emulate", data, "--local", data], "`emulate` doesn't support `--local`"),
         (&["emulate", data, "--fault", "x"], "fault `x`"),
         (&["emulate", "/nonexistent"], "error"),
     ] {

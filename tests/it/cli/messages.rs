@@ -90,6 +90,6 @@ fn a_server_of_another_protocol_and_a_proxy_are_named() {
     let proxied =
         ask("https://platform.example.com").env("HTTPS_PROXY", &format!("http://u:p@{closed}"));
     let output = proxied.output().code(2);
-    let output = output.says(&format!("the proxy `{closed}` is between"));
+    let output = output.says(&format!("the request goes through the proxy `{closed}`"));
     assert!(!output.stderr.contains("u:p"), "{output:#?}");
 }

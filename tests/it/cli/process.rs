@@ -149,5 +149,5 @@ fn completions_exist_for_each_shell() {
         assert!(output.stdout.contains("controlplane-url"), "{shell}");
     }
     let run = sandbox.run(&["completions", "bash", "--fault", "x"]);
-    run.output().code(2).says("means nothing to `completions`");
+    run.output().code(2).says("`completions` doesn't support");
 }

@@ -135,8 +135,8 @@ fn the_outcome_can_be_attested_to() {
     gate(&sandbox, DENY_BAD, &["--attest", attest]).code(2).says("nothing to attest to");
     assert!(!path.exists());
     let local = ["-i", &file, "--attest", attest, "--local", "testdata/platform"];
-    gate(&sandbox, DENY_BAD, &local).code(2).says("exclude each other");
-    gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("exclude");
+    gate(&sandbox, DENY_BAD, &local).code(2).says("can't be used together");
+    gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("used together");
 }
 
 const VERIFIER: &str = "https://ci.example/gate";

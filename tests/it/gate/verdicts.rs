@@ -333,7 +333,7 @@ fn a_name_that_is_nearly_a_verdict_rules_is_refused_unless_a_verdict_looks_at_it
     ] {
         let rule = format!("{name} contains {{\"message\": \"bad\"}}\n");
         let policy = format!("package p\n\ndeny contains \"q\" if input.zz\n\n{rule}");
-        gate(&sandbox, &policy, &[]).code(2).says("no verdict looks at it");
+        gate(&sandbox, &policy, &[]).code(2).says("no verdict uses it");
         let used = format!("package p\n\ndeny contains \"q\" if count({name}) > 1\n\n{rule}");
         gate(&sandbox, &used, &[]).code(0);
     }

@@ -72,7 +72,7 @@ fn a_recording_answers_again_and_nothing_else() {
     more[1].1.push_str("\ntest_other if p.other\n");
     let output = plain(&sandbox, &more, &["--replay", recording]).code(2);
     assert!(output.stdout.contains("PASS: 1/2\nERROR: 1/2\n"), "{output:#?}");
-    assert!(output.stdout.contains("the recording doesn't know the call"), "{output:#?}");
+    assert!(output.stdout.contains("the recording has no answer for the call"), "{output:#?}");
 }
 
 #[test]
