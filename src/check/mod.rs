@@ -36,6 +36,7 @@ use crate::{Diagnostic, Position};
 pub use capabilities::{capabilities, merged};
 pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
+#[cfg(feature = "cli")]
 pub(crate) use packages::TESTS_HINT;
 pub use rules::{RULES, Rule, rule};
 

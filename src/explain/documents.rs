@@ -49,7 +49,9 @@ impl Documents<'_> {
         let context =
             QueryContext { package: Some(module.package.clone()), imports: module.imports.clone() };
         let mut names = visit::vars(term);
-        with.iter().for_each(|with| names.extend(visit::vars(&with.value)));
+        for with in with {
+            names.extend(visit::vars(&with.value));
+        }
         if names.iter().any(|name| self.is_local(name, &context)) {
             return Found::Local;
         }

@@ -163,9 +163,12 @@ impl Definition<'_> {
         let statement = index.and_then(|index| self.rule.body.get(index));
         let reason = statement.map(|statement| {
             let made = generated_locals(program, self.whole);
-            let document = |with: &[&With], term: &Term| match outside.replaced {
-                true => Found::Unknown,
-                false => documents.value(self.module, with, term),
+            let document = |with: &[&With], term: &Term| {
+                if outside.replaced {
+                    Found::Unknown
+                } else {
+                    documents.value(self.module, with, term)
+                }
             };
             let operands =
                 operand_values(program, statement, (&made, &seen.failed.bound), &document);

@@ -119,7 +119,11 @@ fn case_2_a_missing_input_is_reported() {
     sandbox.run(&["gate", "-d", &file, "--no-input"]).output().code(0);
     let blind = sandbox.write("b.rego", "package b\n\ndeny contains \"x\" if false\n");
     sandbox.run(&["gate", "-d", &blind]).output().code(0);
-    sandbox.run(&["gate", "-d", &file, "--no-input", "-i", &file]).output().code(2).says("used together");
+    sandbox
+        .run(&["gate", "-d", &file, "--no-input", "-i", &file])
+        .output()
+        .code(2)
+        .says("used together");
 }
 
 #[test]

@@ -136,7 +136,9 @@ fn the_outcome_can_be_attested_to() {
     assert!(!path.exists());
     let local = ["-i", &file, "--attest", attest, "--local", "testdata/platform"];
     gate(&sandbox, DENY_BAD, &local).code(2).says("can't be used together");
-    gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file]).code(2).says("used together");
+    gate(&sandbox, DENY_BAD, &["--attest", attest, "--replay", &file])
+        .code(2)
+        .says("used together");
 }
 
 const VERIFIER: &str = "https://ci.example/gate";
