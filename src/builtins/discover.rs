@@ -12,7 +12,7 @@ use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
     ANY, ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, refuse_all,
-    refuse_beside_list, refuse_misspelt, within_list,
+    refuse_beside_list, refuse_failed, refuse_misspelt, within_list,
 };
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -144,7 +144,10 @@ impl Discover {
             Some(Value::Object(object)) => Shared::unwrap_or_clone(object),
             _ => return Err(protocol("the service's answer has no `result`")),
         };
+        let fields = root.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        let mut unknown = fields.filter(|(key, _)| !RESULT.iter().any(|field| field.name == *key));
         refuse_beside_list(&root, RESULT)
+            .and_then(|()| refuse_failed(&mut unknown))
             .map_err(|why| protocol(format!("the service's answer can't be read: {why}")))?;
         let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));
         if found.as_deref() != Some(self.digest.as_str()) {

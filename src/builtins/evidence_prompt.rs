@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, parse_envelope, protocol, refuse_around_list, run_operation};
+use crate::client::{Client, Context, parse_envelope, protocol, refuse_failed, run_operation};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -118,7 +118,7 @@ fn answer(output: &str) -> Result<Value, Error> {
     let field = |name: &str| output.get(&Value::from(name));
     let fields = output.as_object().into_iter().flatten();
     let fields = fields.filter_map(|(key, value)| Some((key.as_str()?, value)));
-    refuse_around_list(fields.filter(|(key, _)| !is_documented(key)))
+    refuse_failed(fields.filter(|(key, _)| !is_documented(key)))
         .map_err(|why| protocol(format!("the AI evaluation's output can't be read: {why}")))?;
     if let Some(key) = unexplained(&output) {
         let key = shorten(&key, 80);
@@ -213,6 +213,7 @@ mod tests {
         assert!(answer(r#"{"violations":[]}"#).is_ok());
         assert!(answer(r#"{"skipped":false}"#).is_ok());
         assert!(answer(r#"{"skipped":false,"violations":[],"reason":"fine"}"#).is_ok());
+        assert!(answer(r#"{"violations":[],"remaining_risks":"none","status":"clean"}"#).is_ok());
         for bad in [
             "",
             "{}",

@@ -49,7 +49,7 @@ pub(crate) use endpoints::{
     Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
-pub(crate) use envelope::{refuse_around_list, refuse_beside_list, refuse_misspelt};
+pub(crate) use envelope::{refuse_beside_list, refuse_failed, refuse_misspelt};
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use page::{

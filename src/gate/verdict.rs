@@ -233,7 +233,10 @@ fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Ve
         Some(other) => {
             return Err(at.wrong(
                 format!("is {}, not a set or an array", describe(other)),
-                "write it with `contains`",
+                match at.rule.role {
+                    Role::Result => "make it a set or an array, empty when there is none",
+                    _ => "write it with `contains`",
+                },
             ));
         }
     };

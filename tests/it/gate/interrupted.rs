@@ -51,6 +51,8 @@ fn finished_inputs_are_reported_and_the_rest_has_no_verdict() {
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         assert!(said.any(|line| line.unwrap().ends_with(": seen")));
         signal(&child, name);
+        // As `timeout` does, which signals the group too; by then, the process may have ended.
+        let _ = Command::new("kill").args([name, &child.id().to_string()]).status();
         let stdin = child.stdin.take();
         let output = child.wait_with_output().unwrap();
         drop(stdin);
