@@ -96,9 +96,10 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if word.len() > 200 {
         return None;
     }
+    let word = word.to_lowercase();
     let near: BTreeSet<_> = known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase()), name))
+        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= (1 + name.chars().count() / 3).min(FARTHEST))
         .collect();
     let mut near = near.into_iter();

@@ -144,10 +144,8 @@ impl Discover {
             Some(Value::Object(object)) => Shared::unwrap_or_clone(object),
             _ => return Err(protocol("the service's answer has no `result`")),
         };
-        let fields = root.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
-        let mut unknown = fields.filter(|(key, _)| !RESULT.iter().any(|field| field.name == *key));
         refuse_beside_list(&root, RESULT)
-            .and_then(|()| refuse_failed(&mut unknown))
+            .and_then(|()| refuse_failed(&root, RESULT))
             .map_err(|why| protocol(format!("the service's answer can't be read: {why}")))?;
         let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));
         if found.as_deref() != Some(self.digest.as_str()) {

@@ -116,10 +116,10 @@ fn answer(output: &str) -> Result<Value, Error> {
         protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
     let field = |name: &str| output.get(&Value::from(name));
-    let fields = output.as_object().into_iter().flatten();
-    let fields = fields.filter_map(|(key, value)| Some((key.as_str()?, value)));
-    refuse_failed(fields.filter(|(key, _)| !is_documented(key)))
-        .map_err(|why| protocol(format!("the AI evaluation's output can't be read: {why}")))?;
+    if let Some(fields) = output.as_object() {
+        refuse_failed(fields, OUTPUT)
+            .map_err(|why| protocol(format!("the AI evaluation's output can't be read: {why}")))?;
+    }
     if let Some(key) = unexplained(&output) {
         let key = shorten(&key, 80);
         return Err(protocol(format!(
@@ -163,12 +163,9 @@ fn unexplained(output: &Value) -> Option<String> {
             Value::Object(fields) => fields.is_empty(),
             value => matches!(value, Value::Null | Value::Bool(false) | Value::String(_)),
         };
-        (!is_documented(key) && !says_nothing).then(|| key.to_owned())
+        let documented = OUTPUT.iter().any(|field| field.name == key);
+        (!documented && !says_nothing).then(|| key.to_owned())
     })
-}
-
-fn is_documented(key: &str) -> bool {
-    OUTPUT.iter().any(|field| field.name == key)
 }
 
 /// Returns `true` for a key that begins as a word for what an analysis finds does.

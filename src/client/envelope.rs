@@ -46,6 +46,15 @@ pub(crate) fn refuse_around_list<'k>(
     }
 }
 
+/// Returns the fields of an object that aren't documented.
+fn undocumented<'k>(
+    object: &'k BTreeMap<Value, Value>,
+    documented: &'k [Field],
+) -> impl Iterator<Item = (&'k str, &'k Value)> + Clone {
+    let fields = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
+    fields.filter(|(key, _)| !documented.iter().any(|field| field.name == *key))
+}
+
 /// Refuses undocumented keys of an object that has a list among its fields, if they say that the list
 /// isn't whole. Unlike an envelope, such an object has further fields of its own, which may count
 /// other things or name other pages.
@@ -53,8 +62,7 @@ pub(crate) fn refuse_beside_list(
     object: &BTreeMap<Value, Value>,
     documented: &[Field],
 ) -> Result<(), String> {
-    let fields = object.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
-    let mut unknown = fields.filter(|(key, _)| !documented.iter().any(|field| field.name == *key));
+    let mut unknown = undocumented(object, documented);
     refuse(unknown.clone())?;
     let is_cut = |key: &str, value: &Value| {
         let denied =
@@ -69,9 +77,11 @@ pub(crate) fn refuse_beside_list(
 
 /// Refuses undocumented keys of an answer that say that it is a failure or a part. Others may be a
 /// model's explanations.
-pub(crate) fn refuse_failed<'k>(
-    mut unknown: impl Iterator<Item = (&'k str, &'k Value)>,
+pub(crate) fn refuse_failed(
+    object: &BTreeMap<Value, Value>,
+    documented: &[Field],
 ) -> Result<(), String> {
+    let mut unknown = undocumented(object, documented);
     match unknown.find(|(key, value)| is_incomplete(key, value, &WORDS_FAILED)) {
         Some((key, _)) => Err(format!("it has `{}`: it may be a failure", shorten(key, 80))),
         None => Ok(()),

@@ -288,12 +288,10 @@ fn is_envelope(value: &Value) -> bool {
         text.bytes().filter(|b| *b != b'_').map(|b| b.to_ascii_lowercase())
     }
     let Value::Object(object) = value else { return false };
-    let has = |name: &str| {
-        object.keys().any(|key| key.as_str().is_some_and(|key| plain(key).eq(plain(name))))
-    };
+    let is = |key: &Value, name: &str| key.as_str().is_some_and(|key| plain(key).eq(plain(name)));
+    let has = |name: &str| object.keys().any(|key| is(key, name));
     let holds = |(key, value): (&Value, &Value)| {
-        let known = |name: &str| key.as_str().is_some_and(|key| plain(key).eq(plain(name)));
-        HOLDERS.iter().any(|name| known(name)) && holds_envelope(value)
+        HOLDERS.iter().any(|name| is(key, name)) && holds_envelope(value)
     };
     (has("payload") && (has("payloadType") || has("signatures")))
         || has("dsseEnvelope")

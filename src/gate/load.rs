@@ -110,22 +110,29 @@ pub(crate) fn sources(
 ) -> Result<(Sources, Vec<Sources>), Error> {
     let options = ReadOptions { bundles, skip_verify: true, ..ReadOptions::default() };
     let mut gathered = Sources::gather(paths, options)?;
+    let documents = split_off_documents(&mut gathered.files, |_, _| {})?;
+    let alone = |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
+    let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
+    Ok((gathered.sources()?, documents.collect()))
+}
+
+/// Moves policy documents out of the data. `visit` gets the path and the bytes of every data file.
+fn split_off_documents(
+    sources: &mut Sources,
+    mut visit: impl FnMut(&str, &[u8]),
+) -> Result<Vec<PolicyDocument>, Error> {
     let mut documents = Vec::new();
-    let mut data = Vec::new();
-    for source in gathered.files.data.drain(..) {
+    for source in std::mem::take(&mut sources.data) {
         let bytes = read(&source.path)?;
+        visit(&source.path, &bytes);
         let text = String::from_utf8_lossy(&bytes);
         if policy_yaml::is_policy(&text) {
-            let document = policy_yaml::parse(&source.path, &text)?;
-            let alone =
-                |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
-            documents.extend(document.entries.into_iter().map(alone));
+            documents.push(policy_yaml::parse(&source.path, &text)?);
         } else {
-            data.push(source);
+            sources.data.push(source);
         }
     }
-    gathered.files.data = data;
-    Ok((gathered.sources()?, documents))
+    Ok(documents)
 }
 
 impl Gate {
@@ -297,24 +304,14 @@ impl Gate {
 
     /// Moves policy documents out of the data, and records the digest of every file.
     fn take_documents(&mut self, sources: &mut Sources) -> Result<Vec<PolicyDocument>, Error> {
-        let mut documents = Vec::new();
-        let mut data = Vec::new();
+        let mut record = |path: &str, bytes: &[u8]| {
+            let digest = hex(&Sha256::digest(bytes));
+            self.sources.push(Source { path: path.to_owned(), digest });
+        };
         for module in &sources.modules {
-            let digest = hex(&Sha256::digest(&module.text));
-            self.sources.push(Source { path: module.path.clone(), digest });
+            record(&module.path, module.text.as_bytes());
         }
-        for source in sources.data.drain(..) {
-            let bytes = read(&source.path)?;
-            let digest = hex(&Sha256::digest(&bytes));
-            self.sources.push(Source { path: source.path.clone(), digest });
-            let text = String::from_utf8_lossy(&bytes);
-            if policy_yaml::is_policy(&text) {
-                documents.push(policy_yaml::parse(&source.path, &text)?);
-            } else {
-                data.push(source);
-            }
-        }
-        sources.data = data;
+        let documents = split_off_documents(sources, record)?;
         for (index, document) in documents.iter().enumerate() {
             let earlier = documents.get(..index).unwrap_or_default();
             if let Some(other) = earlier.iter().find(|other| other.name == document.name) {

@@ -222,27 +222,15 @@ fn verdict_rules(
                 && !seen.contains(&data_reference(&rule.path))
             {
                 let name = dotted(rule.path.get(package.path.len()..).unwrap_or_default());
-                found.push(
-                    Diagnostic::error(
-                        "misspelt-verdict-rule",
-                        format!("the rule `{name}` isn't a verdict rule: no verdict uses it"),
-                    )
-                    .with_hint(format!("did you mean `{part}`? a verdict rule's name has one part"))
-                    .at(rule.position.clone()),
-                );
+                let hint = format!("did you mean `{part}`? a verdict rule's name has one part");
+                found.push(unused(rule, &name, hint));
             }
             if let Some(meant) = near(first, rule.kind == RuleKind::PartialSet)
                 && !is_function(rule)
                 && !seen.contains(&data_reference(&rule.path))
             {
-                found.push(
-                    Diagnostic::error(
-                        "misspelt-verdict-rule",
-                        format!("the rule `{first}` isn't a verdict rule: no verdict uses it"),
-                    )
-                    .with_hint(format!("did you mean `{meant}`? otherwise give it another name"))
-                    .at(rule.position.clone()),
-                );
+                let hint = format!("did you mean `{meant}`? otherwise give it another name");
+                found.push(unused(rule, first, hint));
             }
             continue;
         };
@@ -291,6 +279,13 @@ fn verdict_rules(
         rules.retain(|rule| rule.role == Role::Result);
     }
     if found.is_empty() { Ok(rules) } else { Err(found) }
+}
+
+/// Returns the finding for a rule that no verdict depends on, though its name is nearly a verdict
+/// rule's.
+fn unused(rule: &RuleInfo, name: &str, hint: String) -> Diagnostic {
+    let message = format!("the rule `{name}` isn't a verdict rule: no verdict uses it");
+    Diagnostic::error("misspelt-verdict-rule", message).with_hint(hint).at(rule.position.clone())
 }
 
 /// Returns `true` if a part of the name of a rule that makes a set would make it a verdict rule.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::rego::Value;
 
-use super::model::Class;
+use super::model::{Class, Rule};
 use super::names::{PackageOrigin, Role, near, role};
 use super::packages::VerdictRule;
 use crate::builtins::describe;
@@ -48,27 +48,25 @@ pub(super) struct Item {
 
 impl Item {
     /// Returns the severity that counts: its own, or that of its rule.
-    fn severity_in<'s>(&'s self, severities: Severities<'s>) -> Option<&'s str> {
-        self.severity.as_deref().or_else(|| severities.get(self.rule)?.as_deref())
+    fn severity_in<'s>(&'s self, described: &'s [Rule]) -> Option<&'s str> {
+        self.severity.as_deref().or_else(|| described.get(self.rule)?.severity.as_deref())
     }
 
     /// Returns `true` if it has the other's message, its severity if it has one, and every field of
     /// it, with the same value.
-    fn includes(&self, other: &Self, severities: Severities<'_>) -> bool {
-        let of_other = other.severity_in(severities);
-        let severity = of_other.is_none() || self.severity_in(severities) == of_other;
+    fn includes(&self, other: &Self, described: &[Rule]) -> bool {
+        let of_other = other.severity_in(described);
+        let severity = of_other.is_none() || self.severity_in(described) == of_other;
         let field = |(name, value)| self.fields.get(name) == Some(value);
         self.message == other.message && severity && other.fields.iter().all(field)
     }
 }
 
-/// The severities in the annotations of a package's verdict rules, in their order.
-pub(super) type Severities<'s> = &'s [Option<String>];
-
-/// Reads the verdict from the answer to a package's query.
+/// Reads the verdict from the answer to a package's query. `described` are the rules with their
+/// annotations, in the same order.
 pub(super) fn read(
     rules: &[VerdictRule],
-    severities: Severities<'_>,
+    described: &[Rule],
     output: &QueryOutput,
 ) -> Result<RawVerdict, Error> {
     let broken = || Error::new(crate::ErrorKind::Internal, "the verdict's query has no answer");
@@ -86,7 +84,7 @@ pub(super) fn read(
         };
         let at = ValueContext { rule, index, what: format!("`{}`", rule.name) };
         match rule.role {
-            Role::Result => return result(&at, value, severities),
+            Role::Result => return result(&at, value, described),
             Role::Violations => violations.extend(list(&at, value, Class::Violation)?),
             Role::Findings => findings.extend(list(&at, value, Class::Finding)?),
             Role::Warnings => warnings.extend(list(&at, value, Class::Warning)?),
@@ -110,7 +108,7 @@ pub(super) fn read(
     }
     let of_violations =
         |item: &Item| rules.get(item.rule).is_some_and(|rule| rule.name == "violations");
-    raw.items = combined(of_violations, violations, findings, severities);
+    raw.items = combined(of_violations, violations, findings, described);
     raw.items.extend(warnings);
     Ok(raw)
 }
@@ -122,7 +120,7 @@ fn combined(
     replaceable: impl Fn(&Item) -> bool,
     mut violations: Vec<Item>,
     findings: Vec<Item>,
-    severities: Severities<'_>,
+    described: &[Rule],
 ) -> Vec<Item> {
     let mut by_message: HashMap<&str, Vec<&Item>> = HashMap::new();
     for finding in &findings {
@@ -131,7 +129,7 @@ fn combined(
     let repeats = |item: &Item| {
         let same = by_message.get(item.message.as_str());
         same.is_some_and(|findings| {
-            findings.iter().any(|finding| finding.includes(item, severities))
+            findings.iter().any(|finding| finding.includes(item, described))
         })
     };
     violations.retain(|item| !(replaceable(item) && repeats(item)));
@@ -143,7 +141,7 @@ fn combined(
 fn result(
     at: &ValueContext<'_>,
     value: Option<&Value>,
-    severities: Severities<'_>,
+    described: &[Rule],
 ) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
         return Err(at.wrong("is undefined, which isn't a verdict", "give it a `default`"));
@@ -192,7 +190,7 @@ fn result(
     };
     let violations = items("violations", violations, Class::Violation)?;
     let findings = items("findings", findings, Class::Finding)?;
-    let items = combined(|_| true, violations, findings, severities);
+    let items = combined(|_| true, violations, findings, described);
     Ok(RawVerdict { skipped, ignored, reason, items })
 }
 

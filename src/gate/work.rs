@@ -143,8 +143,8 @@ impl Gate {
                 }
                 let raw = match &evaluated.result {
                     Ok(output) => {
-                        let severities = self.severities(index, check);
-                        verdict::read(&check.package.rules, &severities, output)
+                        let described = self.policies.get(index).map_or(&[][..], |it| &it.rules);
+                        verdict::read(&check.package.rules, described, output)
                     }
                     Err(error) => Err(error.clone()),
                 };
@@ -184,15 +184,6 @@ impl Gate {
         };
         let took = began.elapsed();
         CheckResult { index: work.index, check: index, verdict, evaluated, explanation, took }
-    }
-}
-
-impl Gate {
-    /// Returns the severities in the annotations of a package's verdict rules.
-    fn severities(&self, index: usize, check: &Check) -> Vec<Option<String>> {
-        let rules = self.policies.get(index).map_or(&[][..], |policy| &policy.rules);
-        let of = |name: &str| rules.iter().find(|rule| rule.name == name)?.severity.clone();
-        check.package.rules.iter().map(|rule| of(&rule.name)).collect()
     }
 }
 

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::rego::value::{JsonLimits, Value};
+use crate::rego::Value;
 
 use crate::builtins::{Field, Function, Type};
 use crate::cli::stdin::{self, Stdin};
+use crate::evaluate::reject_duplicate_keys;
 use crate::sources::json;
 use crate::text::{escape, shorten};
 use crate::unreadable::unreadable;
@@ -100,11 +101,12 @@ fn object(name: &str, known: &[Field], words: &[&str]) -> Result<Value, Error> {
     if let [json] = words
         && json.trim_start().starts_with('{')
     {
-        let limits = JsonLimits { unique_keys: true, ..JsonLimits::default() };
-        return Value::from_json_bytes(json.as_bytes(), limits).map_err(|error| {
-            invalid(format!("argument `{name}` isn't a JSON object"))
-                .with_source(escape(&error.message))
-        });
+        let invalid = |message: &str| {
+            invalid(format!("argument `{name}` isn't a JSON object")).with_source(escape(message))
+        };
+        let object = json::parse(json).map_err(|error| invalid(&error.message))?;
+        reject_duplicate_keys(json.as_bytes()).map_err(|error| invalid(&error.message))?;
+        return Ok(object);
     }
     let mut object: BTreeMap<Value, Value> = BTreeMap::new();
     for word in words {

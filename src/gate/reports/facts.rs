@@ -290,7 +290,7 @@ pub(super) fn call(call: &Call) -> String {
 pub(super) fn ledger(input: &Input) -> Vec<String> {
     let mut lines: Vec<String> = input.ledger.calls.iter().map(call).collect();
     if input.ledger.left_out > 0 {
-        lines.push(format!("{} not listed (`--calls all`)", count(input.ledger.left_out, "call")));
+        lines.push(format!("{} not listed", count(input.ledger.left_out, "call")));
     }
     lines
 }
