@@ -141,9 +141,10 @@ pub(crate) fn ends_in(name: &str, word: &str) -> bool {
 }
 
 /// Returns the reference to a path below `data`, such as `data.a["b c"]`.
-pub(crate) fn data_reference(path: &[String]) -> String {
+pub(crate) fn data_reference(path: &[impl AsRef<str>]) -> String {
     let mut out = String::from("data");
     for key in path {
+        let key = key.as_ref();
         let plain = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if plain {

@@ -10,7 +10,10 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::input_use::{DocumentUse, InputUse};
+use super::input_use::{
+    ARGUMENTS, BUNDLE_KEYS, DocumentUse, ELEMENTS, ENVELOPE_KEYS, InputUse, METADATA,
+    STATEMENT_KEYS,
+};
 use super::model::Subject;
 use super::split::{RawDocument, Syntax};
 use crate::evaluate::reject_duplicate_keys;
@@ -42,10 +45,6 @@ pub struct Metadata {
     /// `project_version_name`.
     pub version: Option<String>,
 }
-
-/// The field in which policies look for the project. The engine for which policy documents are
-/// written names it so, whatever the product is called here.
-const METADATA: &str = "chainloop_metadata";
 
 /// The properties of a policy that determine how a document is passed to it.
 #[derive(Debug, Clone)]
@@ -79,12 +78,10 @@ impl Expected {
     pub fn by(used: &DocumentUse) -> Self {
         let statements = used.how == InputUse::Fields
             && used.names(STATEMENT_KEYS)
-            && !used.names(ENVELOPE_KEYS)
-            && !used.names(BUNDLE_KEYS);
-        let elements = used.names(&["elements"]);
-        let is_added = |field: &String| field == "args" || field == METADATA;
-        let other_fields =
-            used.how == InputUse::Fields && !elements && !used.fields.iter().all(is_added);
+            && !used.may_use(ENVELOPE_KEYS)
+            && !used.may_use(BUNDLE_KEYS);
+        let elements = used.may_use(&[ELEMENTS]);
+        let other_fields = used.how == InputUse::Fields && !elements && used.names_own();
         Self { how: used.how, statements, elements, other_fields }
     }
 
@@ -203,11 +200,6 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
         _ => None,
     }
 }
-
-/// The keys that readers look for in a statement, an envelope and a bundle.
-pub(super) const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
-pub(super) const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
-pub(super) const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
 
 /// The exact type of a payload: readers differ in how they treat other types.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -384,7 +376,7 @@ pub(super) fn finish(
                     "the array is given as `input.elements`, which the policy doesn't use";
                 return Err(wrong(message).with_hint("write `input.elements[_]` for each element"));
             }
-            Some(object("elements", list))
+            Some(object(ELEMENTS, list))
         }
         other => other,
     };
@@ -397,7 +389,7 @@ pub(super) fn finish(
         }
     }
     let metadata = options.metadata.fields();
-    let owns_args = matches!(&value, Some(value) if field(value, "args").is_some());
+    let owns_args = matches!(&value, Some(value) if field(value, ARGUMENTS).is_some());
     if context.has_arguments && !context.document && owns_args {
         return Err(wrong("the input has `args` already: the arguments would replace it")
             .with_hint("rename the field, or give no arguments"));
@@ -427,16 +419,16 @@ pub(super) fn finish(
         own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
     if context.document {
         // The document's own `args` are replaced: only the gate's caller chooses arguments.
-        fields.insert(Value::from("args"), Value::from(arguments));
+        fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
     } else if !arguments.is_empty() {
-        fields.insert(Value::from("args"), Value::from(arguments));
+        fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
     }
     Ok(Some(value))
 }
 
 /// Returns the paths and contents of combined inputs.
 fn combined(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let list = field(value, "elements").unwrap_or(value).as_array();
+    let list = field(value, ELEMENTS).unwrap_or(value).as_array();
     list.into_iter()
         .flatten()
         .filter_map(|entry| Some((text(entry, "path")?, field(entry, "contents")?)))

@@ -1,13 +1,20 @@
-//! The way in which a rule uses `input`.
+//! The way in which rules use `input`.
 //!
-//! Owns following a path below `input` through the variables of a rule, and what it requires: a
-//! field requires an object, of the input itself or, with combined inputs, of each one's contents.
-//! Which rules matter for a verdict belongs to `reach`.
+//! Owns following a path below `input` through the variables of a rule, the arguments of functions
+//! and rules whose value is a part of the input, and what it requires: a field requires an object,
+//! of the input itself or, with combined inputs, of each one's contents. Which rules matter for a
+//! verdict belongs to `reach`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use crate::rego::syntax::tree::{Every, Expr, ExprKind, Name, Span, Term, TermKind, With};
+use crate::rego::builtins;
+use crate::rego::syntax::tree::{
+    Every, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind, With,
+};
 use crate::rego::syntax::visit::{Visit, walk_expr, walk_term, walk_with};
+use crate::rego::types::{Function, Type};
+use crate::text::data_reference;
 
 /// The way in which policies use a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,11 +28,40 @@ pub(super) enum InputUse {
     Whole,
 }
 
+/// The keys that readers look for in a statement, an envelope and a bundle.
+pub(super) const STATEMENT_KEYS: &[&str] = &["_type", "subject", "predicateType", "predicate"];
+pub(super) const ENVELOPE_KEYS: &[&str] = &["payload", "payloadType", "signatures"];
+pub(super) const BUNDLE_KEYS: &[&str] = &["dsseEnvelope", "mediaType", "verificationMaterial"];
+
+/// The field that holds the policy's arguments.
+pub(super) const ARGUMENTS: &str = "args";
+
+/// The field in which policies look for the project. The engine for which policy documents are
+/// written names it so, whatever the product is called here.
+pub(super) const METADATA: &str = "chainloop_metadata";
+
+/// The field that an array is wrapped in.
+pub(super) const ELEMENTS: &str = "elements";
+
+/// The field of a combined input that holds the document.
+const CONTENTS: &str = "contents";
+
+/// Returns `true` for a field whose name matters to a gate.
+fn is_known(name: &str) -> bool {
+    let attestations = || [STATEMENT_KEYS, ENVELOPE_KEYS, BUNDLE_KEYS].concat();
+    [ARGUMENTS, METADATA, ELEMENTS, CONTENTS].contains(&name) || attestations().contains(&name)
+}
+
 /// The use of a document, with the fields that are named.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentUse {
     pub how: InputUse,
-    pub fields: BTreeSet<String>,
+    /// The named fields that a gate knows.
+    known: BTreeSet<Name>,
+    /// Set if other fields are named.
+    others: bool,
+    /// Set if it is given to a function that takes any object.
+    members: bool,
 }
 
 /// The use of `input`, and of each one's `contents` if it is the array of combined inputs.
@@ -38,22 +74,42 @@ pub(super) struct RuleInput {
 impl DocumentUse {
     fn extend(&mut self, other: &Self) {
         self.how = self.how.max(other.how);
-        self.fields.extend(other.fields.iter().cloned());
+        self.known.extend(other.known.iter().cloned());
+        self.others |= other.others;
+        self.members |= other.members;
+    }
+
+    /// Returns `true` if one of these fields may be looked at.
+    pub fn may_use(&self, fields: &[&str]) -> bool {
+        self.members || self.names(fields)
     }
 
     /// Returns `true` if one of these fields is named.
     pub fn names(&self, fields: &[&str]) -> bool {
-        fields.iter().any(|field| self.fields.contains(*field))
+        fields.iter().any(|field| self.known.contains(*field))
+    }
+
+    /// Returns `true` if a field is named that the gate doesn't add.
+    pub fn names_own(&self) -> bool {
+        self.others || self.known.iter().any(|name| ![ARGUMENTS, METADATA].contains(&&**name))
     }
 
     /// Adds the use of a path below the document.
     fn path(&mut self, path: &[Step]) {
         let how = match path.first() {
             Some(Step::Name(name)) => {
-                self.fields.insert(name.clone());
+                self.known.insert(name.clone());
                 InputUse::Fields
             }
-            _ => InputUse::Whole,
+            Some(Step::Other) => {
+                self.others = true;
+                InputUse::Fields
+            }
+            Some(Step::Member) => {
+                self.members = true;
+                InputUse::Fields
+            }
+            Some(Step::Any) | None => InputUse::Whole,
         };
         self.how = self.how.max(how);
     }
@@ -65,31 +121,104 @@ impl RuleInput {
         self.contents.extend(&other.contents);
     }
 
+    /// Adds what a rule looks at.
+    fn look(&mut self, look: &Look) {
+        if look.root != Root::Input {
+            return;
+        }
+        // The number of combined inputs says nothing about their contents.
+        if look.counted && look.path.is_empty() {
+            self.alone.path(&look.path);
+        } else {
+            self.path(&look.path);
+        }
+    }
+
     fn path(&mut self, path: &[Step]) {
         self.alone.path(path);
         // Policy documents get arrays in an object.
         let elements = match path {
-            [Step::Name(name), rest @ ..] if name == "elements" => rest,
-            [Step::Name(_), ..] => return,
+            [Step::Name(name), rest @ ..] if **name == *ELEMENTS => rest,
+            [Step::Name(_) | Step::Other | Step::Member, ..] => return,
             _ => path,
         };
         match elements {
-            [_, Step::Name(part), rest @ ..] if part == "contents" => self.contents.path(rest),
-            [_, Step::Name(_), ..] => {}
+            [_, Step::Name(part), rest @ ..] if **part == *CONTENTS => self.contents.path(rest),
+            [_, Step::Name(_) | Step::Other, ..] => {}
             _ => self.contents.how = InputUse::Whole,
         }
     }
 }
 
-/// A step of a path: a field's name, or anything else.
-#[derive(Debug, Clone)]
+/// A step of a path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    Name(String),
+    /// A field. Below the input, one of those that the gate knows.
+    Name(Name),
+    /// A field that the gate doesn't know.
+    Other,
+    /// A field of unknown name.
+    Member,
+    /// Anything.
     Any,
 }
 
-/// The most variables between `input` and a reference.
-const MAX_ALIASES: usize = 32;
+/// Reduces a path below a document to what matters to a gate, so that there are few of them.
+fn reduced<'s>(path: impl IntoIterator<Item = &'s Step>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    // The longest is `elements[_].contents.predicate`.
+    for step in path.into_iter().take(4) {
+        let (step, ends) = match step {
+            Step::Name(name) if !is_known(name) => (Step::Other, true),
+            Step::Name(name) => (step.clone(), **name != *ELEMENTS && **name != *CONTENTS),
+            Step::Any => (Step::Any, false),
+            Step::Other | Step::Member => (step.clone(), true),
+        };
+        steps.push(step);
+        if ends {
+            break;
+        }
+    }
+    steps
+}
+
+/// The head of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Root {
+    Input,
+    Data,
+    /// An argument of the function, from 0.
+    Argument(usize),
+}
+
+/// What is done with the value at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Purpose {
+    Read,
+    Count,
+    /// It is an argument of a function, whose path is given, from 0.
+    Pass(Vec<Name>, usize),
+}
+
+/// A place at which a rule needs a value.
+#[derive(Debug)]
+struct Use {
+    root: Root,
+    path: Vec<Step>,
+    purpose: Purpose,
+}
+
+/// A path below a document that is looked at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Look {
+    root: Root,
+    path: Vec<Step>,
+    /// Set if only its size matters.
+    counted: bool,
+}
+
+/// The most variables, functions or rules between a document and a reference.
+const MAX_LINKS: usize = 32;
 
 /// A variable that stands for a reference.
 #[derive(Debug)]
@@ -102,9 +231,18 @@ struct Alias {
 
 fn steps(operands: &[Term]) -> impl Iterator<Item = Step> {
     operands.iter().map(|term| match &term.kind {
-        TermKind::String(name) => Step::Name(name.to_string()),
+        TermKind::String(name) => Step::Name(Name::from(&**name)),
         _ => Step::Any,
     })
+}
+
+/// Returns the names at the beginning of a path.
+fn names(path: &[Step]) -> Vec<Name> {
+    let name = |step: &Step| match step {
+        Step::Name(name) => Some(name.clone()),
+        _ => None,
+    };
+    path.iter().map_while(name).collect()
 }
 
 fn var(term: &Term) -> Option<&Name> {
@@ -126,16 +264,29 @@ fn reference(term: &Term) -> Option<(&Name, &[Term])> {
     }
 }
 
-/// Returns `true` for the name of a function without dots.
-fn is_function(operator: &Term, name: &str) -> bool {
-    matches!(reference(operator), Some((it, [])) if **it == *name)
+/// Returns the full name of a function, in parts.
+fn function(operator: &Term) -> Option<Vec<Name>> {
+    let (head, operands) = reference(operator)?;
+    let parts = names(&steps(operands).collect::<Vec<_>>());
+    (parts.len() == operands.len()).then(|| std::iter::once(head.clone()).chain(parts).collect())
+}
+
+/// Returns `true` for the function that prints, as the compiler calls it.
+fn is_print(operator: &Term) -> bool {
+    function(operator).is_some_and(|name| name.join(".") == "internal.print")
+}
+
+/// Returns the types of the arguments that a built-in function takes.
+fn argument_types(name: &str) -> Option<Vec<Type>> {
+    Some(Function::parse(builtins::lookup(name)?.signature).ok()?.args)
 }
 
 /// Returns the variables that a statement may define, each with the term whose value it gets.
 fn definitions(expr: &Expr) -> Vec<(&Name, &Term)> {
     let ExprKind::Call(terms) = &expr.kind else { return Vec::new() };
     let [operator, left, right] = terms.as_slice() else { return Vec::new() };
-    if !is_function(operator, "eq") || expr.negated || !expr.with.is_empty() {
+    let is_equality = matches!(reference(operator), Some((name, [])) if **name == *"eq");
+    if !is_equality || expr.negated || !expr.with.is_empty() {
         return Vec::new();
     }
     let right_defined = var(right).filter(|_| !expr.from_assignment || var(left).is_none());
@@ -143,7 +294,7 @@ fn definitions(expr: &Expr) -> Vec<(&Name, &Term)> {
         .map(|name| (name, right))
         .into_iter()
         .chain(right_defined.map(|name| (name, left)));
-    left.filter(|(name, _)| ***name != *"input").collect()
+    left.collect()
 }
 
 /// A visitor that collects the variables that stand for references.
@@ -153,10 +304,25 @@ struct Aliases {
     /// Variables with several statements, of which all but one compare.
     compared: BTreeSet<Name>,
     defined: BTreeSet<Name>,
+    /// The parameters that are variables.
+    parameters: BTreeMap<Name, usize>,
+    /// The variables that the compiler made for the arguments of `print`.
+    printed: BTreeSet<Name>,
 }
 
 impl Aliases {
+    fn root(&self, name: &Name) -> Option<Root> {
+        match &**name {
+            "input" => Some(Root::Input),
+            "data" => Some(Root::Data),
+            _ => self.parameters.get(name).map(|index| Root::Argument(*index)),
+        }
+    }
+
     fn add(&mut self, name: &Name, of: &Term, more: Option<Step>, span: Span) {
+        if self.root(name).is_some() {
+            return;
+        }
         if !self.defined.insert(name.clone()) {
             self.compared.insert(name.clone());
         }
@@ -169,17 +335,20 @@ impl Aliases {
         self.found.get(name).filter(|_| !self.compared.contains(name))
     }
 
-    /// Returns the path below `input` that a variable stands for, and the variables on the way.
-    fn path(&self, name: &Name) -> Option<(Vec<Step>, Vec<Name>)> {
+    /// Returns the path that a variable stands for, and the variables on the way.
+    fn path(&self, name: &Name) -> Option<(Root, Vec<Step>, Vec<Name>)> {
         let (mut parts, mut names) = (Vec::new(), Vec::new());
         let mut at = name;
-        while **at != *"input" {
-            let alias = self.get(at).filter(|_| names.len() < MAX_ALIASES)?;
+        let root = loop {
+            if let Some(root) = self.root(at) {
+                break root;
+            }
+            let alias = self.get(at).filter(|_| names.len() < MAX_LINKS)?;
             names.push(at.clone());
             parts.push(alias.steps.as_slice());
             at = &alias.head;
-        }
-        Some((parts.into_iter().rev().flatten().cloned().collect(), names))
+        };
+        Some((root, parts.into_iter().rev().flatten().cloned().collect(), names))
     }
 }
 
@@ -194,48 +363,107 @@ impl Visit for Aliases {
                 self.add(name, domain, Some(Step::Any), expr.span);
             }
         }
+        if let ExprKind::Call(terms) = &expr.kind
+            && let [operator, arguments] = terms.as_slice()
+            && is_print(operator)
+            && let TermKind::Array(arguments) = &arguments.kind
+        {
+            self.printed.extend(arguments.iter().filter_map(var).cloned());
+        }
         walk_expr(self, expr);
     }
 }
 
-/// A visitor that collects references to `input` and `data`.
-#[derive(Default)]
-pub(super) struct ReferenceVisitor {
-    pub input: RuleInput,
+/// The references of a definition to `input`, `data` and the arguments of a function.
+#[derive(Debug, Default)]
+pub(super) struct References {
     /// The paths below `data`, with their positions.
     pub data: Vec<(Vec<String>, Span)>,
+    uses: Vec<Use>,
+    /// The paths that are the value of the rule, if it isn't a function.
+    values: Vec<(Root, Vec<Step>)>,
+    /// The paths below `data` of functions and rules that a `with` replaces.
+    replaced: Vec<Vec<Name>>,
+    arity: usize,
     aliases: Aliases,
     used: BTreeSet<Name>,
+    /// Set within an argument of `print`.
+    in_print: bool,
 }
 
-impl ReferenceVisitor {
+impl References {
     /// Visits a rule.
-    pub fn of(rule: &crate::rego::syntax::tree::Rule) -> Self {
-        let mut visitor = Self::default();
+    pub fn of(rule: &Rule) -> Self {
+        let mut visitor = Self { arity: rule.head.args.len(), ..Self::default() };
+        for (index, parameter) in rule.head.args.iter().enumerate() {
+            if let Some(name) = var(parameter) {
+                visitor.aliases.parameters.insert(name.clone(), index);
+            }
+        }
         visitor.aliases.rule(rule);
+        for (index, parameter) in rule.head.args.iter().enumerate() {
+            visitor.pattern(index, parameter);
+        }
         visitor.rule(rule);
         // A variable that nothing refers to: its statement still needs the value.
         let unused = visitor.aliases.found.keys().filter(|name| !visitor.used.contains(*name));
         let unused: Vec<_> = unused.filter_map(|name| visitor.aliases.path(name)).collect();
-        for (path, _) in unused {
-            visitor.input.path(&path);
+        for (root, path, _) in unused {
+            visitor.uses.push(Use { root, path, purpose: Purpose::Read });
         }
         visitor
     }
 
-    /// Returns the path below `input` of a reference.
-    fn path(&mut self, term: &Term) -> Option<Vec<Step>> {
-        let (head, operands) = reference(term)?;
-        let (mut path, names) = self.aliases.path(head)?;
-        self.used.extend(names);
-        path.extend(steps(operands));
-        Some(path)
+    /// Adds what a parameter requires of its argument.
+    fn pattern(&mut self, index: usize, parameter: &Term) {
+        let mut read = |path| {
+            self.uses.push(Use { root: Root::Argument(index), path, purpose: Purpose::Read });
+        };
+        match &parameter.kind {
+            TermKind::Var(_) => {}
+            TermKind::Object(members) => {
+                read(vec![Step::Member]);
+                for (key, _) in members {
+                    steps(std::slice::from_ref(key))
+                        .filter(|step| matches!(step, Step::Name(_)))
+                        .for_each(|name| read(vec![name]));
+                }
+            }
+            _ => read(Vec::new()),
+        }
     }
 
-    /// Returns `true` if a statement only gives a part of `input` a name.
+    /// Returns the path of a reference, and marks the variables on the way as used.
+    fn path(&mut self, term: &Term) -> Option<(Root, Vec<Step>)> {
+        let (head, operands) = reference(term)?;
+        let (root, mut path, names) = self.aliases.path(head)?;
+        self.used.extend(names);
+        path.extend(steps(operands));
+        Some((root, path))
+    }
+
+    /// Returns `true` if a statement only gives the value at a path a name.
     fn is_alias(&self, name: &Name, span: Span) -> bool {
         self.aliases.get(name).is_some_and(|alias| alias.span == span)
             && self.aliases.path(name).is_some()
+    }
+
+    /// Adds the use of a path by a term.
+    fn needs(&mut self, (root, path): (Root, Vec<Step>), purpose: Purpose) {
+        // Printing a document whole isn't looking at it.
+        if !(self.in_print && path.is_empty() && purpose == Purpose::Read) {
+            self.uses.push(Use { root, path, purpose });
+        }
+    }
+
+    /// Records a reference below `data` that is written in the policy.
+    fn names_data(&mut self, term: &Term) {
+        if let Some((head, operands)) = reference(term)
+            && **head == *"data"
+        {
+            let keys = names(&steps(operands).collect::<Vec<_>>());
+            self.data.push((keys.iter().map(ToString::to_string).collect(), term.span));
+        }
     }
 
     fn operands(&mut self, term: &Term) {
@@ -244,73 +472,97 @@ impl ReferenceVisitor {
         }
     }
 
-    /// Visits a call that needs only the size of its argument. Returns `false` for others.
-    fn count(&mut self, terms: &[Term]) -> bool {
-        let [operator, argument, rest @ ..] = terms else { return false };
-        if !is_function(operator, "count") {
-            return false;
+    /// Visits a call: the function, its arguments, and the result if it is given as another one.
+    fn call(&mut self, terms: &[Term]) {
+        let Some((operator, arguments)) = terms.split_first() else { return };
+        self.names_data(operator);
+        let Some(name) = function(operator) else {
+            return terms.iter().for_each(|term| self.term(term));
+        };
+        let joined = name.join(".");
+        let is_own = name.first().is_some_and(|head| **head == *"data");
+        let types = if is_own { None } else { argument_types(&joined) };
+        for (index, term) in arguments.iter().enumerate() {
+            let Some((root, mut path)) = self.path(term) else {
+                self.term(term);
+                continue;
+            };
+            self.names_data(term);
+            self.operands(term);
+            let purpose = match types.as_ref().and_then(|types| types.get(index)) {
+                _ if is_own => Purpose::Pass(name.clone(), index),
+                Some(_) if joined == "count" => Purpose::Count,
+                Some(Type::Object(_)) => {
+                    path.push(match (&*joined, arguments.get(1)) {
+                        ("object.get", Some(key)) => first_key(key),
+                        _ => Step::Member,
+                    });
+                    Purpose::Read
+                }
+                _ => Purpose::Read,
+            };
+            self.needs((root, path), purpose);
         }
-        let Some(path) = self.path(argument) else { return false };
-        match path.as_slice() {
-            // The number of combined inputs.
-            [] => self.input.alone.path(&path),
-            _ => self.input.path(&path),
-        }
-        self.operands(argument);
-        for term in rest {
-            self.term(term);
-        }
-        true
     }
 }
 
-impl Visit for ReferenceVisitor {
+/// Returns the step to the field that `object.get` looks up: a key, or an array of keys.
+fn first_key(key: &Term) -> Step {
+    let key = match &key.kind {
+        TermKind::Array(keys) => keys.first(),
+        _ => Some(key),
+    };
+    let mut steps = steps(key.map(std::slice::from_ref).unwrap_or_default());
+    steps.find(|step| matches!(step, Step::Name(_))).unwrap_or(Step::Member)
+}
+
+impl Visit for References {
     fn term(&mut self, term: &Term) {
+        self.names_data(term);
         if let Some(path) = self.path(term) {
-            self.input.path(&path);
+            self.needs(path, Purpose::Read);
             return self.operands(term);
         }
         match &term.kind {
-            TermKind::Var(name) if **name == *"data" => self.data.push((Vec::new(), term.span)),
             TermKind::Ref(parts) => {
-                let Some((head, rest)) = parts.split_first() else { return };
-                match &head.kind {
-                    TermKind::Var(name) if **name == *"data" => {
-                        let keys = rest.iter().map_while(|part| match &part.kind {
-                            TermKind::String(key) => Some(key.to_string()),
-                            _ => None,
-                        });
-                        self.data.push((keys.collect(), term.span));
-                    }
-                    _ => self.term(head),
-                }
-                for part in rest {
+                for part in parts {
                     self.term(part);
                 }
             }
-            TermKind::Call(terms) if self.count(terms) => {}
+            TermKind::Call(terms) => self.call(terms),
             _ => walk_term(self, term),
         }
     }
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Call(terms) if expr.with.is_empty() && self.count(terms) => return,
             ExprKind::Every(every) if self.is_every(every, expr.span) => {
+                self.names_data(&every.domain);
                 self.operands(&every.domain);
-                for with in &expr.with {
-                    self.with(with);
+                self.body(&every.body);
+            }
+            _ => {
+                for (name, term) in definitions(expr) {
+                    if self.aliases.printed.contains(name) {
+                        let outer = std::mem::replace(&mut self.in_print, true);
+                        self.term(term);
+                        self.in_print = outer;
+                        return;
+                    }
+                    if self.is_alias(name, expr.span) {
+                        self.names_data(term);
+                        return self.operands(term);
+                    }
                 }
-                return self.body(&every.body);
-            }
-            _ => {}
-        }
-        for (name, term) in definitions(expr) {
-            if self.is_alias(name, expr.span) {
-                return self.operands(term);
+                match &expr.kind {
+                    ExprKind::Call(terms) => self.call(terms),
+                    _ => return walk_expr(self, expr),
+                }
             }
         }
-        walk_expr(self, expr);
+        for with in &expr.with {
+            self.with(with);
+        }
     }
 
     fn with(&mut self, with: &With) {
@@ -319,13 +571,225 @@ impl Visit for ReferenceVisitor {
             Some((name, operands)) if operands.is_empty() || **name == *"input" => {
                 self.term(&with.value);
             }
-            _ => walk_with(self, with),
+            _ => {
+                match function(&with.target).as_deref() {
+                    Some([head, path @ ..]) if **head == *"data" => {
+                        self.replaced.push(path.to_vec());
+                    }
+                    // What stands for a built-in function may look at all of what it is given.
+                    _ => self.needs((Root::Input, Vec::new()), Purpose::Read),
+                }
+                walk_with(self, with);
+            }
+        }
+    }
+
+    fn head(&mut self, head: &Head) {
+        for part in head.reference.iter().skip(1).chain(&head.key) {
+            self.term(part);
+        }
+        let Some(value) = &head.value else { return };
+        let is_document = head.key.is_none() && self.arity == 0 && head.reference.len() == 1;
+        match self.path(value).filter(|_| is_document) {
+            Some(path) => {
+                self.names_data(value);
+                self.values.push(path);
+                self.operands(value);
+            }
+            None => self.term(value),
         }
     }
 }
 
-impl ReferenceVisitor {
+impl References {
     fn is_every(&self, every: &Every, span: Span) -> bool {
         var(&every.value).is_some_and(|name| self.is_alias(name, span))
+    }
+}
+
+/// What each rule of some policies looks at in `input`.
+#[derive(Debug, Default)]
+pub(super) struct InputUses {
+    rules: BTreeMap<String, RuleInput>,
+    /// The same for definitions that belong to no known rule.
+    elsewhere: RuleInput,
+    /// What is looked at by using the whole value of a rule that is a part of the input.
+    values: BTreeMap<String, RuleInput>,
+}
+
+impl InputUses {
+    /// Returns what rules look at, by the references in their definitions. A definition has the
+    /// path of its rule, if that is known.
+    pub fn new(definitions: &[(Option<&str>, References)]) -> Self {
+        let mut links = Links::default();
+        for (path, references) in definitions {
+            links.replaced.extend(references.replaced.iter().map(|path| data_reference(path)));
+            let Some(path) = path else { continue };
+            links.definitions.entry(path).or_default().push(references);
+            if !references.values.is_empty() {
+                links.parts.entry(path).or_default().extend(&references.values);
+            }
+        }
+        let mut found = Self::default();
+        for (path, references) in definitions {
+            let mut looks = BTreeSet::new();
+            for it in &references.uses {
+                links.follow(it.root, &it.path, &it.purpose, 0, &mut looks);
+            }
+            let input = match path {
+                Some(path) => found.rules.entry((*path).to_owned()).or_default(),
+                None => &mut found.elsewhere,
+            };
+            for look in &looks {
+                input.look(look);
+            }
+        }
+        for path in links.parts.keys().copied().collect::<Vec<_>>() {
+            let value = found.values.entry(path.to_owned()).or_default();
+            for path in &*links.value(path, 0) {
+                value.path(path);
+            }
+        }
+        found
+    }
+
+    /// Returns what a verdict looks at that uses the values of the rules `roots`, and depends on the
+    /// rules `reached`.
+    pub fn of<'r>(
+        &self,
+        roots: impl IntoIterator<Item = &'r str>,
+        reached: impl IntoIterator<Item = &'r str>,
+    ) -> RuleInput {
+        let mut whole = self.elsewhere.clone();
+        let values = roots.into_iter().filter_map(|rule| self.values.get(rule));
+        let rules = reached.into_iter().filter_map(|rule| self.rules.get(rule));
+        values.chain(rules).for_each(|input| whole.extend(input));
+        whole
+    }
+}
+
+/// The ways on which parts of the input reach other rules and functions.
+#[derive(Debug, Default)]
+struct Links<'d> {
+    definitions: BTreeMap<&'d str, Vec<&'d References>>,
+    /// The paths that are the values of rules.
+    parts: BTreeMap<&'d str, Vec<&'d (Root, Vec<Step>)>>,
+    /// The functions and rules that a `with` replaces.
+    replaced: BTreeSet<String>,
+    arguments: BTreeMap<(String, usize), Rc<BTreeSet<Look>>>,
+    values: BTreeMap<String, Rc<BTreeSet<Vec<Step>>>>,
+}
+
+impl Links<'_> {
+    /// Adds what is looked at below the input by a use of a path.
+    fn follow(
+        &mut self,
+        root: Root,
+        path: &[Step],
+        purpose: &Purpose,
+        depth: usize,
+        looks: &mut BTreeSet<Look>,
+    ) {
+        match (root, purpose) {
+            (Root::Data, _) => {
+                for path in self.parts_at(path, depth) {
+                    self.follow(Root::Input, &path, purpose, depth, looks);
+                }
+            }
+            (Root::Input | Root::Argument(_), Purpose::Pass(function, argument)) => {
+                let inner = self.argument(function, *argument, depth + 1);
+                looks.extend(inner.iter().map(|look| Look {
+                    root,
+                    path: reduced(path.iter().chain(&look.path)),
+                    counted: look.counted,
+                }));
+            }
+            (Root::Input | Root::Argument(_), Purpose::Read | Purpose::Count) => {
+                let counted = *purpose == Purpose::Count;
+                looks.insert(Look { root, path: reduced(path), counted });
+            }
+        }
+    }
+
+    /// Returns what a function looks at below one of its arguments.
+    fn argument(&mut self, function: &[Name], index: usize, depth: usize) -> Rc<BTreeSet<Look>> {
+        let key = (data_reference(function.get(1..).unwrap_or_default()), index);
+        if let Some(known) = self.arguments.get(&key) {
+            return Rc::clone(known);
+        }
+        let root = Root::Argument(index);
+        let mut looks = BTreeSet::new();
+        let definitions = self.definitions.get(key.0.as_str()).cloned().unwrap_or_default();
+        let is_known = !definitions.is_empty()
+            && definitions.iter().all(|it| index < it.arity)
+            && !self.replaced.contains(&key.0);
+        if is_known && depth <= MAX_LINKS {
+            let uses = definitions.iter().flat_map(|it| &it.uses);
+            for it in uses.filter(|it| it.root == root) {
+                self.follow(root, &it.path, &it.purpose, depth, &mut looks);
+            }
+        } else {
+            looks.insert(Look { root, path: Vec::new(), counted: false });
+        }
+        let looks = Rc::new(looks);
+        self.arguments.insert(key, Rc::clone(&looks));
+        looks
+    }
+
+    /// Returns the paths below the input that are at a path below `data`, or in the document there.
+    fn parts_at(&mut self, path: &[Step], depth: usize) -> BTreeSet<Vec<Step>> {
+        if self.parts.is_empty() {
+            return BTreeSet::new();
+        }
+        let names = names(path);
+        let mut found = BTreeSet::new();
+        for length in 1..=names.len() {
+            let Some((rule, rest)) = names.get(..length).zip(path.get(length..)) else { continue };
+            let rule = data_reference(rule);
+            if !self.parts.contains_key(rule.as_str()) {
+                continue;
+            }
+            let value = self.value(&rule, depth);
+            found.extend(value.iter().map(|value| reduced(value.iter().chain(rest))));
+        }
+        let document = data_reference(&names);
+        let below = |rule: &str| {
+            rule.strip_prefix(document.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        let begins = self.parts.range(document.as_str()..);
+        let inside: Vec<_> = begins
+            .map(|(rule, _)| *rule)
+            .take_while(|rule| rule.starts_with(document.as_str()))
+            .filter(|rule| below(rule))
+            .collect();
+        for rule in inside {
+            found.extend(self.value(rule, depth).iter().cloned());
+        }
+        found
+    }
+
+    /// Returns the paths below the input that a rule's value may be.
+    fn value(&mut self, rule: &str, depth: usize) -> Rc<BTreeSet<Vec<Step>>> {
+        if let Some(known) = self.values.get(rule) {
+            return Rc::clone(known);
+        }
+        let mut paths = BTreeSet::new();
+        for (root, path) in self.parts.get(rule).cloned().unwrap_or_default() {
+            match root {
+                Root::Input => {
+                    paths.insert(reduced(path));
+                }
+                Root::Data if depth < MAX_LINKS => {
+                    paths.extend(self.parts_at(path, depth + 1));
+                }
+                Root::Data => {
+                    paths.insert(Vec::new());
+                }
+                Root::Argument(_) => {}
+            }
+        }
+        let paths = Rc::new(paths);
+        self.values.insert(rule.to_owned(), Rc::clone(&paths));
+        paths
     }
 }

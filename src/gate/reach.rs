@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::input_use::{ReferenceVisitor, RuleInput};
+use super::input_use::{InputUses, References, RuleInput};
 use crate::Position;
 use crate::evaluate::{Policies, is_network};
 use crate::load::position;
@@ -20,10 +20,7 @@ pub(super) struct Reach {
     /// The rules that each rule depends on, by path.
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
-    /// The way in which each rule itself uses `input`.
-    inputs: BTreeMap<String, RuleInput>,
-    /// The way in which definitions that belong to no known rule use `input`.
-    elsewhere: RuleInput,
+    inputs: InputUses,
     data: Vec<(Vec<String>, Span)>,
 }
 
@@ -71,23 +68,21 @@ impl Reach {
             .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
-        let (mut inputs, mut elsewhere) = (BTreeMap::new(), RuleInput::default());
-        let mut data = Vec::new();
+        let (mut data, mut definitions) = (Vec::new(), Vec::new());
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let visitor = ReferenceVisitor::of(rule);
-                let input: &mut RuleInput = match places.get(&place(rule.span)) {
-                    Some(path) => inputs.entry((*path).clone()).or_default(),
-                    None => &mut elsewhere,
-                };
-                input.extend(&visitor.input);
-                if !suites.contains(file) {
-                    data.extend(visitor.data);
+                let mut references = References::of(rule);
+                if suites.contains(file) {
+                    continue;
                 }
+                data.append(&mut references.data);
+                let path = places.get(&place(rule.span)).map(|path| path.as_str());
+                definitions.push((path, references));
             }
         }
-        Self { edges, sites, inputs, elsewhere, data }
+        let inputs = InputUses::new(&definitions);
+        Self { edges, sites, inputs, data }
     }
 
     /// Returns the rules that some rules of a package depend on, including themselves.
@@ -140,13 +135,10 @@ impl Reach {
     /// Returns the way in which some rules of a package, and all rules that they depend on, use
     /// `input`.
     pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> RuleInput {
-        let mut whole = self.elsewhere.clone();
-        for rule in self.reached(package, rules) {
-            if let Some(own) = self.inputs.get(&rule) {
-                whole.extend(own);
-            }
-        }
-        whole
+        let rules: Vec<&str> = rules.collect();
+        let reached = self.reached(package, rules.iter().copied());
+        let roots: Vec<String> = rules.iter().map(|rule| rule_path(package, rule)).collect();
+        self.inputs.of(roots.iter().map(String::as_str), reached.iter().map(String::as_str))
     }
 
     /// Returns `true` if the rule `from` of a package depends on `rule` of the same package.
@@ -285,6 +277,60 @@ mod tests {
             ("walk(input, [_, _])", InputUse::Whole),
         ] {
             assert_eq!(used(body).1, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn input_is_followed_through_functions_rules_and_built_ins() {
+        for (body, rules, expected) in [
+            ("bad(input)", "bad(doc) if doc.a == 1", InputUse::Fields),
+            ("bad(input)", "bad(doc) if other(doc)\n\nother(x) if x.a", InputUse::Fields),
+            ("bad(input)", "bad(doc) if other(doc)\n\nother(x) if x[0]", InputUse::Whole),
+            ("bad(1, input)", "bad(n, doc) if doc.list[n]", InputUse::Fields),
+            ("bad(input, 1)", "bad(n, doc) if doc.list[n]", InputUse::Whole),
+            ("bad(input)", "bad(doc) if doc.a\n\nbad(doc) if doc[0]", InputUse::Whole),
+            ("bad(input)", "bad(doc) if doc.a\n\nelse := true if doc[0]", InputUse::Whole),
+            ("bad(input)", "default bad(_) := true\n\nbad(doc) if doc.a", InputUse::Fields),
+            ("bad(input)", "bad(_) := true", InputUse::None),
+            ("bad(input)", "bad({\"a\": x}) if x == 1", InputUse::Fields),
+            ("bad(input)", "bad([x]) if x == 1", InputUse::Whole),
+            ("bad(input)", "bad(doc) := doc", InputUse::Whole),
+            ("bad(input.a)", "bad(doc) if doc[0]", InputUse::Fields),
+            ("f := bad(input)\n\tf[0]", "bad(doc) := doc.list", InputUse::Fields),
+            ("doc.a", "doc := input", InputUse::Fields),
+            ("doc[0]", "doc := input", InputUse::Whole),
+            ("doc[0]", "doc := input.list", InputUse::Fields),
+            ("doc.a", "doc := other\n\nother := input", InputUse::Fields),
+            ("doc[0]", "doc := other\n\nother := input", InputUse::Whole),
+            ("bad(doc)", "doc := input\n\nbad(x) if x.a", InputUse::Fields),
+            ("bad(doc)", "doc := input\n\nbad(x) if x == doc", InputUse::Whole),
+            ("doc.a", "doc := input if input.b\n\nelse := input.c[0]", InputUse::Fields),
+            ("data.p.doc[0]", "doc := input", InputUse::Whole),
+            ("docs.x[0]", "docs[\"x\"] := input", InputUse::Whole),
+            ("bad(input) with data.p.bad as f", "bad(x) if x.a\n\nf(x) if x[0]", InputUse::Whole),
+            ("bad(input) with count as f", "bad(x) if count(x.a)\n\nf(x) if x[0]", InputUse::Whole),
+            ("bad(1) with input as [1]", "bad(x) if input.a", InputUse::Fields),
+            ("object.get(input, \"a\", 1) == 1", "", InputUse::Fields),
+            ("object.get(input, [\"a\", 0], 1) == 1", "", InputUse::Fields),
+            ("object.keys(input) == {1}", "", InputUse::Fields),
+            ("json.remove(input, [\"a\"]) == {}", "", InputUse::Fields),
+            ("walk(input, [[\"a\"], _])", "", InputUse::Whole),
+            ("print(input)\n\tinput.a", "", InputUse::Fields),
+            ("print(bad(input))\n\tinput.a", "bad(x) if x[0]", InputUse::Whole),
+            ("print(input[0])\n\tinput.a", "", InputUse::Whole),
+        ] {
+            let text = format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n\n{rules}\n");
+            let found = reach(&text).input(&["p".to_owned()], ["deny"].into_iter());
+            assert_eq!(found.alone.how, expected, "{body}: {rules}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_that_is_a_part_of_the_input_uses_it() {
+        for (value, expected) in [("input", InputUse::Whole), ("input.a", InputUse::Fields)] {
+            let reach = reach(&format!("package p\n\ndeny := {value}\n"));
+            let found = reach.input(&["p".to_owned()], ["deny"].into_iter());
+            assert_eq!(found.alone.how, expected, "{value}");
         }
     }
 
