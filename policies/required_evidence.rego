@@ -26,7 +26,7 @@ deny contains message if {
 deny contains message if {
 	some kind, workflow in required
 	not kind in present
-	message := sprintf("there is no %s from the workflow `%s`", [kind, workflow])
+	message := sprintf("missing %s from the workflow `%s`", [kind, workflow])
 }
 
 deny contains message if {

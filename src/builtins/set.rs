@@ -51,7 +51,7 @@ impl FunctionSet {
             return Err(Error::new(ErrorKind::Configuration, message));
         }
         if super::function(name).is_none() {
-            let message = format!("there is no function `{}` to enable", escape(name));
+            let message = format!("unknown function `{}`", escape(name));
             let error = Error::new(ErrorKind::Configuration, message);
             let all = || FUNCTIONS.iter().map(|function| function.name);
             return Err(match nearest(name, all()) {
@@ -93,9 +93,9 @@ impl FunctionSet {
         let list = format!("the functions are {}", names.join(", "));
         Err(match nearest(name, self.iter().map(|f| f.name)) {
             Some(near) => {
-                error("there is no function").with_hint(format!("did you mean `{near}`? {list}"))
+                error("unknown function").with_hint(format!("did you mean `{near}`? {list}"))
             }
-            None => error("there is no function").with_hint(list),
+            None => error("unknown function").with_hint(list),
         })
     }
 }

@@ -60,11 +60,11 @@ fn ignore(all: &Inspected<'_>, line: u32, code: &str, at: Span) -> Ignore {
     let rule = super::rules::rule(code);
     let message = match rule {
         _ if code.is_empty() => format!("`{MARK}` names no code"),
-        None => format!("`{MARK}`: there is no code `{}`", shorten(code, 60)),
+        None => format!("`{MARK}`: unknown code `{}`", shorten(code, 60)),
         Some(rule) if rule.level == Level::Error => {
             format!("`{code}` is an error, which can't be silenced")
         }
-        Some(_) => format!("there is no finding `{code}` here to silence"),
+        Some(_) => format!("no finding `{code}` to silence here"),
     };
     let hint = match (rule, super::rules::nearest(code)) {
         (None, Some(near)) => format!("did you mean `{near}`?"),

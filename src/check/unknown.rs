@@ -132,7 +132,7 @@ pub(super) fn check(
         let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
         let Some((length, near)) = known.missing(&keys) else { continue };
         let shown = keys.get(..length).unwrap_or(&keys);
-        let message = format!("there is no `data.{}`", shown.join("."));
+        let message = format!("`data.{}` doesn't exist", shown.join("."));
         let right = near.as_deref().and_then(|near| {
             let (path, name) = near.strip_prefix("data.")?.rsplit_once('.')?;
             let (wrong, own) = shown.split_last()?;

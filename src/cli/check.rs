@@ -101,7 +101,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     };
     let files = sources.modules.len() + documents.len();
     if files == 0 {
-        return Err(Error::new(ErrorKind::Configuration, "there are no policies in these paths")
+        return Err(Error::new(ErrorKind::Configuration, "no policies found in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
     let load = args.load.options(product, options.timeout)?;

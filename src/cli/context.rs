@@ -215,7 +215,7 @@ fn conflicts(options: &Options) -> Result<(), Error> {
         return both("--token", "--token-file");
     }
     if !options.fault.is_empty() && options.local.is_none() {
-        let message = "`--fault` makes an emulator misbehave, and there is none";
+        let message = "`--fault` needs an emulator";
         return Err(Error::new(ErrorKind::Configuration, message)
             .with_hint("add `--local DIR`, or use it with `emulate`"));
     }

@@ -81,7 +81,7 @@ fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 3]
             Some(port) => Ok(SocketAddr::new(listen.ip(), port)),
             None => Err(Error::new(
                 ErrorKind::Configuration,
-                format!("there are no two ports after `{listen}`"),
+                format!("`{listen}` leaves no room for the two ports after it"),
             )),
         },
     };

@@ -47,7 +47,7 @@ pub(super) fn show(explanation: &Explanation, explain: Explain, before: &str) {
 
 fn one(fail: &Fail, out: &mut String) {
     let at = |p: &Position| format!("{}:{}:{}", escape(&p.file), p.line, p.column);
-    let _ = write!(out, "{}: {} gave nothing: ", at(&fail.position), escape(&fail.rule));
+    let _ = write!(out, "{}: {} produced no value: ", at(&fail.position), escape(&fail.rule));
     let Some(reason) = &fail.reason else {
         let _ = writeln!(out, "it doesn't apply to these arguments or this input");
         return;

@@ -3,6 +3,7 @@
 //! Owns their names, defaults and help texts; the module that reads an option implements it.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -62,11 +63,11 @@ pub(super) struct Options {
     pub timeout: Duration,
     /// Maximum number of concurrent requests
     #[arg(long, global = true, value_name = "N", default_value_t = 64,
-        value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = SERVICE)]
+        value_parser = concurrency, help_heading = SERVICE)]
     pub concurrency: u16,
     /// Maximum number of distinct calls of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 20_000,
-        value_parser = clap::value_parser!(u64).range(1..), help_heading = SERVICE)]
+        value_parser = number::<u64>, help_heading = SERVICE)]
     pub max_calls: u64,
     /// Maximum size of all answers of one evaluation, such as `512MiB`
     #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
@@ -74,7 +75,7 @@ pub(super) struct Options {
     pub max_bytes: u64,
     /// Maximum number of passes of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 200,
-        value_parser = clap::value_parser!(u32).range(1..), help_heading = SERVICE)]
+        value_parser = number::<u32>, help_heading = SERVICE)]
     pub max_passes: u32,
     /// Send prompts before it is certain that the policy needs them; they cost money
     #[arg(long, global = true, help_heading = SERVICE)]
@@ -284,6 +285,7 @@ impl std::str::FromStr for Secret {
 }
 
 /// The limit of a duration; longer ones overflow clocks on some systems.
+const MAX_CONCURRENCY: u16 = 10_000;
 const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -293,6 +295,19 @@ fn duration(text: &str) -> Result<Duration, String> {
         return Err("a time must be longer than zero and at most 7 days".to_owned());
     }
     Ok(duration)
+}
+
+/// Parses a whole number from 1.
+pub(super) fn number<T: FromStr + Default + PartialEq>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number != T::default());
+    number.ok_or_else(|| "it must be a whole number, and at least 1".to_owned())
+}
+
+fn concurrency(text: &str) -> Result<u16, String> {
+    number(text)
+        .ok()
+        .filter(|number| *number <= MAX_CONCURRENCY)
+        .ok_or_else(|| format!("it must be a whole number from 1 to {MAX_CONCURRENCY}"))
 }
 
 /// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.

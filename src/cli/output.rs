@@ -277,9 +277,16 @@ pub(super) fn recording(path: &Path, recording: &Recording) -> Result<(), Error>
 }
 
 fn unwritable(what: &str, path: &Path, error: io::Error) -> Error {
-    let shown = escape(&path.display().to_string());
-    Error::new(ErrorKind::Configuration, format!("{what}`{shown}` can't be written"))
-        .with_source(error)
+    let shown = |path: &Path| escape(&path.display().to_string());
+    let message = format!("{what}`{}` can't be written", shown(path));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.exists()) {
+        Some(folder) => {
+            let message = format!("{message}: the folder `{}` doesn't exist", shown(folder));
+            Error::new(ErrorKind::Configuration, message).with_hint("create it first")
+        }
+        None => Error::new(ErrorKind::Configuration, message).with_source(error),
+    }
 }
 
 fn atomically(

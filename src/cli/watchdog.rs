@@ -40,7 +40,7 @@ fn end(timeout: Duration) -> ! {
         let timeout = humantime::format_duration(timeout);
         let _ = writeln!(
             std::io::stderr(),
-            "error: there is no result after {timeout}\nhelp: `--timeout` gives it more time"
+            "error: no result after {timeout}\nhelp: `--timeout` gives it more time"
         );
     });
     for _ in 0..20 {

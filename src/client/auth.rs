@@ -299,7 +299,7 @@ impl TokenSource {
         let token = match &self.credentials {
             Credentials::None => {
                 let variable = self.product.env("TOKEN");
-                return Err(Error::new(ErrorKind::Unauthenticated, "there is no token")
+                return Err(Error::new(ErrorKind::Unauthenticated, "no token was given")
                     .with_hint(format!("set the environment variable `{variable}`"))
                     .by_setting(Setting::Token));
             }

@@ -145,10 +145,8 @@ fn path_segment(value: &str) -> Result<&str, Error> {
 }
 
 fn unknown(name: &str) -> Error {
-    let error = Error::new(
-        ErrorKind::Configuration,
-        format!("there is no endpoint `{}` to override", escape(name)),
-    );
+    let error =
+        Error::new(ErrorKind::Configuration, format!("unknown endpoint `{}`", escape(name)));
     match nearest(name, ALL.iter().map(|e| e.name)) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error.with_hint(format!(

@@ -257,7 +257,7 @@ pub(crate) fn refuse<'k>(
     let wrong = stated.find_map(|(key, _)| {
         let shown = shorten(key, 80);
         if is_paging(key) {
-            Some(format!("`{shown}` is where there is no paging: the list may go on"))
+            Some(format!("`{shown}` announces pages where none are expected: the list may go on"))
         } else if is_misspelt("error", key) || is_misspelt("errors", key) {
             Some(format!("it has `{shown}`, though its status is a success"))
         } else {

@@ -412,7 +412,7 @@ pub(crate) fn crypto_provider(
     #[cfg(feature = "ring")]
     let given = given.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
     given.ok_or_else(|| {
-        Error::new(ErrorKind::Configuration, "there is no TLS provider").with_hint(
+        Error::new(ErrorKind::Configuration, "no TLS provider is installed").with_hint(
             "give one to `PlatformBuilder::crypto_provider`, install one for the process, or turn \
              on the feature `ring`",
         )

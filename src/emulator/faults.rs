@@ -298,7 +298,7 @@ fn split_target(text: &str) -> Result<(FaultTarget, Option<&str>), String> {
     let mut names: Vec<&str> = ROUTES.iter().map(|(known, ..)| *known).collect();
     names.dedup();
     let (name, names) = (crate::text::escape(name), names.join(", "));
-    Err(format!("there is no route `{name}`; routes are {names}, `*` and paths"))
+    Err(format!("unknown route `{name}`; the routes are {names}, `*` and paths"))
 }
 
 fn number(key: &str, value: &str) -> Result<u32, String> {

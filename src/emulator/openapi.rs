@@ -300,7 +300,7 @@ const ERRORS: &[(&str, &str, ErrorScope, &str)] = &[
         ErrorScope::Authenticated,
         "PermissionDeniedResponse",
     ),
-    ("404", "There is no such thing.", ErrorScope::Authenticated, "rpcStatus"),
+    ("404", "Not found.", ErrorScope::Authenticated, "rpcStatus"),
     (
         "500",
         "Unexpected error on the server.",

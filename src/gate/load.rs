@@ -237,9 +237,9 @@ impl Gate {
         let hint = match (kind, reasons.is_empty()) {
             (_, false) => reasons.join("; "),
             (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
-            (None, true) => "name Rego, bundles or policy documents: there are none".to_owned(),
+            (None, true) => "name Rego files, bundles or policy documents".to_owned(),
         };
-        wrong("there is no policy to evaluate: nothing would be checked").with_hint(hint)
+        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
     }
 
     /// Returns the number of signed bundles that were loaded without verification.

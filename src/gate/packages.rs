@@ -143,7 +143,7 @@ pub(super) fn refuse_unknown<'a>(
     for name in chosen {
         let one = std::slice::from_ref(name);
         if !known.clone().any(|known| is_chosen(one, known)) {
-            let message = format!("there is no package `{name}`");
+            let message = format!("no package matches `{name}`");
             let error = Error::new(ErrorKind::Configuration, message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),

@@ -111,7 +111,7 @@ impl Gate {
         }
         if nothing {
             run.notes
-                .push("there is no input: each policy was evaluated once without one".to_owned());
+                .push("no input was given: each policy was evaluated once without one".to_owned());
         }
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));

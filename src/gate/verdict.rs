@@ -181,7 +181,7 @@ fn result(
     if !skipped && violations.is_none() && findings.is_none() {
         return Err(at.wrong(
             "has neither `violations` nor `findings`, which isn't a verdict",
-            "give it `violations`, empty when there is none",
+            "give it `violations`, empty if there are none",
         ));
     }
     let items = |name, value: Option<&Value>, class| match value {
@@ -232,7 +232,7 @@ fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Ve
             return Err(at.wrong(
                 format!("is {}, not a set or an array", describe(other)),
                 match at.rule.role {
-                    Role::Result => "make it a set or an array, empty when there is none",
+                    Role::Result => "make it a set or an array, empty if there are none",
                     _ => "write it with `contains`",
                 },
             ));

@@ -103,7 +103,7 @@ fn required_evidence() {
         "deny",
         &[
             "SARIF `codescan` comes from the workflow `manual-upload`, not from `security-scan`",
-            "there is no SARIF from the workflow `security-scan`",
+            "missing SARIF from the workflow `security-scan`",
         ],
     );
 }

@@ -45,7 +45,7 @@ pub(super) fn parse(
     }
     match words.next() {
         None => Ok(values),
-        Some(extra) => Err(invalid(format!("there is no argument for `{}`", shorten(extra, 80)))
+        Some(extra) => Err(invalid(format!("unexpected argument `{}`", shorten(extra, 80)))
             .with_hint(function.called_as(product))),
     }
 }

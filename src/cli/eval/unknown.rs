@@ -15,7 +15,7 @@ use crate::text::{escape, nearest};
 pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
     let path = references(query).into_iter().find(|path| !is_known(policies, path))?;
     let shown = format!("data.{}", path.join("."));
-    let mut message = format!("there is no `{}`, so it is undefined", escape(&shown));
+    let mut message = format!("`{}` doesn't exist, so it is undefined", escape(&shown));
     let known: Vec<String> = policies
         .packages()
         .flat_map(|package| &package.rules)
@@ -102,7 +102,7 @@ mod tests {
         for (query, expected) in [
             (
                 "data.a.b.denny",
-                "`data.a.b.denny`, so it is undefined; did you mean `data.a.b.deny`",
+                "`data.a.b.denny` doesn't exist, so it is undefined; did you mean `data.a.b.deny`",
             ),
             ("count(data.a.c.deny) == 0", "did you mean `data.a.b.deny`"),
             ("not data.release", "`data.release`"),

@@ -113,7 +113,7 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
         }
     }
     if seen == 0 {
-        return Err(wrong("there are no policies in these paths")
+        return Err(wrong("no policies found in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
     Ok(formatter.exit(&args))

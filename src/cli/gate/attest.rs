@@ -111,7 +111,7 @@ impl Attest {
             return Ok(None);
         }
         if emulated {
-            return Err(wrong("an emulator answered: there is nothing to attest to").with_hint(
+            return Err(wrong("`--attest` has nothing to attest to: the answers are an emulator's").with_hint(
                 "without answers of the service, a statement would prove nothing; are the addresses \
                  the service's?",
             ));
@@ -124,7 +124,7 @@ impl Attest {
             Predicate::Vsa => (SUMMARY, artifacts(run)?, self.summary(run)),
         };
         if subjects.is_empty() {
-            return Err(wrong("`--attest` has nothing to attest to: there is no input")
+            return Err(wrong("`--attest` has nothing to attest to: no input was given")
                 .with_hint("add `-i FILE`"));
         }
         let statement = json!({

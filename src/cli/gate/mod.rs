@@ -319,7 +319,7 @@ fn prepare(
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
     if args.input.is_empty() && !args.no_input && gate.reads_input() {
-        return Err(wrong("there is no input, and the policies look at `input`").with_hint(
+        return Err(wrong("no input was given, and the policies look at `input`").with_hint(
             "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one",
         ));
     }

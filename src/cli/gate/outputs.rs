@@ -96,10 +96,15 @@ impl std::str::FromStr for Output {
                 .iter()
                 .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
                 .collect();
-            let message =
-                format!("there is no format `{}`; there are {}", escape(format), known.join(", "));
-            match guessed(text) {
-                Some(format) => format!("{message}; for a file write `{format}={}`", escape(text)),
+            let message = format!(
+                "unknown format `{}`; the formats are {}",
+                escape(format),
+                known.join(", ")
+            );
+            // `xml=report.xml`, `junit:report.xml` and `report.xml`.
+            let file = text.split_once(['=', ':']).map_or(text, |(_, file)| file);
+            match guessed(file) {
+                Some(format) => format!("{message}; for a file, write `{format}={}`", escape(file)),
                 None => message,
             }
         })?;

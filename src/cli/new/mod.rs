@@ -26,7 +26,7 @@ const INPUT: &str = "{\n  \"image\": \
 /// Write a policy with tests to start from, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
-    group(ArgGroup::new("contents").args(["name", "examples"]).required(true)),
+    group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
     after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
     `policies`, `release_gate`, `inputs` and `service`, and never overwrites.\n\n\
     Examples:\n  \
@@ -46,6 +46,17 @@ pub(super) struct NewArgs {
 
 pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
+    if args.examples
+        && let Some(name) = &args.name
+    {
+        let message = "the examples have their own names, so `--examples` takes none";
+        let hint = format!("`--dir {}` writes them into that folder", shown(Path::new(name)));
+        return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
+    }
+    if args.dir.exists() && !args.dir.is_dir() {
+        let message = format!("`{}` isn't a folder", escape(&args.dir.display().to_string()));
+        return Err(Error::new(ErrorKind::Configuration, message));
+    }
     let text = match &args.name {
         Some(name) => policy(checked(name, &product)?, &args.dir, &product)?,
         None => examples(&args.dir, &product)?,

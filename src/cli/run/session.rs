@@ -243,7 +243,7 @@ impl Session {
                 let known = COMMANDS.iter().filter_map(|(command, _)| {
                     command.split_whitespace().next()?.strip_prefix(':')
                 });
-                let message = format!("there is no command `:{}`", escape(word));
+                let message = format!("unknown command `:{}`", escape(word));
                 let error = Error::new(ErrorKind::Configuration, message);
                 Err(match nearest(word, known) {
                     Some(near) if near != word => {

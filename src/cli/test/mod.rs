@@ -66,8 +66,8 @@ pub(super) struct TestArgs {
     #[arg(short, long)]
     watch: bool,
     /// The number of tests that run at a time; by default the number of cores
-    #[arg(long, value_name = "N")]
-    parallel: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = crate::cli::options::number::<usize>)]
+    parallel: Option<usize>,
     /// Let the service answer calls that aren't mocked
     #[arg(long, conflicts_with_all = ["local", "replay"])]
     live: bool,
@@ -182,7 +182,7 @@ impl Work<'_> {
             suite.retain(|name| pattern.is_match(name));
         }
         let empty = if all == 0 {
-            "there are no tests: no rule's name begins with `test_`".to_owned()
+            "no tests found: no rule's name begins with `test_`".to_owned()
         } else if suite.tests().count() == 0 {
             format!("`--run` matches none of {all} tests")
         } else {
@@ -198,7 +198,8 @@ impl Work<'_> {
 
     fn run_options(&self) -> TestOptions {
         let mut options = TestOptions::new(self.evaluate.clone());
-        options.parallel = self.args.parallel.unwrap_or(options.parallel);
+        let parallel = self.args.parallel.and_then(NonZeroUsize::new);
+        options.parallel = parallel.unwrap_or(options.parallel);
         options
     }
 

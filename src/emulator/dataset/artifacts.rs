@@ -86,7 +86,7 @@ fn read(folder: &Folder, source: &Source, entry: &Entry) -> Result<Artifact, Pro
         return Err(at(code::CONTENT, format!("`{digest}` isn't a SHA-256 digest")));
     };
     let Some(bytes) = folder.bytes(&Path::new(CONTENT).join(hex))? else {
-        return Err(at(code::REFERENCE, format!("there is no file `{CONTENT}/{hex}`")));
+        return Err(at(code::REFERENCE, format!("the file `{CONTENT}/{hex}` doesn't exist")));
     };
     let actual = Digest::sha256(&bytes);
     if actual != *digest {

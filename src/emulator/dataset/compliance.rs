@@ -110,7 +110,7 @@ impl Context<'_> {
         let source = self.source;
         let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
         let Some(framework) = visible.find(|known| known.name == name) else {
-            let message = format!("there is no framework `{name}` in `frameworks.yaml`");
+            let message = format!("`frameworks.yaml` has no framework `{name}`");
             problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
             return;
         };

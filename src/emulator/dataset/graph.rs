@@ -95,7 +95,7 @@ pub(super) fn load(
         let source = std::rc::Rc::new(source);
         let name = file.organization.as_str();
         let Some(organization) = identity.organization(name) else {
-            let message = format!("there is no organization `{name}` in `organizations.yaml`");
+            let message = format!("`organizations.yaml` has no organization `{name}`");
             problems.push(source.at(&format!("organization: {name}"), 0, code::REFERENCE, message));
             continue;
         };

@@ -199,7 +199,7 @@ fn credential(
         let name = name.as_str();
         let found = identity.organization(name);
         if found.is_none() {
-            let message = format!("there is no organization `{name}` in `organizations.yaml`");
+            let message = format!("`organizations.yaml` has no organization `{name}`");
             problems.push(source.at(name, 0, code::REFERENCE, message));
         }
         found
@@ -210,7 +210,7 @@ fn credential(
         }
         (KindName::User, Some(email), None, None) if token.expires_at.is_some() => {
             let Some(user) = users.iter().find(|known| known.email == *email) else {
-                let message = format!("there is no user `{}` in this file", email.as_str());
+                let message = format!("this file has no user `{}`", email.as_str());
                 let needle = format!("user: {}", email.as_str());
                 problems.push(source.at(&needle, 0, code::REFERENCE, message));
                 return None;
@@ -246,7 +246,7 @@ pub(super) fn owner(
     let found = identity.organization(name.as_str());
     if found.is_none() {
         let name = name.as_str();
-        let message = format!("there is no organization `{name}` in `organizations.yaml`");
+        let message = format!("`organizations.yaml` has no organization `{name}`");
         let needle = format!("organization: {name}");
         problems.push(source.at(&needle, 0, code::REFERENCE, message));
     }

@@ -122,7 +122,7 @@ fn link_one(
                 same.then_some((&mut project.products, version))
             });
             let Some((products, version)) = found else {
-                let message = format!("there is no project version `{}`", id.as_str());
+                let message = format!("no project version has the identifier `{}`", id.as_str());
                 problems.push(source.at(id.as_str(), 0, code::REFERENCE, message));
                 continue;
             };

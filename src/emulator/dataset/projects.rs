@@ -113,7 +113,7 @@ impl Projects {
         version: &str,
     ) -> Result<(&Project, &Version), String> {
         let found = self.projects.iter().find(|known| known.name == project);
-        let found = found.ok_or_else(|| format!("there is no project `{project}`"))?;
+        let found = found.ok_or_else(|| format!("no project is named `{project}`"))?;
         let known = found.versions.iter().find(|known| known.name == version);
         let known =
             known.ok_or_else(|| format!("the project `{project}` has no version `{version}`"))?;
@@ -272,7 +272,7 @@ pub(super) fn named_framework<'a>(
     let mut visible = frameworks.iter().filter(|known| known.visible(organization));
     let found = visible.find(|known| known.name == name);
     if found.is_none() {
-        let message = format!("there is no framework `{name}` in `frameworks.yaml`");
+        let message = format!("`frameworks.yaml` has no framework `{name}`");
         problems.push(source.at(name, 0, code::REFERENCE, message));
     }
     found

@@ -76,7 +76,7 @@ impl Loaded {
     pub fn check(&self, identity: &Identity, problems: &mut Problems) {
         let name = self.value.default_token.as_str();
         if identity.credential(name).is_none() {
-            let message = format!("there is no token `{name}` in `users.yaml`");
+            let message = format!("`users.yaml` has no token `{name}`");
             problems.push(self.source.at(
                 &format!("default_token: {name}"),
                 0,

@@ -115,13 +115,13 @@ fn a_failed_call_leaves_the_file_as_it_was() {
 fn an_unknown_function_names_the_nearest_and_all() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["call", "discoverr"]).output().code(2);
-    let output = output.says("there is no function `discoverr`").says("did you mean `discover`?");
+    let output = output.says("unknown function `discoverr`").says("did you mean `discover`?");
     output.says("`download_artifact`");
     let output = sandbox.run(&["call", "platform.\u{1b}[31m"]).output().code(2);
     assert!(!output.stderr.contains('\u{1b}'));
     sandbox.local(&["call", "discover"]).output().code(2).says("`digest` is missing");
     let run = sandbox.local(&["call", "discover", CLEAN_IMAGE, "", "x"]);
-    run.output().code(2).says("no argument for `x`").says("discover(digest, kind)");
+    run.output().code(2).says("unexpected argument `x`").says("discover(digest, kind)");
 }
 
 #[test]

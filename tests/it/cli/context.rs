@@ -195,12 +195,12 @@ fn a_user_token_in_ci_earns_one_warning() {
 #[test]
 fn a_missing_token_names_the_variable_to_set() {
     let sandbox = Sandbox::new();
-    let output = sandbox.run(&["call", "evidence"]).output().code(2).says("there is no token");
+    let output = sandbox.run(&["call", "evidence"]).output().code(2).says("no token was given");
     output.says("`PLATFORM_TOKEN`");
     let run = sandbox.run(&["call", "evidence", "--product", "acme"]);
     run.output().code(2).says("`ACME_TOKEN`");
     let run = sandbox.run(&["call", "evidence"]).env("PLATFORM_TOKEN", "");
-    run.output().code(2).says("there is no token");
+    run.output().code(2).says("no token was given");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn packages_are_chosen_by_globs_and_in_lists() {
     assert_eq!(asked("notes,release.images"), ["notes", "release.images"]);
     assert_eq!(asked("*"), ["notes", "release.images"]);
     let output = run(&sandbox, &["gate", "-d", "p", "bad.json", "-n", "other.*"]).code(2);
-    assert!(output.stderr.contains("there is no package `other.*`"), "{output:#?}");
+    assert!(output.stderr.contains("no package matches `other.*`"), "{output:#?}");
 }
 
 #[test]

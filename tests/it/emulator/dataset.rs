@@ -138,7 +138,7 @@ fn an_artifact_must_hash_to_its_name() {
     let position = found[0].position.as_ref().unwrap();
     assert!(position.file.ends_with("artifacts.yaml") && position.text.contains(hex));
     let found = problems(|root| std::fs::remove_file(content(root)).unwrap());
-    assert!(found[0].message.contains("there is no file"), "{found:?}");
+    assert!(found[0].message.contains("doesn't exist"), "{found:?}");
     let found = problems(|root| {
         std::fs::write(root.join("artifacts/sha256/extra"), "x").unwrap();
     });

@@ -161,8 +161,8 @@ fn faults_are_read_from_text() {
     assert_eq!(fault.kind, FaultKind::Latency(Duration::from_secs(2)));
     assert_eq!((fault.after, fault.count, fault.method.as_deref()), (3, Some(4), Some("GET")));
     for (text, says) in [
-        ("", "no route"),
-        ("discovery:reset", "no route `discovery`"),
+        ("", "unknown route"),
+        ("discovery:reset", "unknown route `discovery`"),
         ("discover", "has no effect"),
         ("discover:count=2", "has no effect"),
         ("discover:reset:reset", "two effects"),

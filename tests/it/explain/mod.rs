@@ -61,21 +61,21 @@ fn each_definition_that_gave_nothing_has_its_statement_and_operands() {
     let said = &output.stderr;
     for expected in [
         // The index left it out: the input is the reason.
-        "p.rego:3:1: data.p.allow gave nothing: this is false\n  4 | \tinput.user == \"admin\"",
+        "p.rego:3:1: data.p.allow produced no value: this is false\n  4 | \tinput.user == \"admin\"",
         "  input.user: \"bob\"\n",
-        "p.rego:8:1: data.p.allow gave nothing: this is false\n  11 | \tgrants[role]",
+        "p.rego:8:1: data.p.allow produced no value: this is false\n  11 | \tgrants[role]",
         "  role: \"dev\", then \"ops\"\n",
-        "p.rego:16:1: data.p.size gave nothing: this is false\n",
+        "p.rego:16:1: data.p.size produced no value: this is false\n",
         "  x: 5\n",
-        "p.rego:20:1: data.p.deny gave nothing: this is undefined\n",
+        "p.rego:20:1: data.p.deny produced no value: this is undefined\n",
         "  size(input.size): undefined\n",
-        "p.rego:22:1: data.p.deny gave nothing: this is false\n  24 | ",
+        "p.rego:22:1: data.p.deny produced no value: this is false\n  24 | ",
         "  count(names): 0\n",
         "  input.names: [\"x\"]\n",
     ] {
         assert!(said.contains(expected), "{expected}\n{said}");
     }
-    assert!(!said.contains("grants gave nothing") && !said.contains("never"), "{said}");
+    assert!(!said.contains("grants produced no value") && !said.contains("never"), "{said}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_gate_explains_each_input() {
     assert!(
         output
             .stderr
-            .contains("i.json: p.rego:20:1: data.p.deny gave nothing: this is undefined\n"),
+            .contains("i.json: p.rego:20:1: data.p.deny produced no value: this is undefined\n"),
         "{output:#?}"
     );
 }
@@ -126,6 +126,6 @@ fn calls_are_answered_again_and_not_sent() {
     let arguments =
         ["eval", "-v", "-d", &policy, "-i", &input, "data.q.allow", "--explain", "fails"];
     let output = sandbox.local(&arguments).output().code(0);
-    assert!(output.stderr.contains("data.q.allow gave nothing: this is false"), "{output:#?}");
+    assert!(output.stderr.contains("data.q.allow produced no value: this is false"), "{output:#?}");
     assert!(output.stderr.contains("1 call"), "{output:#?}");
 }

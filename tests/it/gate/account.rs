@@ -115,7 +115,7 @@ fn case_2_names_that_are_not_utf8_are_read() {
 fn case_2_a_missing_input_is_reported() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("p.rego", DENY_BAD);
-    sandbox.run(&["gate", "-d", &file]).output().code(2).says("there is no input");
+    sandbox.run(&["gate", "-d", &file]).output().code(2).says("no input was given");
     sandbox.run(&["gate", "-d", &file, "--no-input"]).output().code(0);
     let blind = sandbox.write("b.rego", "package b\n\ndeny contains \"x\" if false\n");
     sandbox.run(&["gate", "-d", &blind]).output().code(0);
@@ -143,7 +143,7 @@ fn case_2_a_document_without_fields_is_refused_for_a_policy_that_reads_fields() 
     folder(&sandbox, &files, &["-i", &input, "-n", "q"]).code(0);
     // Nor is the name of its file.
     let named = [("p_test.rego", DENY_BAD)];
-    folder(&sandbox, &named, &[]).code(2).says("there is no input");
+    folder(&sandbox, &named, &[]).code(2).says("no input was given");
     folder(&sandbox, &named, &["-i", &input]).code(2);
 }
 
@@ -546,7 +546,7 @@ fn an_emulator_is_known_by_its_answers_and_attests_to_nothing() {
     let run = |more: &[&str]| sandbox.run(&[&fixed[..], more].concat()).stdin(image()).output();
     let report = run(&[]).code(0).json();
     assert_eq!(report["answers"], "emulator");
-    run(&["--attest", path.to_str().unwrap()]).code(2).says("an emulator answered");
+    run(&["--attest", path.to_str().unwrap()]).code(2).says("an emulator's");
     assert!(!path.exists());
 }
 

@@ -36,7 +36,7 @@ fn policy_documents_get_their_arguments() {
     run(&["--arg", "max=5", "-n", "limits"], "{\"n\": 5}").code(0);
     run(&["--arg", "max=5", "-n", "limit"], "{\"n\": 5}").code(2).says("did you mean `limits`");
     run(&["--arg", "max=5", "--kind", "JSON"], "{\"n\": 5}").code(0);
-    run(&["--arg", "max=5", "--kind", "SARIF"], "{\"n\": 5}").code(2).says("no policy");
+    run(&["--arg", "max=5", "--kind", "SARIF"], "{\"n\": 5}").code(2).says("no policies");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn several_reports_at_once() {
     assert!(std::fs::read_to_string(&json).unwrap().contains("\"schema_version\": 2"));
     assert!(std::fs::read_to_string(&human).unwrap().contains("passed"));
     gate(&sandbox, DENY_BAD, &["--output", &both[0], "--output", &both[0]]).code(2);
-    gate(&sandbox, DENY_BAD, &["--output", "jsn=x"]).code(2).says("there is no format");
+    gate(&sandbox, DENY_BAD, &["--output", "jsn=x"]).code(2).says("unknown format");
     gate(&sandbox, DENY_BAD, &["--output", "json=/nonexistent/x"]).code(2).says("can't be written");
 }
 

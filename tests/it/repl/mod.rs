@@ -71,7 +71,8 @@ fn commands_show_more_about_the_last_query() {
     let input = sandbox.write("i.json", "{\"user\": \"bob\", \"names\": [\"a\"]}");
     let lines = "data.p.allow\n:explain\ntrace\ndata.p.names\n:calls\n:help\n";
     let output = typed(&sandbox, &["-i", &input], lines).code(0);
-    for said in ["data.p.allow gave nothing: this is false", "input.user: \"bob\"", "note: a"] {
+    for said in ["data.p.allow produced no value: this is false", "input.user: \"bob\"", "note: a"]
+    {
         assert!(output.stderr.contains(said), "{said}: {output:#?}");
     }
     assert!(output.stdout.contains(":explain [QUERY]"));

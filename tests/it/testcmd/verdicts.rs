@@ -96,7 +96,7 @@ fn exit_statuses() {
     one("todo_test_x if true", &[]).code(1);
     one("todo_test_x if true", &["-z"]).code(0);
     one("test_x if false\n\ntest_y if 1 / 0 == 1", &[]).code(2);
-    one("x := 1", &[]).code(0).says("there are no tests");
+    one("x := 1", &[]).code(0).says("no tests found");
     one("test_x if false", &["--run", "nothing"]).code(0).says("matches none of 1");
     let empty = ["--fail-on-empty", "--run", "nothing", "-q"];
     one("test_x if true", &empty).code(1).says("matches none of 1");

@@ -323,7 +323,9 @@ impl Parser<'_> {
                      {{data, future, input, rego}}, got: {got}"
                 ),
             );
-            self.report(problem.hint(format!("to import a package, write `import data.{path}`")));
+            self.report(problem.hint(format!(
+                "to import a package, write `import data.{path}`; built-in functions need no import"
+            )));
             return None;
         }
         Some(path)
