@@ -106,7 +106,8 @@ fn lines(value: &Value, depth: u64) -> (u64, u64) {
 fn json_unmarshal(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(8))?;
-    match Value::from_json_bytes(text.as_bytes(), JsonLimits::default()) {
+    let limits = JsonLimits { ends_at_null: true, ..JsonLimits::default() };
+    match Value::from_json_bytes(text.as_bytes(), limits) {
         Ok(value) => answer(value),
         Err(error) => Err(Error::failed(match error.message.as_str() {
             "unexpected end of JSON input" if text.trim_ascii().is_empty() => "EOF".to_owned(),

@@ -30,7 +30,8 @@ fn matches(context: &dyn Context, args: &[Value]) -> Answer {
         other => return Err(Error::operand(2, other, &["array", "null"])),
     };
     let text = string(args, 2)?;
-    let key = format!("{delimiters}/{pattern}");
+    // The length tells where the delimiters end: each character may be one.
+    let key = format!("{}/{delimiters}{pattern}", delimiters.len());
     let compiled = context
         .patterns()
         .glob

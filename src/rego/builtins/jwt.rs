@@ -77,7 +77,8 @@ impl<'a> Token<'a> {
 }
 
 fn json_object(bytes: &[u8]) -> Result<Shared<Object>, Error> {
-    match Value::from_json_bytes(bytes, JsonLimits::default()) {
+    let limits = JsonLimits { ends_at_null: true, ..JsonLimits::default() };
+    match Value::from_json_bytes(bytes, limits) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Error::failed("decoded JSON type was not an Object")),
         Err(error) => Err(Error::failed(format!("invalid JSON: {error}"))),

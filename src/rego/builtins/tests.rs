@@ -208,6 +208,36 @@ fn stored_answers_match_opa() {
     assert!(functions.len() > 120);
 }
 
+#[test]
+fn compiled_patterns_are_told_apart() {
+    let context = TestContext::default();
+    let glob = |pattern: &str, delimiters: Value, text: &str| {
+        let Run::Plain(run) = lookup("glob.match").unwrap().run else { panic!("it is plain") };
+        run(&context, &[Value::from(pattern), delimiters, Value::from(text)]).unwrap().unwrap()
+    };
+    let list = |delimiters: &[&str]| delimiters.iter().map(|d| Value::from(*d)).collect::<Value>();
+    // Joined, each pair was the same text.
+    for (one, other) in [
+        (("api/*", list(&[".", "/"]), "api/x"), ("/api/*", list(&["."]), "/api/x")),
+        (("**", list(&["/"]), "x"), ("/**", Value::Null, "/x")),
+        (("", list(&["-"]), ""), ("-", Value::Null, "-")),
+    ] {
+        assert_eq!(glob(one.0, one.1, one.2), Value::from(true));
+        assert_eq!(glob(other.0, other.1, other.2), Value::from(true));
+    }
+    assert_eq!(glob("/**", Value::Null, "x"), Value::from(false));
+}
+
+#[test]
+fn a_pattern_over_our_own_limit_has_no_answer() {
+    let context = TestContext::default();
+    let long = Value::from("a".repeat(200_100));
+    for name in ["regex.match", "regex.is_valid"] {
+        let Run::Plain(run) = lookup(name).unwrap().run else { panic!("{name} is plain") };
+        assert!(run(&context, &[long.clone(), Value::from("b")]).unwrap_err().halt, "{name}");
+    }
+}
+
 /// Returns JSON in which schema violations are sorted, since OPA's have no fixed order.
 fn with_sorted_violations(function: &str, value: &Value) -> String {
     if function == "json.match_schema"

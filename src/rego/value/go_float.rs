@@ -15,7 +15,7 @@ pub(in crate::rego) fn format_float(value: f64, verb: char, precision: Option<us
         'X' => hexadecimal(value, precision).to_ascii_uppercase(),
         _ => match precision {
             Some(precision) => fixed(value, precision),
-            None => format!("{value}"),
+            None => without_exponent(value),
         },
     }
 }
@@ -27,7 +27,30 @@ pub(in crate::rego) fn json_float(value: f64) -> String {
         // Go writes `e-09` as `e-9` here.
         return scientific(value, None).replace("e-0", "e-");
     }
-    format!("{value}")
+    without_exponent(value)
+}
+
+/// Formats with the fewest digits that are read as the same value, as `d.ddde-d`. Of two such that
+/// are equally near, the even one counts; the standard library takes the greater.
+fn shortest(value: f64) -> String {
+    let text = format!("{value:e}");
+    let digits = text.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+    // With fewer digits, the value itself is written.
+    if digits < 15 {
+        return text;
+    }
+    let even = format!("{value:.*e}", digits - 1);
+    if even.parse() == Ok(value) { even } else { text }
+}
+
+/// Formats with the fewest digits, without an exponent.
+fn without_exponent(value: f64) -> String {
+    let text = shortest(value);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let exponent: i64 = exponent.parse().unwrap_or_default();
+    let decimals = i64::try_from(digits).unwrap_or(i64::MAX) - 1 - exponent;
+    plain(&text, usize::try_from(decimals).unwrap_or_default())
 }
 
 /// The number of digits after which only zeros follow, for any double; `format!` takes a precision
@@ -44,7 +67,7 @@ fn fixed(value: f64, decimals: usize) -> String {
 fn scientific(value: f64, precision: Option<usize>) -> String {
     let text = match precision {
         Some(precision) => format!("{value:.*e}", precision.min(EXACT)),
-        None => format!("{value:e}"),
+        None => shortest(value),
     };
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let zeros = "0".repeat(precision.unwrap_or_default().saturating_sub(EXACT));
@@ -166,4 +189,39 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(out, "p{sign}{:02}", exponent.unsigned_abs());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::excessive_precision, reason = "the values lie between two texts")]
+    fn of_two_texts_that_are_equally_near_the_even_one_counts() {
+        // The answers are those of Go 1.26.
+        for (value, expected) in [
+            (1_226_877_734_315_885.25, "1.2268777343158852e+15"),
+            (681_330_610_829_688.25, "6.813306108296882e+14"),
+            (1_551_040_305_568_884.2, "1.5510403055688842e+15"),
+            (0.1, "1e-01"),
+            (-2.5e-7, "-2.5e-07"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+        ] {
+            assert_eq!(format_float(value, 'e', None), expected);
+        }
+        for (value, expected) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (100.0, "100"),
+            (0.000_25, "0.00025"),
+            (-12.5, "-12.5"),
+            (1e20, "100000000000000000000"),
+            (1_226_877_734_315_885.25, "1226877734315885.2"),
+            (1_152_921_504_606_846_976.0, "1152921504606847000"),
+        ] {
+            assert_eq!(format_float(value, 'f', None), expected);
+            assert_eq!(json_float(value), expected);
+        }
+    }
 }

@@ -19,12 +19,15 @@ pub struct JsonLimits {
     /// Set to refuse an object in which a key appears twice: parsers differ in which of the two they
     /// take.
     pub unique_keys: bool,
+    /// Set to end before a `null` after the value, whatever follows it, as OPA's built-in functions
+    /// do.
+    pub ends_at_null: bool,
 }
 
 impl Default for JsonLimits {
     /// OPA's limits.
     fn default() -> Self {
-        Self { depth: 10_000, unique_keys: false }
+        Self { depth: 10_000, unique_keys: false, ends_at_null: false }
     }
 }
 
@@ -223,10 +226,11 @@ impl<'a> Reader<'a> {
     fn document(&mut self) -> Read<Value> {
         let value = self.value()?;
         self.space();
-        if self.at < self.text.len() {
-            return self.fail("after top-level value");
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        if rest.is_empty() || self.limits.ends_at_null && rest.starts_with(b"null") {
+            return Ok(value);
         }
-        Ok(value)
+        self.fail("after top-level value")
     }
 
     /// Reads a value and everything nested in it, with an explicit stack instead of recursion.

@@ -17,6 +17,7 @@ pub(in crate::rego) mod unicode;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub fn object_of(members: impl IntoIterator<Item = (Value, Value)>) -> Object {
 }
 
 /// A Rego value. Undefined is the absence of a value, so it has no variant here.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub enum Value {
     /// `null`
     #[default]
@@ -261,6 +262,20 @@ impl Value {
     }
 }
 
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("Null"),
+            Self::Bool(value) => f.debug_tuple("Bool").field(value).finish(),
+            Self::Number(number) => f.debug_tuple("Number").field(number).finish(),
+            Self::String(text) => f.debug_tuple("String").field(text).finish(),
+            Self::Array(array) => deeper(|| f.debug_tuple("Array").field(array).finish()),
+            Self::Object(object) => deeper(|| f.debug_tuple("Object").field(object).finish()),
+            Self::Set(set) => deeper(|| f.debug_tuple("Set").field(set).finish()),
+        }
+    }
+}
+
 impl Ord for Value {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
@@ -417,6 +432,15 @@ mod tests {
         let array = value.as_array().unwrap();
         assert!(array.is_sorted());
         assert!(*array.last().unwrap() < Value::new_set());
+    }
+
+    #[test]
+    fn the_debug_text_of_a_deep_value_does_not_overflow_the_stack() {
+        let text = format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000));
+        let value = Value::from_json(&text).unwrap();
+        let shown = std::thread::Builder::new().stack_size(256 << 10);
+        let shown = shown.spawn(move || format!("{value:?}")).unwrap().join().unwrap();
+        assert_eq!(shown.matches("Array").count(), 3_000);
     }
 
     #[test]

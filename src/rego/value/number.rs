@@ -14,6 +14,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::decimal::Decimal;
 use super::float::Float;
+use super::go_float::format_float;
 
 /// OPA's limit on the binary exponent of a number that is read.
 const MAX_READ_EXPONENT: i64 = 100_000;
@@ -581,20 +582,9 @@ impl From<f64> for Number {
         if !value.is_finite() {
             return Self(Repr::Int(0));
         }
-        Self::from_text(shortest_f64(value))
+        // The fewest digits that identify it.
+        Self::from_text(format_float(value, 'g', None))
     }
-}
-
-/// Returns the fewest digits that identify a double, without an exponent from 1e-4 up to 1e6.
-fn shortest_f64(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let Ok(power) = exponent.parse::<i32>() else { return scientific };
-    if (-4..6).contains(&power) {
-        return format!("{value}");
-    }
-    let sign = if power < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", power.unsigned_abs())
 }
 
 impl fmt::Display for Number {

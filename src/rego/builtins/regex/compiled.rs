@@ -17,7 +17,7 @@ use crate::rego::builtins::{Code, Error};
 
 /// The limit on the size of a compiled expression in bytes, which also bounds compile and match
 /// time.
-const MAX_COMPILED_BYTES: usize = 8 << 20;
+const MAX_COMPILED_BYTES: usize = 32 << 20;
 
 /// The limit on the size in bytes of what a search keeps of an expression's automaton.
 const MAX_SEARCH_BYTES: usize = 2 << 20;

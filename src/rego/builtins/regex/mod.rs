@@ -87,7 +87,11 @@ fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
-    answer(operand(args, 0)?.as_str().is_some_and(|text| syntax::translate(text).is_ok()))
+    let Some(text) = operand(args, 0)?.as_str() else { return answer(false) };
+    match syntax::translate(text) {
+        Err(error) if error.halt => Err(error),
+        translated => answer(translated.is_ok()),
+    }
 }
 
 impl Pattern {
@@ -174,7 +178,8 @@ fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
     let mut out = Array::new();
     pattern.each(context, text, limit, |found| {
         charge_elements(context, found.len() + 2)?;
-        let groups = (0..found.len())
+        // A group that is repeated zero times has no place among those that were found.
+        let groups = (0..found.len().max(pattern.names.len() + 1))
             .map(|index| charged(context, group(text, found, index).unwrap_or_default()));
         out.push(groups.collect::<Result<_, Error>>()?);
         Ok(())

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::rego::builtins::Error;
+use crate::rego::builtins::{Code, Error};
 use crate::rego::value::deeper;
 
 /// Go's limits.
@@ -219,7 +219,8 @@ impl<'a> Parser<'a> {
     fn push(&mut self, node: Node) -> Result<(), Error> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return failed("expression too large", self.whole);
+            // Go's limits are others, so this isn't an answer.
+            return Err(Error::halt(Code::Limit, "the pattern is too large"));
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.parts.push(node);

@@ -133,7 +133,7 @@ pub(super) fn parse(ctx: &dyn Context, text: &str) -> Result<Templates, Error> {
     if let Some(end) = end {
         return Err(bad(format!("unexpected {{{{{}}}}}", end.name())));
     }
-    parser.define(String::new(), nodes);
+    parser.define(String::new(), nodes)?;
     Ok(parser.templates)
 }
 
@@ -190,16 +190,19 @@ struct Parser<'t, 'c> {
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
 impl Parser<'_, '_> {
-    fn define(&mut self, name: String, nodes: Vec<Node>) {
+    fn define(&mut self, name: String, nodes: Vec<Node>) -> Result<(), Error> {
         let blank = |nodes: &[Node]| {
             nodes.iter().all(
                 |node| matches!(node, Node::Text(text) if text.trim_matches(SPACES).is_empty()),
             )
         };
-        // An empty definition doesn't replace another one.
-        if !self.templates.contains_key(&name) || !blank(&nodes) {
+        // Of an empty definition and another one, the other counts.
+        if self.templates.get(&name).is_none_or(|known| blank(known)) {
             self.templates.insert(name, nodes);
+        } else if !blank(&nodes) {
+            return Err(bad(format!("multiple definition of template {name:?}")));
         }
+        Ok(())
     }
 
     /// Parses nodes up to the action that ends them.
@@ -376,7 +379,7 @@ impl Parser<'_, '_> {
                 let name = stream.name("define clause")?;
                 stream.done("define clause")?;
                 let body = self.template_body()?;
-                self.define(name, body);
+                self.define(name, body)?;
             }
             "template" => {
                 let name = stream.name("template clause")?;
@@ -392,7 +395,7 @@ impl Parser<'_, '_> {
                 let name = stream.name("block clause")?;
                 let pipeline = self.pipeline(&mut stream, "block clause")?;
                 let body = self.template_body()?;
-                self.define(name.clone(), body);
+                self.define(name.clone(), body)?;
                 nodes.push(Node::Include { name, pipeline: Some(pipeline) });
             }
             _ => {
