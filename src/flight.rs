@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
 
 use crate::builtins::{Answer, Cost};
-use crate::client::{Allowance, Context};
+use crate::client::{Allowance, Context, panicked};
 use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, TraceParent};
 use shared::Shared;
@@ -44,6 +44,9 @@ pub(crate) struct CallOutcome {
     pub result: Result<Answer, Error>,
     pub attempts: u32,
     pub bytes: u64,
+    /// The approximate memory of the answer's value, in bytes: rows with few fields in the text have
+    /// all of them in the value.
+    pub memory: u64,
     pub latency: Duration,
     /// `true` if the content came from the cache.
     pub cached: bool,
@@ -171,8 +174,8 @@ pub(crate) struct Boarded {
 pub(crate) struct SharedCall<'a> {
     pub key: &'a Key,
     pub cost: Cost,
-    /// `true` if it has no side effects, so that equal calls can share a request.
-    pub reads: bool,
+    /// `true` if equal calls of all evaluations have the same answer, so that they can share it.
+    pub shared: bool,
 }
 
 /// The resources that an evaluation grants to a call that it sends.
@@ -219,8 +222,8 @@ impl Flights {
         F: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
         let mut under_way = lock(&self.under_way);
-        // A call with side effects is sent once for each evaluation.
-        if call.reads
+        // Others are sent once for each evaluation.
+        if call.shared
             && let Some((flight, notifiers)) = under_way.flights.get(call.key)
             && let Some(flight) = flight.upgrade()
         {
@@ -239,7 +242,7 @@ impl Flights {
             task: OnceLock::new(),
             span: span.clone(),
         });
-        if call.reads {
+        if call.shared {
             under_way.add(call.key, &flight, &notifiers);
         }
         drop(under_way);
@@ -271,7 +274,7 @@ impl Flights {
         F: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
         let key = call.key.clone();
-        let shares = call.cost == Cost::Request;
+        let shares = call.shared && call.cost == Cost::Request;
         let flights = Arc::clone(self);
         async move {
             let started = Instant::now();
@@ -285,13 +288,12 @@ impl Flights {
                 None => AssertUnwindSafe(send(Arc::clone(&context)))
                     .catch_unwind()
                     .await
-                    .unwrap_or_else(|_| {
-                        Err(Error::new(ErrorKind::Internal, "the call panicked on its way"))
-                    }),
+                    .unwrap_or_else(|_| Err(panicked("the call"))),
             };
             let (attempts, bytes) = context.used();
             calling.end(attempts, bytes, result.as_ref().err().map(Error::kind));
             let outcome = CallOutcome {
+                memory: result.as_ref().map_or(0, |answer| answer.value.size()),
                 result,
                 attempts,
                 bytes,

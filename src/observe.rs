@@ -5,6 +5,7 @@
 //! it has one.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,8 @@ use crate::{Error, ErrorKind};
 
 /// Is notified of the end of evaluations, calls and requests, for counts and times.
 ///
-/// It is called on the thread where something ended, between other work: count, and return. For
+/// It is called on the thread where something ended, between other work: count, and return. A panic
+/// is caught and logged. For
 /// spans, subscribe to `tracing` ([their names](crate#traces-and-metrics)).
 ///
 /// ```
@@ -176,6 +178,15 @@ impl TraceParent {
     }
 }
 
+/// Notifies an observer. A panic in it ends here: the work that it hears of must not fail, or wait
+/// for an answer that never comes, because of it.
+fn notify(observer: &Observers, event: impl FnOnce(&dyn Observer)) {
+    let Some(observer) = observer else { return };
+    if catch_unwind(AssertUnwindSafe(|| event(&**observer))).is_err() {
+        tracing::error!("the observer panicked");
+    }
+}
+
 /// Records the end of an evaluation or call in its span.
 fn record_end(span: &Span, error: Option<ErrorKind>) {
     if let Some(kind) = error {
@@ -243,9 +254,7 @@ impl AttemptSpan<'_> {
             self.span.record("error.type", error);
             self.span.record("otel.status_code", "ERROR");
         }
-        if let Some(observer) = observer {
-            observer.request(&event);
-        }
+        notify(observer, |observer| observer.request(&event));
     }
 }
 
@@ -271,10 +280,8 @@ impl<'a> LookupSpan<'a> {
 
     pub fn end(self, observer: &Observers, error: Option<ErrorKind>) {
         record_end(&self.span, error);
-        if let Some(observer) = observer {
-            let (name, duration) = (self.name, self.started.elapsed());
-            observer.lookup(&LookupEvent { name, duration, error });
-        }
+        let (name, duration) = (self.name, self.started.elapsed());
+        notify(observer, |observer| observer.lookup(&LookupEvent { name, duration, error }));
     }
 }
 
@@ -309,11 +316,9 @@ impl EvaluationSpan {
         self.span.record("rego.passes", passes);
         self.span.record("rego.calls", calls);
         record_end(&self.span, error);
-        if let Some(observer) = &self.observer {
-            let duration = self.started.elapsed();
-            let query = &self.query;
-            observer.evaluation(&EvaluationEvent { query, duration, passes, calls, error });
-        }
+        let (query, duration) = (&self.query, self.started.elapsed());
+        let event = EvaluationEvent { query, duration, passes, calls, error };
+        notify(&self.observer, |observer| observer.evaluation(&event));
     }
 }
 
@@ -354,11 +359,9 @@ impl CallSpan {
     fn report(&mut self, requests: u32, bytes: u64, error: Option<ErrorKind>) {
         self.ended = true;
         record_end(&self.span, error);
-        if let Some(observer) = &self.observer {
-            let duration = self.started.elapsed();
-            let function = &self.function;
-            observer.call(&CallEvent { function, duration, requests, bytes, error });
-        }
+        let (function, duration) = (&self.function, self.started.elapsed());
+        let event = CallEvent { function, duration, requests, bytes, error };
+        notify(&self.observer, |observer| observer.call(&event));
     }
 }
 

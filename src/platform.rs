@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 use crate::rego::Value;
 
 use crate::builtins::{Answer, Function, FunctionSet, Request};
-use crate::client::{Api, Client, Content, Context, Runtime, Token, Wanted, download};
+use crate::client::{Api, Client, Content, Context, Runtime, Token, Wanted, download, panicked};
 use crate::flight::Flights;
 use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, Product};
@@ -219,7 +219,10 @@ impl Platform {
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
         let task = self.runtime()?.handle().spawn(work.in_current_span());
-        task.await.map_err(|_| Error::new(ErrorKind::Internal, "a call ended without an answer"))?
+        task.await.map_err(|failed| {
+            let ended = || Error::new(ErrorKind::Internal, "a call ended without an answer");
+            if failed.is_panic() { panicked("the call") } else { ended() }
+        })?
     }
 
     fn find(&self, name: &str) -> Result<&'static Function, Error> {

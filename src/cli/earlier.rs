@@ -66,7 +66,7 @@ pub(super) fn is_output(path: &Path, content: Content) -> bool {
 
 fn is_recording(bytes: &[u8]) -> bool {
     // It has no other fields.
-    serde_json::from_slice::<Recording>(bytes).is_ok()
+    Recording::from_slice(bytes).is_ok()
 }
 
 fn is_report(bytes: &[u8]) -> bool {

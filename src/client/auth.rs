@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::runtime::Runtime;
 use crate::{Error, ErrorKind, Product, Setting};
 
 /// The clock skew that is allowed for before an expired token is refused without a request.
@@ -309,7 +310,7 @@ impl TokenSource {
                 match &*current {
                     Some(token) if !token.is_expired(Utc::now()) => token.clone(),
                     _ => {
-                        let token = provider.token().await?;
+                        let token = ask(provider).await?;
                         *current = Some(token.clone());
                         token
                     }
@@ -336,11 +337,18 @@ impl TokenSource {
         {
             return Some(token.clone());
         }
-        let token = provider.token().await.ok()?;
+        let token = ask(provider).await.ok()?;
         let fresh = !token.same_as(refused) && !token.is_expired(Utc::now());
         *current = Some(token.clone());
         fresh.then_some(token)
     }
+}
+
+/// Asks a provider on the thread of the host's code: one that blocks it delays no request.
+async fn ask(provider: &Arc<dyn TokenProvider>) -> Result<Token, Error> {
+    let provider = Arc::clone(provider);
+    let asked = async move { provider.token().await };
+    Runtime::host()?.run("the token provider", asked).await?
 }
 
 #[cfg(test)]

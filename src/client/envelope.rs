@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::rego::Value;
+use crate::rego::value::Number;
 use crate::resources::types::Field;
 use crate::text::shorten;
 
@@ -130,23 +131,46 @@ const WORDS_BESIDE: [&str; 13] = [
 ];
 
 /// Words for a position in a list, for its length, and for what went wrong.
-const WORDS: [&str; 36] = [
+const WORDS: [&str; 68] = [
+    "aborted",
+    "after",
+    "bookmark",
+    "canceled",
+    "cancelled",
     "continuation",
     "continue",
     "count",
     "cursor",
     "cut",
     "degraded",
+    "denied",
+    "dropped",
+    "elided",
     "error",
     "errors",
+    "evaluated",
+    "exceeded",
+    "exception",
+    "exceptions",
+    "exhausted",
+    "expired",
     "failed",
     "failure",
     "failures",
+    "fault",
+    "faults",
+    "forbidden",
     "hidden",
+    "hits",
     "incomplete",
+    "interrupted",
+    "limited",
+    "marker",
+    "matches",
     "missing",
     "more",
     "next",
+    "offset",
     "omitted",
     "overflow",
     "page",
@@ -154,9 +178,16 @@ const WORDS: [&str; 36] = [
     "pagination",
     "paging",
     "partial",
+    "problem",
+    "problems",
+    "refused",
+    "rejected",
     "remaining",
+    "scroll",
     "skipped",
     "stale",
+    "throttled",
+    "timed",
     "timeout",
     "token",
     "total",
@@ -164,13 +195,39 @@ const WORDS: [&str; 36] = [
     "truncated",
     "unauthorized",
     "unavailable",
+    "unfinished",
     "unreachable",
+    "unread",
     "warning",
     "warnings",
 ];
 
 /// Words for success, of which the opposite is stated.
-const SUCCESS: [&str; 7] = ["complete", "last", "ok", "passed", "success", "successful", "valid"];
+const SUCCESS: [&str; 23] = [
+    "authenticated",
+    "authorized",
+    "available",
+    "complete",
+    "completed",
+    "done",
+    "end",
+    "ended",
+    "eof",
+    "exhaustive",
+    "final",
+    "finished",
+    "full",
+    "healthy",
+    "last",
+    "ok",
+    "passed",
+    "reachable",
+    "succeeded",
+    "success",
+    "successful",
+    "valid",
+    "whole",
+];
 
 /// How deep undocumented objects are searched.
 const MAX_DEPTH: usize = 4;
@@ -195,8 +252,11 @@ fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
 fn is_incomplete(key: &str, value: &Value, known: &[&str]) -> bool {
     let has = |known: &[&str]| has_word(key, known);
     let denied = *value == Value::Bool(false) && has(&SUCCESS);
+    let code = value.as_number().and_then(Number::as_i64).unwrap_or_default();
+    let text = value.as_str().unwrap_or_default();
+    // The status of an HTTP answer, as problem details repeat it.
     let failed = has(&["status", "state", "result"])
-        && value.as_str().is_some_and(|text| self::words(text).iter().any(|word| is_failure(word)));
+        && (code >= 400 || self::words(text).iter().any(|word| is_failure(word)));
     denied || failed || !is_empty(value) && has(known)
 }
 
@@ -208,8 +268,13 @@ fn is_failure(word: &str) -> bool {
     ["err", "fail", "partial", "incomplete"].iter().any(|start| word.starts_with(start))
 }
 
+/// Returns `true` for a key with a word for what may be missing or wrong.
+pub(crate) fn tells_of_trouble(key: &str) -> bool {
+    has_word(key, &WORDS)
+}
+
 /// Returns the words of a key, in lower case: `nextPage`, `next_page` and `Next-Page` have two.
-fn words(key: &str) -> Vec<String> {
+pub(crate) fn words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;
     for c in key.chars() {
@@ -230,12 +295,16 @@ fn words(key: &str) -> Vec<String> {
 pub(crate) fn refuse_in_pagination<'k>(
     mut unknown: impl Iterator<Item = (&'k str, &'k Value)>,
 ) -> Result<(), String> {
-    let looks_back = |key: &str| {
-        words(key).iter().any(|w| ["first", "limit", "prev", "previous"].contains(&w.as_str()))
+    let looks_back = |key: &str, value: &Value| {
+        let is_flag = matches!(value, Value::Bool(_));
+        has_word(key, &["first", "prev", "previous"]) || !is_flag && has_word(key, &["limit"])
     };
-    match unknown.find(|(key, value)| {
-        !looks_back(key) && (!is_empty(value) || incomplete(key, value, 0).is_some())
-    }) {
+    // `has_more: false` says that nothing is missing; what `done: false` says is that something is.
+    let is_quiet = |key: &str, value: &Value| match value {
+        Value::Bool(false) => has_word(key, &WORDS),
+        _ => is_empty(value) && incomplete(key, value, 0).is_none(),
+    };
+    match unknown.find(|(key, value)| !looks_back(key, value) && !is_quiet(key, value)) {
         Some((key, _)) => Err(format!(
             "`pagination` has `{}`, which isn't documented: the list may go on",
             shorten(key, 80)
@@ -364,6 +433,14 @@ mod tests {
             r#"{"error_message":"x"}"#,
             r#"{"code":"INTERNAL"}"#,
             r#"{"code":13}"#,
+            r#"{"status":500,"title":"x"}"#,
+            r#"{"timed_out":true}"#,
+            r#"{"exception":"x"}"#,
+            r#"{"done":false}"#,
+            r#"{"succeeded":false}"#,
+            r#"{"dropped":3}"#,
+            r#"{"lastEvaluatedKey":{"id":1}}"#,
+            r#"{"scroll_id":"x"}"#,
             r#"{"meta":{"pagination":{"nextCursor":"c"}}}"#,
             "{\"n\u{435}xt_cursor\":\"c\"}",
         ] {
@@ -373,7 +450,7 @@ mod tests {
         }
         for good in [
             "{}",
-            r#"{"account":"a","discount":3,"request_id":"x","status":"ok","success":true}"#,
+            r#"{"account":"a","discount":3,"request_id":"x","status":"ok","success":true,"done":true}"#,
             r#"{"code":0,"message":"ok","error":null,"total":0,"partial":false}"#,
             r#"{"meta":{"version":2,"links":{"self":"/x"}}}"#,
         ] {
@@ -430,7 +507,11 @@ mod tests {
             assert!(refuse_in_pagination([(bad, &Value::from("5"))].into_iter()).is_err(), "{bad}");
             assert!(refuse_in_pagination([(bad, &Value::from(""))].into_iter()).is_ok(), "{bad}");
         }
-        assert!(refuse_in_pagination([("last", &Value::Bool(false))].into_iter()).is_err());
+        for bad in ["last", "done", "eof", "succeeded"] {
+            assert!(refuse_in_pagination([(bad, &Value::Bool(false))].into_iter()).is_err());
+        }
+        assert!(refuse_in_pagination([("limit_reached", &Value::Bool(true))].into_iter()).is_err());
+        assert!(refuse_in_pagination([("has_more", &Value::Bool(false))].into_iter()).is_ok());
         for good in ["prev_cursor", "previousPage", "limit", "hasPreviousPage", "first"] {
             assert!(
                 refuse_in_pagination([(good, &Value::from("5"))].into_iter()).is_ok(),

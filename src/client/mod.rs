@@ -49,7 +49,9 @@ pub(crate) use endpoints::{
     Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
-pub(crate) use envelope::{refuse_beside_list, refuse_failed, refuse_misspelt};
+pub(crate) use envelope::{
+    refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble, words,
+};
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
 pub(crate) use page::{
@@ -57,7 +59,7 @@ pub(crate) use page::{
     parse_rows, refuse_all,
 };
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
-pub(crate) use runtime::Runtime;
+pub(crate) use runtime::{Runtime, panicked, refuse_blocking};
 use transport::Failed;
 pub(crate) use transport::{TRACEPARENT, crypto_provider};
 

@@ -1,22 +1,30 @@
-//! The thread on which all requests of a platform run.
+//! The threads of the library that wait: one for the requests of each platform, one for all timers
+//! of evaluations, one for the host's own asynchronous code.
 //!
-//! Owns one runtime on a thread of its own, so that blocking callers work from plain threads and
-//! from inside any other runtime. It is started at the first call.
+//! Owns a runtime on a thread of its own, so that blocking callers work from plain threads and from
+//! inside any other runtime. It is started at the first use.
 
+use std::cell::Cell;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
 use std::sync::mpsc;
-use std::thread::ThreadId;
 
+use futures_util::FutureExt as _;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use crate::{Error, ErrorKind};
 
-/// A running I/O thread; it ends when this is dropped.
+thread_local! {
+    /// Set on the threads of runtimes.
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A running thread; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Runtime {
     handle: Handle,
-    thread: ThreadId,
     // Dropping the sender ends the thread; a runtime dropped on a caller's thread could panic
     // there, if that thread belongs to another runtime.
     _stop: oneshot::Sender<()>,
@@ -24,46 +32,103 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     pub fn start() -> Result<Self, Error> {
+        Self::named("rego-platform-io")
+    }
+
+    /// Returns the runtime of timers that belong to no platform. Nothing else runs on it, so that
+    /// they are always in time.
+    pub fn clock() -> Result<&'static Self, Error> {
+        static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
+        let clock = CLOCK.get_or_init(|| Self::named("rego-platform-clock"));
+        clock.as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the runtime of the host's asynchronous functions and token providers. Where they
+    /// block its thread, they delay one another, and no request and no time limit.
+    pub fn host() -> Result<&'static Self, Error> {
+        static HOST: OnceLock<Result<Runtime, Error>> = OnceLock::new();
+        let host = HOST.get_or_init(|| Self::named("rego-platform-host"));
+        host.as_ref().map_err(Clone::clone)
+    }
+
+    fn named(name: &str) -> Result<Self, Error> {
         let broken = |e: std::io::Error| {
             Error::new(ErrorKind::Internal, "the I/O thread can't be started").with_source(e)
         };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        let thread = std::thread::Builder::new()
-            .name("rego-platform-io".to_owned())
+        std::thread::Builder::new()
+            .name(name.to_owned())
             .spawn(move || {
+                WAITS.set(true);
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_background();
             })
             .map_err(broken)?;
-        Ok(Self { handle, thread: thread.thread().id(), _stop: stop })
+        Ok(Self { handle, _stop: stop })
     }
 
-    /// Runs a future on the I/O thread and waits for it; refused on the I/O thread itself.
+    /// Runs a future on the thread and waits for it; refused on the library's own threads.
     pub fn block_on<T, F>(&self, future: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        // A token provider runs on the I/O thread; it would wait for itself.
-        if std::thread::current().id() == self.thread {
-            let message = "a blocking call was made from inside a token provider";
-            return Err(Error::new(ErrorKind::Configuration, message));
-        }
+        refuse_blocking()?;
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle.spawn(async move {
-            let _ = sender.send(future.await);
+            let _ = sender.send(AssertUnwindSafe(future).catch_unwind().await);
         });
-        receiver.recv().map_err(|_| {
-            Error::new(
-                ErrorKind::Internal,
-                "a call ended without an answer: the I/O thread is gone",
-            )
+        let gone = || {
+            let message = "a call ended without an answer: the I/O thread is gone";
+            Error::new(ErrorKind::Internal, message)
+        };
+        receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))
+    }
+
+    /// Runs a future on the thread and awaits it. It is dropped with the future that this returns.
+    pub async fn run<T, F>(&self, what: &str, future: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let mut task = AbortOnDrop(self.handle.spawn(future));
+        (&mut task.0).await.map_err(|failed| {
+            let ended = || Error::new(ErrorKind::Internal, format!("{what} was ended"));
+            if failed.is_panic() { panicked(what) } else { ended() }
         })
     }
 
     pub const fn handle(&self) -> &Handle {
         &self.handle
     }
+}
+
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Refuses to block a thread on which others wait, perhaps the one that is waited for.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] inside a token provider and inside an asynchronous function.
+pub(crate) fn refuse_blocking() -> Result<(), Error> {
+    if !WAITS.get() {
+        return Ok(());
+    }
+    let message =
+        "a blocking call was made from inside a token provider or an asynchronous function";
+    Err(Error::new(ErrorKind::Configuration, message)
+        .with_hint("await the asynchronous form of the call"))
+}
+
+/// Returns the error for code that panicked. The panic's message isn't part of it: it may contain
+/// anything.
+pub(crate) fn panicked(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("{what} panicked"))
 }

@@ -350,6 +350,11 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
+        // Whatever features of the library the host's build enables.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.idle_timeout)
         .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))

@@ -18,7 +18,7 @@ use crate::rego::Value;
 
 use super::answered::{AnsweredCalls, is_plain};
 use super::blocking::block_on;
-use super::call::CheckedCall;
+use super::call::{CheckedCall, Target};
 use super::scope::Calls;
 use super::session::{Guess, Session};
 use crate::flight::CallOutcome;
@@ -39,6 +39,8 @@ pub(crate) struct Pass {
     late: AtomicBool,
     notes: Mutex<Notes>,
     bytes: AtomicU64,
+    /// The memory of the values of answers.
+    memory: AtomicU64,
 }
 
 #[derive(Default)]
@@ -109,6 +111,7 @@ impl Pass {
             late: AtomicBool::new(false),
             notes: Mutex::default(),
             bytes: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
         }
     }
 
@@ -238,11 +241,21 @@ impl Pass {
                 )
                 .at_limit(Limit::Bytes));
             }
+            let before = self.memory.fetch_add(outcome.memory, Ordering::Relaxed);
+            let limit = self.session.budget.memory;
+            if before.saturating_add(outcome.memory) > limit {
+                let limit = crate::text::size(limit);
+                let message =
+                    format!("the answers of this evaluation are values of more than {limit}");
+                return Err(Error::new(ErrorKind::TooLarge, message).at_limit(Limit::Memory));
+            }
         }
         match outcome.result {
             Ok(answer) => Ok(Some(answer.value)),
+            // Only the service can say that it doesn't have something.
             Err(error)
                 if error.kind() == ErrorKind::NotFound
+                    && matches!(call.target, Target::Product { .. })
                     && self.session.not_found == NotFound::Undefined =>
             {
                 Ok(None)

@@ -21,8 +21,9 @@ pub struct Budget {
     pub calls: usize,
     /// The limit on the size of answers, in bytes; 1 GiB by default.
     pub bytes: u64,
-    /// The approximate limit on the memory for values, in bytes; 4 GiB by default. Input, data and
-    /// stack don't count.
+    /// The approximate limit on the memory for values, in bytes; 4 GiB by default. The values that
+    /// the policy makes and those of answers each have it to themselves, those of guesses a quarter
+    /// of it. Input, data and stack don't count.
     pub memory: u64,
     /// Set if a prompt may be sent before it is certain that the policy needs it.
     pub eager_prompts: bool,
@@ -57,7 +58,8 @@ pub struct FunctionCall {
 /// Answers calls in place of the service: it gets a batch of independent calls and returns an
 /// answer for each.
 ///
-/// Answers are checked against the documented types of the functions, as recorded ones are.
+/// Answers are checked against the documented types of the functions, as recorded ones are: fields
+/// that aren't documented may not say that the answer is a failure, or that its list isn't whole.
 pub trait Responder: Send + Sync + std::fmt::Debug {
     /// Answers `calls`, in their order. It should be done by `deadline`; a missing answer is an
     /// error of its call.

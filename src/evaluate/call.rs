@@ -82,8 +82,19 @@ impl CheckedCall {
         self.reads() && (self.cost() != Cost::Prompt || eager_prompts)
     }
 
-    /// Returns `true` if it has no side effects, so that it may be repeated, or sent once for
-    /// several equal calls.
+    /// Returns `true` if equal calls of other evaluations have the same answer.
+    ///
+    /// A host's function may answer for the tenant of its policies, and a request with headers that
+    /// its key ignores may be answered for the user whom they name.
+    pub fn is_shared(&self) -> bool {
+        match &self.target {
+            Target::Product { .. } | Target::Lookup(_) => true,
+            Target::Http(request) => self.reads() && !request.ignores_headers,
+            Target::Host { .. } => false,
+        }
+    }
+
+    /// Returns `true` if it has no side effects, so that it may be repeated, or sent on a guess.
     pub fn reads(&self) -> bool {
         match &self.target {
             Target::Http(request) => matches!(&*request.method, "" | "GET" | "HEAD"),

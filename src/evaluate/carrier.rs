@@ -1,15 +1,15 @@
-//! Carriers of calls: the service, or the network for a policy's own requests.
+//! Carriers of calls: the service, the network for a policy's own requests, or the host.
 //!
 //! Owns the choice of runtime, deadline and flights for a call, and sending it to its target.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
 use super::call::{CheckedCall, Target};
 use crate::builtins::Answer;
-use crate::client::{Client, Context};
+use crate::client::{Client, Context, Runtime};
 use crate::flight::{Boarded, Flights, Grant, Notifier, SharedCall};
 use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
@@ -21,21 +21,34 @@ pub(super) enum Carrier<'a> {
     Service(&'a Platform),
     /// The network, for a policy's own requests.
     Http(&'a Http),
+    /// The host, for its own functions.
+    Host,
 }
 
 impl Carrier<'_> {
-    /// Returns the runtime of its timers and requests.
-    pub fn runtime(&self) -> Result<&Handle, Error> {
+    /// Returns the runtime of its timers.
+    pub fn timers(&self) -> Result<&Handle, Error> {
+        Ok(match self {
+            Self::Host => Runtime::clock()?.handle(),
+            _ => self.runtime()?,
+        })
+    }
+
+    /// Returns the runtime of its calls.
+    fn runtime(&self) -> Result<&Handle, Error> {
         Ok(match self {
             Self::Service(platform) => platform.runtime()?.handle(),
             Self::Http(http) => http.runtime()?.handle(),
+            Self::Host => Runtime::host()?.handle(),
         })
     }
 
     fn flights(&self) -> &Arc<Flights> {
+        static OF_HOSTS: LazyLock<Arc<Flights>> = LazyLock::new(Arc::default);
         match self {
             Self::Service(platform) => platform.flights(),
             Self::Http(http) => http.flights(),
+            Self::Host => &OF_HOSTS,
         }
     }
 
@@ -43,7 +56,7 @@ impl Carrier<'_> {
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Service(platform) => Some(platform.call_deadline()),
-            Self::Http(_) => None,
+            Self::Http(_) | Self::Host => None,
         }
     }
 
@@ -57,7 +70,7 @@ impl Carrier<'_> {
         grant: Grant,
         notifier: &Arc<Notifier>,
     ) -> Result<Boarded, Error> {
-        let shared = SharedCall { key: &call.key, cost: call.cost(), reads: call.reads() };
+        let shared = SharedCall { key: &call.key, cost: call.cost(), shared: call.is_shared() };
         let (target, sender) = (call.target.clone(), self.sender());
         let send = |context: Arc<Context>| async move { send(&target, &sender, &context).await };
         Ok(self.flights().join_or_send(shared, self.runtime()?, grant, notifier, send))
@@ -67,6 +80,7 @@ impl Carrier<'_> {
         match self {
             Self::Service(platform) => Sender::Service(Arc::clone(platform.client())),
             Self::Http(http) => Sender::Http((*http).clone()),
+            Self::Host => Sender::Host,
         }
     }
 }
@@ -75,6 +89,7 @@ impl Carrier<'_> {
 enum Sender {
     Service(Arc<Client>),
     Http(Http),
+    Host,
 }
 
 /// Sends a call to its target.
@@ -83,7 +98,7 @@ async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Ans
         (Target::Product { request, .. }, Sender::Service(client)) => {
             request.send(client, context).await
         }
-        (Target::Host { function, arguments }, _) => {
+        (Target::Host { function, arguments }, Sender::Host) => {
             function.call(arguments.clone()).await.map(Answer::from)
         }
         (Target::Http(request), Sender::Http(http)) => http.send(request, context).await,

@@ -4,15 +4,15 @@
 //! about which failures are due to another evaluation's limits. Answers are kept by `session`.
 
 use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
-use tracing::Instrument as _;
+use tokio::runtime::Handle;
 
 use super::budget::{Answers, FunctionCall};
 use super::call::{CheckedCall, Target};
@@ -23,9 +23,8 @@ use super::network;
 use super::recorded;
 use super::session::{Known, Lent, Sent, Session};
 use crate::builtins::{Answer, Cost};
-use crate::client::Runtime;
+use crate::client::{Runtime, panicked};
 use crate::flight::{CallOutcome, Grant, Key};
-use crate::observe::CallSpan;
 use crate::{Error, ErrorKind};
 
 /// The shortest time without an arrival after which guesses are no longer waited for.
@@ -68,18 +67,6 @@ impl Session {
         let all =
             || std::iter::once(first).chain(guesses).filter(|call| self.carrier(call).is_none());
         let of_service = |call: &&CheckedCall| matches!(call.target, Target::Product { .. });
-        let ask = async |call: &CheckedCall| {
-            if let Target::Host { function, arguments } = &call.target
-                && !matches!(&self.answers, Answers::Replay(_))
-            {
-                let calling = CallSpan::begin(&call.key.function, &self.observer);
-                let asked = function.call(arguments.clone()).instrument(calling.span.clone());
-                let answer = asked.await.map(Answer::from);
-                calling.end(0, 0, answer.as_ref().err().map(Error::kind));
-                self.learn(&call.key, none(answer), Origin::Host, pass);
-            }
-        };
-        self.in_time(join_all(all().map(ask))).await?;
         match &self.answers {
             Answers::Service(_) => {}
             Answers::Unavailable(advice) => {
@@ -104,7 +91,9 @@ impl Session {
                 let asked: Vec<&CheckedCall> = all().filter(of_service).collect();
                 let calls: Vec<FunctionCall> =
                     asked.iter().map(|call| call.as_function_call()).collect();
-                let answers = self.in_time(responder.answer(&calls, self.deadline)).await?;
+                let asking = AssertUnwindSafe(responder.answer(&calls, self.deadline));
+                let answers = self.in_time(asking.catch_unwind()).await?;
+                let answers = answers.map_err(|_| panicked("the responder"))?;
                 let mut answers = answers.into_iter();
                 for call in asked {
                     let answer = answers.next().unwrap_or_else(|| {
@@ -139,13 +128,16 @@ impl Session {
 
     /// Waits for the host's answer, unless the evaluation ends first.
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        /// The runtime whose timers evaluations without a platform use, started on first use.
-        static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
+        let clock = Runtime::clock()?;
         let mut work = pin!(work);
-        if let Some(done) = work.as_mut().now_or_never() {
+        let mut poll = |cx: &mut Context<'_>| {
+            // Where the host's thread has no runtime, its timers and sockets still work.
+            let _entered = Handle::try_current().is_err().then(|| clock.handle().enter());
+            work.as_mut().poll(cx)
+        };
+        if let Some(done) = poll_fn(&mut poll).now_or_never() {
             return Ok(done);
         }
-        let clock = CLOCK.get_or_init(Runtime::start).as_ref().map_err(Clone::clone)?;
         let timer = {
             let _entered = clock.handle().enter();
             tokio::time::sleep_until(self.deadline.into())
@@ -156,7 +148,7 @@ impl Session {
             if self.is_cancelled() {
                 return Poll::Ready(Err(cancelled()));
             }
-            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            if let Poll::Ready(done) = poll(cx) {
                 return Poll::Ready(Ok(done));
             }
             timer.as_mut().poll(cx).map(|()| Err(self.out_of_time()))
@@ -203,7 +195,7 @@ impl Session {
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
-        let runtime = carrier.runtime()?;
+        let runtime = carrier.timers()?;
         loop {
             // Sends it again if it was another evaluation's flight, or a guess, that ended at its
             // own limit.
@@ -246,7 +238,7 @@ impl Session {
     /// Waits for the guesses of a pass for their slice of time; those without an answer stay in
     /// flight.
     async fn await_guesses(&self, carrier: Carrier<'_>, pass: u32) -> Result<(), Error> {
-        let runtime = carrier.runtime()?;
+        let runtime = carrier.timers()?;
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);
@@ -293,7 +285,8 @@ impl Session {
             let Some(sent) = state.in_flight.remove(&key) else { continue };
             landed += usize::from(sent.pass == pass);
             state.slowest = state.slowest.max(outcome.latency);
-            if self.is_limit_of_sender(&sent, &outcome) {
+            let is_too_much = sent.guess && !self.may_keep_guess(outcome.memory);
+            if is_too_much || self.is_limit_of_sender(&sent, &outcome) {
                 if sent.guess {
                     state.refused.insert(key);
                 }
@@ -306,7 +299,8 @@ impl Session {
                 (false, false) => Origin::Network,
             };
             let paid = sent.guess && !sent.prompt && !sent.boarded.joined;
-            let lent = sent.guess.then_some(Lent { bytes: if paid { outcome.bytes } else { 0 } });
+            let bytes = if paid { outcome.bytes } else { 0 };
+            let lent = sent.guess.then_some(Lent { bytes, memory: outcome.memory });
             let order = self.order.fetch_add(1, Ordering::Relaxed);
             state.known.insert(key, Known { outcome, origin, pass: sent.pass, order, lent });
         }
@@ -334,5 +328,6 @@ impl Session {
 }
 
 fn none(result: Result<Answer, Error>) -> CallOutcome {
-    CallOutcome { result, attempts: 0, bytes: 0, latency: Duration::ZERO, cached: false }
+    let memory = result.as_ref().map_or(0, |answer| answer.value.size());
+    CallOutcome { result, attempts: 0, bytes: 0, memory, latency: Duration::ZERO, cached: false }
 }

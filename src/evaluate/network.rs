@@ -15,11 +15,7 @@ use crate::rego::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
 use crate::{Error, ErrorKind};
 
-/// The built-in that sends an HTTP request.
-pub(crate) const HTTP_SEND: &str = "http.send";
-
-/// The built-in that looks up the addresses of a host name.
-pub(crate) const LOOKUP: &str = "net.lookup_ip_addr";
+pub(crate) use crate::rego::builtins::{HTTP_SEND, LOOKUP};
 
 /// Returns `true` if a function asks the network rather than the service.
 #[cfg(feature = "cli")]
@@ -162,6 +158,13 @@ mod tests {
             ))
         };
         assert_eq!(ignoring(1), ignoring(2));
+        let is_shared = |request: &str| {
+            let request = Value::from_json(request).unwrap();
+            CheckedCall::of_network(HTTP_SEND, &[request]).unwrap().unwrap().is_shared()
+        };
+        assert!(is_shared(text));
+        let ignoring = r#", "cache_ignored_headers": ["x-id"]}"#;
+        assert!(!is_shared(&text.replace('}', ignoring)), "the answer may be another user's");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use super::asks::Asks;
 use super::blocking::block_on;
 use super::budget::Answers;
-use super::cancellation::CancelOnDrop;
+use super::cancellation::{CancelOnDrop, cancelled};
 use super::covered::{CoverageTracer, Covered};
 use super::environment::{Environment, Fixed};
 use super::ledger::Ledger;
@@ -27,6 +27,7 @@ use super::scope::{Print, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
+use crate::client::refuse_blocking;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
 use crate::load::{
@@ -382,7 +383,9 @@ impl Policies {
 
     /// Evaluates a query and waits for the result.
     ///
-    /// Works on any thread, even inside an async runtime, whose thread it then blocks.
+    /// Works on any thread, even inside an async runtime, whose thread it then blocks. Inside a
+    /// token provider and an asynchronous [`HostFunction`], a query that can make calls is refused
+    /// ([`ErrorKind::Configuration`]): await [`evaluate_async`](Self::evaluate_async) there.
     pub fn evaluate(
         &self,
         query: &Query,
@@ -412,6 +415,12 @@ impl Policies {
     ) -> Evaluated {
         let evaluating = EvaluationSpan::begin(&query.text, options.observer.clone());
         if let Err(error) = self.check_compatible(query, options) {
+            evaluating.end(0, 0, Some(error.kind()));
+            return Evaluated::failed(error);
+        }
+        if query.asks
+            && let Err(error) = refuse_blocking()
+        {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
@@ -454,13 +463,18 @@ impl Policies {
         let given = Arc::new((query, input, options));
         let run = |scope: Scope| {
             let (policies, given, pool) = (self.clone(), Arc::clone(&given), pool.clone());
+            let session = Arc::clone(&session);
             async move {
                 let pass = move || {
                     let (query, input, options) = &*given;
                     policies.pass(scope, query, input.as_ref(), options, None)
                 };
                 match pool {
-                    Some(pool) => pool.run(pass).await,
+                    Some(pool) => match pool.run(pass, session.ended()?).await? {
+                        Some(done) => Ok(done),
+                        None if session.is_cancelled() => Err(cancelled()),
+                        None => Err(session.out_of_time()),
+                    },
                     None => Ok(pass()),
                 }
             }

@@ -4,10 +4,16 @@
 //! for the service holds none.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::num::NonZeroUsize;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
+
+use futures_util::FutureExt as _;
 
 use crate::{Error, ErrorKind};
 
@@ -62,22 +68,34 @@ impl Pool {
         POOL.get_or_init(|| Self::new(cores())).clone()
     }
 
-    /// Runs `job` on one of the threads and waits for its result.
+    /// Runs `job` on one of the threads and waits for its result; `None` if `ended` was ready
+    /// before a thread was. A job that runs keeps its own time.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let span = tracing::Span::current();
+        ended: impl Future<Output = ()>,
+    ) -> Result<Option<T>, Error> {
+        let (sender, mut receiver) = tokio::sync::oneshot::channel();
+        let turn = Arc::new(Turn::default());
+        let (span, own) = (tracing::Span::current(), Arc::clone(&turn));
         self.add(Box::new(move || {
             // The caller may have dropped its future.
-            if !sender.is_closed() {
+            if !sender.is_closed() && own.take() {
                 let _ = sender.send(span.in_scope(job));
             }
         }))?;
-        receiver.await.map_err(|_| {
-            Error::new(ErrorKind::Internal, "the evaluation's thread ended without an answer")
+        let mut ended = pin!(ended);
+        poll_fn(|cx| {
+            if let Poll::Ready(done) = receiver.poll_unpin(cx) {
+                return Poll::Ready(done.map(Some).map_err(|_| {
+                    let message = "the evaluation's thread ended without an answer";
+                    Error::new(ErrorKind::Internal, message)
+                }));
+            }
+            let is_over = !turn.is_taken() && ended.as_mut().poll(cx).is_ready();
+            if is_over && turn.take() { Poll::Ready(Ok(None)) } else { Poll::Pending }
         })
+        .await
     }
 
     fn add(&self, job: Job) -> Result<(), Error> {
@@ -102,6 +120,21 @@ impl Pool {
             }
         }
         Ok(())
+    }
+}
+
+/// A job's turn, which either a thread takes or the caller that no longer waits.
+#[derive(Debug, Default)]
+struct Turn(AtomicBool);
+
+impl Turn {
+    /// Returns `true` for the first to take it.
+    fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
+
+    fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
@@ -137,23 +170,38 @@ impl Shared {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::future::{pending, ready};
+
     use super::super::blocking::block_on;
     use super::*;
 
     #[test]
     fn a_pool_starts_no_more_threads_than_its_bound() {
         let pool = Pool::new(NonZeroUsize::new(2).unwrap());
-        let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n)).collect();
+        let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n, pending())).collect();
         let all = block_on(futures_util::future::join_all(jobs));
-        assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == n));
+        assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == Some(n)));
         assert!(pool.0.lock().threads <= 2);
     }
 
     #[test]
     fn a_job_that_panics_does_not_end_its_thread() {
         let pool = Pool::new(NonZeroUsize::MIN);
-        let panics = pool.run(|| std::panic::resume_unwind(Box::new("gone")));
-        assert!(block_on(panics).map(|(): ()| ()).is_err());
-        assert_eq!(block_on(pool.run(|| 1)).unwrap(), 1);
+        let panics = pool.run(|| std::panic::resume_unwind(Box::new("gone")), pending());
+        assert!(block_on(panics).map(|_: Option<()>| ()).is_err());
+        assert_eq!(block_on(pool.run(|| 1, pending())).unwrap(), Some(1));
+    }
+
+    #[test]
+    fn a_job_that_waits_for_a_thread_ends_with_its_caller() {
+        let pool = Pool::new(NonZeroUsize::MIN);
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let busy = pool.run(move || gone.recv().is_ok(), pending());
+        let mut busy = pin!(busy);
+        assert!((&mut busy).now_or_never().is_none());
+        assert_eq!(block_on(pool.run(|| 1, ready(()))).unwrap(), None);
+        go.send(()).unwrap();
+        assert_eq!(block_on(busy).unwrap(), Some(true));
+        assert_eq!(block_on(pool.run(|| 2, pending())).unwrap(), Some(2));
     }
 }

@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::builtins::{self, ContentForm, Type};
+use crate::client::{refuse_beside_list, refuse_failed};
 use crate::flight::Key;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -59,7 +60,14 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
         }
         _ => {}
     }
-    check_type(function.result, value, "the answer").map(|()| None)
+    check_type(function.result, value, "the answer")?;
+    if let (Type::Object(fields), Value::Object(object)) = (function.result, value) {
+        match short {
+            "evidence_prompt" => refuse_failed(object, fields)?,
+            _ => refuse_beside_list(object, fields)?,
+        }
+    }
+    Ok(None)
 }
 
 /// Checks that the call can have failed so: only these two functions ask for one thing, which may be
@@ -212,6 +220,9 @@ mod tests {
             ("evidence_prompt", r#"{"violations": []}"#),
             ("evidence_prompt", r#"{"skipped": "no", "violations": []}"#),
             ("evidence_prompt", r#"{"skipped": false}"#),
+            ("evidence_prompt", r#"{"skipped": true, "violations": [], "failed": true}"#),
+            ("evidence", r#"{"results": [], "error": "x"}"#),
+            ("evidence", r#"{"results": [], "pagination": {"next_cursor": "x"}}"#),
         ] {
             assert!(check_answer(function, "sha256:a", answer).is_err(), "{function} {answer}");
         }

@@ -19,6 +19,7 @@ use super::recorded;
 use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
+use crate::rego::builtins::LOOKUP;
 use crate::text::shorten;
 use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind};
@@ -32,9 +33,22 @@ const INDENT: &str = "\n      ";
 type ByArguments<T> = BTreeMap<String, T>;
 
 /// The answers of one or more evaluations.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+///
+/// ```
+/// use rego_platform::evaluate::Recording;
+///
+/// let mut bytes = Vec::new();
+/// Recording::new().write(&mut bytes)?;
+/// assert!(Recording::from_slice(&bytes)?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Recording(Contents);
+
+/// The contents of a file. Only a checked one becomes a [`Recording`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recording {
+struct Contents {
     version: u32,
     nd_builtin_cache: BTreeMap<String, ByArguments<Box<RawValue>>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -44,7 +58,18 @@ pub struct Recording {
     cut: BTreeMap<String, ByArguments<bool>>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+impl Default for Contents {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            nd_builtin_cache: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            cut: BTreeMap::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
     #[serde(serialize_with = "kind_name", deserialize_with = "recorded::kind")]
@@ -57,13 +82,13 @@ struct Failure {
 impl Recording {
     /// Creates an empty recording.
     pub fn new() -> Self {
-        Self { version: VERSION, ..Self::default() }
+        Self::default()
     }
 
     /// Returns the number of recorded calls.
     pub fn len(&self) -> usize {
-        let ok: usize = self.nd_builtin_cache.values().map(BTreeMap::len).sum();
-        ok + self.failures.values().map(BTreeMap::len).sum::<usize>()
+        let ok: usize = self.0.nd_builtin_cache.values().map(BTreeMap::len).sum();
+        ok + self.0.failures.values().map(BTreeMap::len).sum::<usize>()
     }
 
     /// Returns `true` if no call is recorded.
@@ -71,17 +96,35 @@ impl Recording {
         self.len() == 0
     }
 
-    /// Adds the calls of another recording.
-    pub fn merge(&mut self, other: Self) {
-        for (function, calls) in other.nd_builtin_cache {
-            self.nd_builtin_cache.entry(function).or_default().extend(calls);
+    /// Adds the calls of another recording. The time and the random values are then those of the
+    /// other.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when both have an outcome of the same call, and not the same
+    /// one: a replay couldn't tell which of them an evaluation got. Nothing is added then. Keep the
+    /// recordings of evaluations with different tokens apart.
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        if let Some((function, arguments)) = self.0.differs(&other.0) {
+            let call = shorten(&format!("{function}({arguments})"), 200);
+            let message = format!("two evaluations got different outcomes of the call {call}");
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("record them apart from each other"));
         }
-        for (function, calls) in other.failures {
-            self.failures.entry(function).or_default().extend(calls);
+        self.0.extend(other.0);
+        Ok(())
+    }
+
+    /// Adds the calls of another recording; its outcomes replace those of the same calls here.
+    #[cfg(feature = "cli")]
+    pub(crate) fn replace(&mut self, other: Self) {
+        let Contents { nd_builtin_cache, failures, cut, .. } = &mut self.0;
+        let renewed = calls(&other.0.nd_builtin_cache).map(|(call, _)| call);
+        for (function, arguments) in renewed.chain(calls(&other.0.failures).map(|(call, _)| call)) {
+            nd_builtin_cache.get_mut(function).map(|calls| calls.remove(arguments));
+            failures.get_mut(function).map(|calls| calls.remove(arguments));
+            cut.get_mut(function).map(|calls| calls.remove(arguments));
         }
-        for (function, calls) in other.cut {
-            self.cut.entry(function).or_default().extend(calls);
-        }
+        self.0.extend(other.0);
     }
 
     pub(crate) fn add(&mut self, key: &Key, outcome: &CallOutcome) -> Result<(), Error> {
@@ -89,7 +132,7 @@ impl Recording {
         match &outcome.result {
             Ok(answer) => {
                 if answer.cut {
-                    let cut = self.cut.entry(function.clone()).or_default();
+                    let cut = self.0.cut.entry(function.clone()).or_default();
                     cut.insert(arguments.clone(), true);
                 }
                 self.add_value(function, arguments, &answer.value)?;
@@ -100,7 +143,7 @@ impl Recording {
                     message: error.report(),
                     hint: error.hint().map(str::to_owned),
                 };
-                self.failures.entry(function).or_default().insert(arguments, failure);
+                self.0.failures.entry(function).or_default().insert(arguments, failure);
             }
         }
         Ok(())
@@ -114,11 +157,19 @@ impl Recording {
     ) -> Result<(), Error> {
         // Recorded as text, since a number may be of any length.
         let text = super::output::compact(value)?;
-        let text = Value::from_json(&text).map(|value| value.to_json_pretty()).unwrap_or(text);
+        let again = Value::from_json(&text).ok();
+        // A replay turns the array back into a set for this function only.
+        if function != LOOKUP && again.as_ref() != Some(value) {
+            let message = "an answer holds what JSON doesn't: a set, or a key that isn't a string";
+            return Err(Error::new(ErrorKind::Policy, message)
+                .with_hint("let the function return arrays, and objects with strings as keys")
+                .in_call(function));
+        }
+        let text = again.map_or(text, |value| value.to_json_pretty());
         let value = RawValue::from_string(text.replace('\n', INDENT)).map_err(|e| {
             Error::new(ErrorKind::Internal, "an answer can't be recorded").with_source(e)
         })?;
-        self.nd_builtin_cache.entry(function).or_default().insert(arguments, value);
+        self.0.nd_builtin_cache.entry(function).or_default().insert(arguments, value);
         Ok(())
     }
 
@@ -146,8 +197,11 @@ impl Recording {
     }
 
     /// Writes the recording as a file contains it.
-    pub(crate) fn write(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
+    ///
+    /// # Errors
+    /// The error of `out`.
+    pub fn write(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &self.0)?;
         out.write_all(b"\n")
     }
 
@@ -160,59 +214,115 @@ impl Recording {
         Self::parse(&text, path)
     }
 
+    /// Reads a recording from the bytes that [`write`](Self::write) gave.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when they aren't a recording, or one that two readers could
+    /// read differently.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, Error> {
+        Self::named(bytes, "the bytes", "the recording")
+    }
+
     /// Reads a recording from the text of the file at `path`.
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
-        let failed = |what: &str| {
-            let message = format!("the recording `{}` {what}", path.display());
-            Error::new(ErrorKind::Configuration, message)
-        };
-        let other = |path: &Path| {
-            let message = format!("`{}` isn't a recording", path.display());
-            Error::new(ErrorKind::Configuration, message)
-        };
-        let recording: Self = serde_json::from_slice(text)
-            .map_err(|e| other(path).with_source(shorten(&e.to_string(), 300)))?;
+        let path = format!("`{}`", path.display());
+        Self::named(text, &path, &format!("the recording {path}"))
+    }
+
+    /// Reads a recording, which errors call `it`, and `recording` where it is known to be one.
+    fn named(text: &[u8], it: &str, recording: &str) -> Result<Self, Error> {
+        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let failed = |what: &str| wrong(format!("{recording} {what}"));
+        let contents: Contents = serde_json::from_slice(text).map_err(|e| {
+            let is = if it.starts_with('`') { "isn't" } else { "aren't" };
+            wrong(format!("{it} {is} a recording")).with_source(shorten(&e.to_string(), 300))
+        })?;
         recorded::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
-        if recording.version != VERSION {
+        if contents.version != VERSION {
             let message =
-                format!("has version {}; only version {VERSION} is supported", recording.version);
+                format!("has version {}; only version {VERSION} is supported", contents.version);
             return Err(failed(&message).with_hint("record it again"));
         }
-        let times = recording.nd_builtin_cache.get(NOW).into_iter().flatten();
+        let times = contents.nd_builtin_cache.get(NOW).into_iter().flatten();
         if let Some((_, time)) = times.into_iter().find(|(_, at)| at.get().parse::<i64>().is_err())
         {
             let time = shorten(time.get(), 80);
             let message = format!("has the time `{time}`, which isn't in whole nanoseconds");
             return Err(failed(&message).with_hint("record it again"));
         }
-        if let Some((function, arguments)) = recording.contradiction() {
+        if let Some((function, arguments)) = contents.contradiction() {
             let call = shorten(&format!("{function}({arguments})"), 200);
             return Err(failed(&format!("has two outcomes of the call {call}"))
                 .with_hint("record it again"));
         }
-        Ok(recording)
+        Ok(Self(contents))
     }
 
     /// Returns the full names of the functions whose calls are recorded.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
-        let answered = self.nd_builtin_cache.keys();
-        answered.chain(self.failures.keys()).chain(self.cut.keys()).map(String::as_str)
+        let answered = self.0.nd_builtin_cache.keys();
+        answered.chain(self.0.failures.keys()).chain(self.0.cut.keys()).map(String::as_str)
+    }
+}
+
+/// Iterates over the calls with an outcome of one sort.
+fn calls<T>(
+    all: &BTreeMap<String, ByArguments<T>>,
+) -> impl Iterator<Item = ((&str, &str), &T)> + '_ {
+    all.iter().flat_map(|(function, calls)| {
+        calls.iter().map(|(arguments, outcome)| ((function.as_str(), arguments.as_str()), outcome))
+    })
+}
+
+impl Contents {
+    fn extend(&mut self, other: Self) {
+        fn add<T>(
+            to: &mut BTreeMap<String, ByArguments<T>>,
+            more: BTreeMap<String, ByArguments<T>>,
+        ) {
+            for (function, calls) in more {
+                to.entry(function).or_default().extend(calls);
+            }
+        }
+        add(&mut self.nd_builtin_cache, other.nd_builtin_cache);
+        add(&mut self.failures, other.failures);
+        add(&mut self.cut, other.cut);
     }
 
     /// Returns a call with two outcomes: its arguments are written in two ways, or it has both an
     /// answer and a failure.
     fn contradiction(&self) -> Option<(&str, &str)> {
-        fn calls<T>(all: &BTreeMap<String, ByArguments<T>>) -> impl Iterator<Item = (&str, &str)> {
-            all.iter().flat_map(|(function, calls)| {
-                calls.keys().map(|arguments| (function.as_str(), arguments.as_str()))
-            })
-        }
         let mut seen = BTreeSet::new();
-        calls(&self.nd_builtin_cache).chain(calls(&self.failures)).find(|(function, arguments)| {
+        let answered = calls(&self.nd_builtin_cache).map(|(call, _)| call);
+        let mut all = answered.chain(calls(&self.failures).map(|(call, _)| call));
+        all.find(|(function, arguments)| {
             let value = Value::from_json(arguments).unwrap_or_else(|_| Value::from(*arguments));
             !seen.insert((*function, value))
         })
+    }
+
+    /// Returns a call whose outcomes here and there differ. The arguments of both are written in
+    /// one way.
+    fn differs<'a>(&'a self, other: &'a Self) -> Option<(&'a str, &'a str)> {
+        let answers = calls(&other.nd_builtin_cache).find(|((function, arguments), there)| {
+            let here = find(&self.nd_builtin_cache, function, arguments);
+            let is_cut = |of: &Self| find(&of.cut, function, arguments).copied();
+            // The time and random values are an evaluation's own.
+            !NONDETERMINISTIC.contains(function)
+                && (find(&self.failures, function, arguments).is_some()
+                    || here.is_some_and(|here| {
+                        here.get() != there.get() || is_cut(self) != is_cut(other)
+                    }))
+        });
+        let failures = || {
+            calls(&other.failures).find(|((function, arguments), there)| {
+                let here = find(&self.failures, function, arguments);
+                find(&self.nd_builtin_cache, function, arguments).is_some()
+                    || here.is_some_and(|here| here != *there)
+            })
+        };
+        answers.map(|(call, _)| call).or_else(|| failures().map(|(call, _)| call))
     }
 }
 
@@ -264,7 +374,7 @@ impl Replay {
 
     pub(crate) fn answer(&self, key: &Key) -> Result<Answer, Error> {
         let (function, arguments) = (key.function.as_ref(), key.arguments.as_ref());
-        let recording = &self.recording;
+        let recording = &self.recording.0;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
             let form =
@@ -293,7 +403,7 @@ impl Replay {
     pub(crate) fn fixed(&self) -> Vec<Fixed> {
         let mut out = Vec::new();
         for function in NONDETERMINISTIC {
-            let calls = self.recording.nd_builtin_cache.get(function);
+            let calls = self.recording.0.nd_builtin_cache.get(function);
             for (arguments, value) in calls.into_iter().flatten() {
                 let arguments = Value::from_json(arguments).ok();
                 let arguments = arguments.and_then(|value| value.as_array().cloned());

@@ -5,8 +5,10 @@
 //! (`batch`) decides which calls are noted and whether a failure counts.
 
 use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::budget::{Answers, Budget};
@@ -16,7 +18,7 @@ use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
 use crate::builtins::is_skipped;
-use crate::client::Allowance;
+use crate::client::{Allowance, Runtime};
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
 use crate::load::HostFunction;
@@ -39,6 +41,8 @@ pub(super) struct Known {
 pub(super) struct Lent {
     /// The bytes taken from the allowance for guesses.
     pub(super) bytes: u64,
+    /// Its value's part of the memory for guesses.
+    pub(super) memory: u64,
 }
 
 /// A call in flight.
@@ -84,6 +88,8 @@ pub(crate) struct Session {
     pub(super) notifier: Arc<Notifier>,
     pub(super) exact_bytes: Arc<Allowance>,
     pub(super) guess_bytes: Arc<Allowance>,
+    /// The memory that the values of guesses may still take, in bytes.
+    guess_memory: Allowance,
     guesses_left: AtomicUsize,
     right_guesses: AtomicUsize,
     /// The time that the evaluation may still wait for guesses alone, in microseconds.
@@ -130,6 +136,7 @@ impl Session {
             http: options.http.clone(),
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
+            guess_memory: Allowance::new(budget.memory / 4),
             guesses_left: AtomicUsize::new(budget.calls),
             right_guesses: AtomicUsize::new(0),
             guess_wait: AtomicU64::new(wait),
@@ -143,12 +150,29 @@ impl Session {
         self.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
     }
 
-    /// Returns the client that sends a call; `None` for a call that a recording or the host
+    /// Returns a future that ends with the evaluation's time, or when it is cancelled.
+    pub fn ended(&self) -> Result<impl Future<Output = ()> + use<'_>, Error> {
+        let timer = {
+            let _entered = Runtime::clock()?.handle().enter();
+            tokio::time::sleep_until(self.deadline.into())
+        };
+        let mut timer = Box::pin(timer);
+        Ok(poll_fn(move |cx| {
+            self.notifier.waker().register(cx.waker());
+            if self.is_cancelled() {
+                return Poll::Ready(());
+            }
+            timer.as_mut().poll(cx)
+        }))
+    }
+
+    /// Returns the client that sends a call; `None` for a call that a recording or a responder
     /// answers.
     pub(super) fn carrier(&self, call: &CheckedCall) -> Option<Carrier<'_>> {
         match (&call.target, &self.answers) {
             (_, Answers::Replay(_)) => None,
             (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Carrier::Http),
+            (Target::Host { .. }, _) => Some(Carrier::Host),
             (_, Answers::Service(platform)) => Some(Carrier::Service(platform)),
             _ => None,
         }
@@ -192,6 +216,11 @@ impl Session {
         if left.is_ok() { Guess::Noted } else { Guess::UsedUp }
     }
 
+    /// Decides whether the value of a guess is kept, and counts its memory.
+    pub(super) fn may_keep_guess(&self, memory: u64) -> bool {
+        self.guess_memory.take(memory)
+    }
+
     /// Returns the number of guesses that have turned out to be needed.
     pub fn right_guesses(&self) -> usize {
         self.right_guesses.load(Ordering::Acquire)
@@ -206,6 +235,7 @@ impl Session {
         };
         self.guesses_left.fetch_add(1, Ordering::AcqRel);
         self.right_guesses.fetch_add(1, Ordering::AcqRel);
+        self.guess_memory.give_back(lent.memory);
         if lent.bytes > 0 {
             self.guess_bytes.give_back(lent.bytes);
             state.refused.clear();

@@ -15,9 +15,6 @@ use super::{CallOutcome, Key};
 /// The bound on all remembered answers of a platform, in bytes.
 const CAPACITY: u64 = 64 << 20;
 
-/// The approximate ratio of the memory of parsed values to the size of their text.
-const GROWTH: u64 = 4;
-
 /// The remembered answers of one platform.
 pub(super) struct Shared {
     lifetime: Duration,
@@ -36,7 +33,7 @@ struct Bytes;
 impl Weighter<Key, (Instant, Arc<CallOutcome>)> for Bytes {
     fn weight(&self, key: &Key, (_, outcome): &(Instant, Arc<CallOutcome>)) -> u64 {
         let key = (key.function.len() + key.arguments.len()) as u64;
-        outcome.bytes.saturating_mul(GROWTH).saturating_add(key).saturating_add(256)
+        outcome.memory.saturating_add(key).saturating_add(256)
     }
 }
 
@@ -77,9 +74,10 @@ mod tests {
         Key { function: "platform.discover".into(), arguments: arguments.into() }
     }
 
-    fn outcome(bytes: u64) -> CallOutcome {
+    fn outcome(memory: u64) -> CallOutcome {
         let result = Ok(Answer::from(Value::from(1)));
-        CallOutcome { result, attempts: 1, bytes, latency: Duration::ZERO, cached: false }
+        let latency = Duration::ZERO;
+        CallOutcome { result, attempts: 1, bytes: 1, memory, latency, cached: false }
     }
 
     #[test]
@@ -103,7 +101,7 @@ mod tests {
     #[test]
     fn remembered_answers_are_bounded_by_their_size() {
         let shared = Shared::new(Duration::from_secs(60));
-        let each = CAPACITY / GROWTH / 16;
+        let each = CAPACITY / 16;
         for index in 0..64 {
             shared.put(&key(&index.to_string()), &outcome(each));
         }

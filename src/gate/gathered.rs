@@ -35,7 +35,8 @@ pub(super) struct RunCollector<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
     pub run: Run,
-    pub recording: Recording,
+    /// The calls of all evaluations; an error if they can't be recorded.
+    pub recording: Result<Recording, Error>,
     /// The inputs from the first one that isn't done; `None` for those that are.
     open: VecDeque<Option<OpenInput>>,
     first: usize,
@@ -80,7 +81,7 @@ impl<'a> RunCollector<'a> {
             gate,
             options,
             run,
-            recording: Recording::new(),
+            recording: Ok(Recording::new()),
             open: VecDeque::new(),
             first: 0,
             finished: std::collections::BTreeMap::new(),
@@ -117,12 +118,7 @@ impl<'a> RunCollector<'a> {
         }
     }
 
-    pub fn listen(
-        &mut self,
-        heard: &Receiver<Event>,
-        stop: &Stop,
-        observer: &mut dyn RunObserver,
-    ) -> Result<(), Error> {
+    pub fn listen(&mut self, heard: &Receiver<Event>, stop: &Stop, observer: &mut dyn RunObserver) {
         for event in heard {
             let index = match event {
                 Event::Began(index, input, readable) => {
@@ -141,7 +137,7 @@ impl<'a> RunCollector<'a> {
                 }
                 Event::Done(done) => {
                     let index = done.index;
-                    self.take(*done, observer)?;
+                    self.take(*done, observer);
                     index
                 }
                 Event::Dropped(index) => {
@@ -160,14 +156,13 @@ impl<'a> RunCollector<'a> {
         }
         // An input that is still open has lost its worker, and counts as not evaluated.
         self.run.totals.not_evaluated += self.open.iter().flatten().count() as u64;
-        Ok(())
     }
 
     fn slot(&mut self, index: usize) -> Option<&mut OpenInput> {
         self.open.get_mut(index.checked_sub(self.first)?)?.as_mut()
     }
 
-    fn take(&mut self, done: CheckResult, observer: &mut dyn RunObserver) -> Result<(), Error> {
+    fn take(&mut self, done: CheckResult, observer: &mut dyn RunObserver) {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
@@ -219,13 +214,16 @@ impl<'a> RunCollector<'a> {
                     calls.push(call(&done.verdict.policy, entry));
                 }
             }
-            if self.options.record {
-                self.recording.merge(evaluated.recording()?);
+            if self.options.record
+                && let Ok(recording) = &mut self.recording
+                && let Err(error) = evaluated.recording().and_then(|more| recording.merge(more))
+            {
+                self.recording = Err(error);
             }
         }
         self.kept += calls.len();
         let discover = self.discover.clone();
-        let Some(open) = self.slot(done.index) else { return Ok(()) };
+        let Some(open) = self.slot(done.index) else { return };
         if let Some(evaluated) = &done.evaluated {
             for print in &evaluated.prints {
                 observer.printed(&open.input.name, print);
@@ -253,7 +251,6 @@ impl<'a> RunCollector<'a> {
         }
         open.input.duration_ms = open.input.duration_ms.max(millis(done.took));
         open.left = open.left.saturating_sub(1);
-        Ok(())
     }
 
     /// Completes an input once all its policies are done.

@@ -46,14 +46,14 @@ impl Gate {
     /// without an input.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] when a thread can't be started or an answer can't be recorded.
+    /// [`ErrorKind::Internal`] when a thread can't be started.
     /// A problem with an input is part of the model instead.
     pub fn run(
         &self,
         places: Vec<InputSource>,
         options: &RunOptions,
         observer: &mut dyn RunObserver,
-    ) -> Result<(Run, Recording), Error> {
+    ) -> Result<(Run, Option<Recording>), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();
         let documents = Documents::new(
@@ -85,7 +85,8 @@ impl Gate {
             let stopped = &stop;
             let read = move || self.read(documents, &to_workers, &events, stopped, options);
             thread().spawn_scoped(scope, read).map_err(failed)?;
-            gathered.listen(&heard, &stop, observer)
+            gathered.listen(&heard, &stop, observer);
+            Ok::<_, Error>(())
         })?;
         let mut run = gathered.run;
         // Inputs behind the first that didn't pass may have been evaluated at the same time.
@@ -109,6 +110,11 @@ impl Gate {
                 ..Failure::default()
             });
         }
+        if let Err(error) = &gathered.recording
+            && run.failure.is_none()
+        {
+            run.failure = Some(Failure::from(error));
+        }
         if nothing {
             run.notes
                 .push("no input was given: each policy was evaluated once without one".to_owned());
@@ -130,7 +136,7 @@ impl Gate {
             run.notes
                 .push(format!("the waiver for `{what}` and `{}` matched nothing", waiver.subject));
         }
-        Ok((run, gathered.recording))
+        Ok((run, gathered.recording.ok()))
     }
 
     fn workers(&self) -> usize {

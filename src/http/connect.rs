@@ -171,6 +171,11 @@ impl Clients {
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
+            // Whatever features of the library the host's build enables.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
             .connect_timeout(CONNECT)
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(16)

@@ -21,6 +21,10 @@ use crate::observe::{Observer, Observers};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
 
+/// The default time limits for connecting, and for silence within an answer.
+const CONNECT: Duration = Duration::from_secs(5);
+const IDLE: Duration = Duration::from_secs(10);
+
 /// The longest timeout; a longer one is shortened to it, so that a deadline can always be computed.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -36,8 +40,8 @@ pub struct PlatformBuilder {
     ca_certificates: Vec<Vec<u8>>,
     insecure: bool,
     paths: BTreeMap<String, String>,
-    connect_timeout: Duration,
-    idle_timeout: Duration,
+    connect_timeout: Option<Duration>,
+    idle_timeout: Option<Duration>,
     call_timeout: Duration,
     retries: usize,
     first_pause: Duration,
@@ -84,8 +88,8 @@ impl Default for PlatformBuilder {
             ca_certificates: Vec::new(),
             insecure: false,
             paths: BTreeMap::new(),
-            connect_timeout: Duration::from_secs(5),
-            idle_timeout: Duration::from_secs(10),
+            connect_timeout: None,
+            idle_timeout: None,
             call_timeout: Duration::from_secs(60),
             retries: 4,
             first_pause: Duration::from_millis(200),
@@ -122,15 +126,23 @@ macro_rules! setters {
 }
 
 impl PlatformBuilder {
+    /// Sets the time limit for connecting; 5 s by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = Some(limit);
+        self
+    }
+
+    /// Sets how long the service may be silent within an answer; 10 s by default.
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.idle_timeout = Some(limit);
+        self
+    }
+
     setters! {
         /// Sets the product whose names are used; `platform` by default.
         product: Product => product;
         /// Allows plain HTTP beyond loopback. Never switches off certificate checks.
         insecure: bool => insecure;
-        /// Sets the time limit for connecting; 5 s by default.
-        connect_timeout: Duration => connect_timeout;
-        /// Sets how long the service may be silent within an answer; 10 s by default.
-        idle_timeout: Duration => idle_timeout;
         /// Sets the time limit of one call, with its pages, pauses and retries; 60 s by default.
         call_timeout: Duration => call_timeout;
         /// Sets the number of attempts after the first, for calls that are safe to repeat; 4 by
@@ -236,9 +248,12 @@ impl PlatformBuilder {
     /// Sends requests with this client, and so with its timeouts, proxy and certificates:
     /// [`build`](Self::build) refuses settings of these in addition.
     ///
-    /// The client must not follow redirects (`reqwest::redirect::Policy::none()`); a redirect that
-    /// it followed is an error. Requests run on the platform's own thread, so that a connection
-    /// opened by this platform doesn't depend on the host's runtime.
+    /// The client must not follow redirects (`reqwest::redirect::Policy::none()`): a redirect that
+    /// it followed is an error, but the other host has got the headers that
+    /// [`header`](Self::header) and [`propagator`](Self::propagator) add by then. It must not store
+    /// cookies, if platforms for several users share it, nor decompress answers. Requests run on the
+    /// platform's own thread, so that a connection opened by this platform doesn't depend on the
+    /// host's runtime.
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
         self.http_client = Some(client);
         self
@@ -319,10 +334,14 @@ impl PlatformBuilder {
             Some(hosts) => Some(hosts),
             None => env(&["NO_PROXY", "no_proxy"])?,
         };
-        if self.http_client.is_some()
-            && (own_proxy || !self.ca_certificates.is_empty() || self.crypto_provider.is_some())
-        {
-            let message = "a proxy, certificates and a TLS provider are the given HTTP client's";
+        let is_set = own_proxy
+            || !self.ca_certificates.is_empty()
+            || self.crypto_provider.is_some()
+            || self.connect_timeout.is_some()
+            || self.idle_timeout.is_some();
+        if self.http_client.is_some() && is_set {
+            let message = "a proxy, certificates, a TLS provider, and the time limits of connections \
+                           are the given HTTP client's";
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("set them where that client is built"));
         }
@@ -344,8 +363,8 @@ impl PlatformBuilder {
             insecure: self.insecure,
             proxy,
             no_proxy,
-            connect_timeout: self.connect_timeout.min(LONGEST),
-            idle_timeout: self.idle_timeout.min(LONGEST),
+            connect_timeout: self.connect_timeout.unwrap_or(CONNECT).min(LONGEST),
+            idle_timeout: self.idle_timeout.unwrap_or(IDLE).min(LONGEST),
             call_timeout: self.call_timeout.min(LONGEST),
             retries: self.retries,
             first_pause: self.first_pause,

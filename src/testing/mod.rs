@@ -106,8 +106,9 @@ pub struct Run {
     pub results: Vec<TestResult>,
     /// The coverage of the policies, if it was requested.
     pub coverage: Option<CoverageReport>,
-    /// A recording of the calls of the whole run.
-    pub recording: Recording,
+    /// A recording of the calls of the whole run; an error if two tests got different outcomes of
+    /// the same call, or if an answer can't be recorded.
+    pub recording: Result<Recording, Error>,
 }
 
 /// The number of tests with each outcome; each case of a table counts, as in OPA.

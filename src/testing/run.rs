@@ -68,13 +68,16 @@ impl Suite {
     }
 
     fn finish(&self, done: BTreeMap<usize, TestRun>, options: &TestOptions) -> Result<Run, Error> {
-        let mut recording = Recording::new();
+        let mut recording = Ok(Recording::new());
         let mut lines = Covered::default();
         let mut results = Vec::with_capacity(done.len());
         for (member, ran) in self.members.iter().zip(done.into_values()) {
             let (mut prints, mut cut) = (Vec::new(), Vec::new());
             if let Some(evaluated) = ran.evaluated {
-                recording.merge(evaluated.recording()?);
+                recording = recording.and_then(|mut all: Recording| {
+                    all.merge(evaluated.recording()?)?;
+                    Ok(all)
+                });
                 cut.extend(evaluated.ledger.cut().cloned());
                 lines.add(evaluated.covered);
                 prints = evaluated.prints;

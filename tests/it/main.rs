@@ -13,6 +13,7 @@ mod bundles;
 mod check;
 mod cli;
 mod dependencies;
+mod embedding;
 mod emulator;
 mod explain;
 mod fmt;

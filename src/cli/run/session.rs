@@ -310,7 +310,7 @@ impl Session {
         let query = self.policies.query_in(text, &context)?;
         let evaluated = self.policies.evaluate(&query, self.input.as_ref(), &self.how);
         if let Some((path, recording)) = &mut self.record {
-            recording.merge(evaluated.recording()?);
+            recording.replace(evaluated.recording()?);
             output::recording(path, recording)?;
         }
         Ok((query, evaluated))

@@ -160,7 +160,7 @@ impl Work<'_> {
         self.report(&run)?;
         self.warn_of_cut(&run);
         if let Some(path) = &self.options.record {
-            output::recording(path, &run.recording)?;
+            output::recording(path, run.recording.as_ref().map_err(Clone::clone)?)?;
         }
         Ok(self.exit(&run))
     }

@@ -10,7 +10,13 @@ use super::operands::{answer, object, operand};
 use super::{Answer, Code, Context, Error, Family, Run};
 use crate::rego::value::{JsonLimits, JsonStyle, Object, Set, Value};
 
-pub(super) const FUNCTIONS: Family = &[("http.send", Run::Plain(send))];
+/// The function that sends an HTTP request.
+pub const HTTP_SEND: &str = "http.send";
+
+/// The function that looks up the addresses of a host name.
+pub const LOOKUP: &str = "net.lookup_ip_addr";
+
+pub(super) const FUNCTIONS: Family = &[(HTTP_SEND, Run::Plain(send))];
 
 /// The members that a request may have.
 const MEMBERS: &[&str] = &[
@@ -133,6 +139,8 @@ pub struct HttpRequest {
     pub force_cache_seconds: Option<i32>,
     /// The identity of the request: the request object without the headers that are ignored.
     pub key: Value,
+    /// Set if the key leaves headers out.
+    pub ignores_headers: bool,
 }
 
 /// The TLS members of a request. Certificates and keys are PEM text, given inline, as a file name
@@ -249,6 +257,7 @@ impl HttpRequest {
             cache: cache || force_cache_seconds.is_some(),
             force_cache_seconds: force_cache_seconds.filter(|seconds| *seconds > 0),
             key,
+            ignores_headers: get("cache_ignored_headers").is_some(),
         })
     }
 }

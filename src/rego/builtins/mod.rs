@@ -57,7 +57,7 @@ mod yaml;
 pub(crate) use bounded::Bounded;
 pub(crate) use glob::PathGlob;
 pub use graph::walk_values;
-pub use http::{HttpPem, HttpRequest, HttpResponse, HttpTls, http_failure};
+pub use http::{HTTP_SEND, HttpPem, HttpRequest, HttpResponse, HttpTls, LOOKUP, http_failure};
 pub(crate) use json_schema::{Sketch, outline};
 pub use regex::GoRegex;
 pub use table::{all, is_missing, lookup};

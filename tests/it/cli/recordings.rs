@@ -185,7 +185,7 @@ static RECORDED: LazyLock<String> = LazyLock::new(|| {
     let mut whole = Recording::new();
     for query in queries() {
         let evaluated = support::evaluate(&support::policies(&[]), &query, "{}", &options);
-        whole.merge(evaluated.recording().unwrap());
+        whole.merge(evaluated.recording().unwrap()).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("recording.json");
