@@ -153,15 +153,20 @@ impl Discover {
                 "the service answered about another digest than the one asked for",
             ));
         }
-        if let Some(first) = first
-            && first.get(&Value::from("kind")) != root.get(&Value::from("kind"))
-        {
-            return Err(protocol("the digest's kind changed from page to page"));
-        }
         let references = match root.remove(&Value::from("references")) {
             Some(Value::Array(items)) => items.to_vec(),
             _ => Vec::new(),
         };
+        if let Some(first) = first
+            && *first != root
+        {
+            let names: BTreeSet<_> = first.keys().chain(root.keys()).collect();
+            let changed = names.into_iter().find(|name| first.get(name) != root.get(name));
+            let changed = changed.and_then(Value::as_str).unwrap_or_default();
+            let message =
+                format!("the digest's `{}` changed from page to page", shorten(changed, 80));
+            return Err(protocol(message));
+        }
         let mut digests = references.iter().filter_map(|row| row.get_str("digest")?.as_str());
         if let Some(wrong) = digests.find(|digest| !digest.is_empty() && !is_digest(digest)) {
             let wrong = shorten(wrong, 80);

@@ -9,7 +9,10 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, parse_envelope, protocol, refuse_failed, run_operation};
+use crate::client::{
+    Client, Context, parse_envelope, protocol, refuse_failed, run_operation, tells_of_trouble,
+    words,
+};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -151,17 +154,72 @@ pub(crate) fn is_skipped(answer: &Value) -> bool {
     answer.get_str("skipped") == Some(&Value::Bool(true))
 }
 
-/// Returns an undocumented key that may be a part of the result in other words. Texts are a model's
-/// explanations.
+/// The words of keys under which a model explains itself. The policy doesn't get these texts, and
+/// whatever they say, the result is in `violations`.
+const EXPLANATIONS: [&str; 16] = [
+    "analysis",
+    "comment",
+    "comments",
+    "explanation",
+    "language",
+    "model",
+    "note",
+    "notes",
+    "rationale",
+    "reason",
+    "reasoning",
+    "reasons",
+    "summary",
+    "thinking",
+    "thoughts",
+    "version",
+];
+
+/// The words of a text that says that all is well.
+const WELL: [&str; 22] = [
+    "accept",
+    "accepted",
+    "approve",
+    "approved",
+    "clean",
+    "complete",
+    "completed",
+    "compliant",
+    "end",
+    "finished",
+    "no",
+    "none",
+    "ok",
+    "okay",
+    "pass",
+    "passed",
+    "safe",
+    "stop",
+    "succeeded",
+    "success",
+    "successful",
+    "turn",
+];
+
+/// Returns an undocumented key that may be a part of the result in other words.
 fn unexplained(output: &Value) -> Option<String> {
     let Value::Object(fields) = output else { return None };
+    let are_all = |words: &[String], known: &[&str]| {
+        words.iter().all(|word| word.is_empty() || known.contains(&word.as_str()))
+    };
     fields.iter().find_map(|(key, value)| {
         let key = key.as_str()?;
         let says_nothing = match value {
-            Value::String(text) if is_result(key) => text.is_empty(),
+            Value::Null => true,
+            Value::String(text) => {
+                let explains = are_all(&words(key), &EXPLANATIONS);
+                text.is_empty() || explains || !is_result(key) && are_all(&words(text), &WELL)
+            }
             Value::Array(items) => items.is_empty(),
             Value::Object(fields) => fields.is_empty(),
-            value => matches!(value, Value::Null | Value::Bool(false) | Value::String(_)),
+            // `truncated: false` says that all is well, `approved: false` doesn't.
+            Value::Bool(false) => is_result(key) || tells_of_trouble(key),
+            _ => false,
         };
         let documented = OUTPUT.iter().any(|field| field.name == key);
         (!documented && !says_nothing).then(|| key.to_owned())
@@ -211,6 +269,9 @@ mod tests {
         assert!(answer(r#"{"skipped":false}"#).is_ok());
         assert!(answer(r#"{"skipped":false,"violations":[],"reason":"fine"}"#).is_ok());
         assert!(answer(r#"{"violations":[],"remaining_risks":"none","status":"clean"}"#).is_ok());
+        assert!(
+            answer(r#"{"violations":[],"finish_reason":"end_turn","truncated":false}"#).is_ok()
+        );
         for bad in [
             "",
             "{}",
@@ -231,6 +292,13 @@ mod tests {
             r#"{"violations":[],"findings":["x"]}"#,
             r#"{"violations":[],"truncated":true}"#,
             r#"{"violations":[],"result":{"violations":["x"]}}"#,
+            r#"{"violations":[],"pass":false}"#,
+            r#"{"violations":[],"approved":false}"#,
+            r#"{"violations":[],"verdict":"non-compliant"}"#,
+            r#"{"violations":[],"decision":"reject"}"#,
+            r#"{"violations":[],"refusal":"I can't read this"}"#,
+            r#"{"violations":[],"finish_reason":"length"}"#,
+            r#"{"violations":[],"severity":"critical"}"#,
             r#"{"violations":[null]}"#,
             r#"{"violations":[1]}"#,
             r#"{"skipped":true,"violations":["x"]}"#,

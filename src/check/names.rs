@@ -35,7 +35,7 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// Finds names with the prefix that aren't functions, and imports that hide the prefix. Returns the
+/// Finds names with the prefix that aren't functions, and imports and rules that hide functions. Returns the
 /// indices of the modules that mention the prefix.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<usize> {
     let product = all.product.as_str();
@@ -55,6 +55,17 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<
     let mut mentioning = BTreeSet::new();
     for (at, module) in all.modules.iter().enumerate() {
         for rule in &module.rules {
+            // A call in this package would be one of this rule, and never ask the service.
+            if !rule.head.args.is_empty()
+                && rule.head.reference.first().is_some_and(|it| is(it, product))
+            {
+                let path: Vec<_> = rule.head.reference.iter().filter_map(constant).collect();
+                let message =
+                    format!("the rule `{}` hides the function of that name", path.join("."));
+                let hint = "name it otherwise; a test replaces a function by `with`";
+                let at = all.position(rule.span);
+                out.push(Diagnostic::error("name-collision", message).with_hint(hint).at(at));
+            }
             visit::walk_terms(rule, &mut |term| {
                 if let TermKind::Ref(parts) = &term.kind
                     && let Some((head, rest)) = parts.split_first()

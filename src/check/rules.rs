@@ -82,7 +82,7 @@ pub static RULES: &[Rule] = &[
     error(
         "name-collision",
         "a name that the functions need",
-        "Give the import or variable another name.",
+        "Give the import or rule another name.",
     ),
     warning(
         "negated-call",

@@ -5,6 +5,7 @@
 //! service contradicts itself. Knows nothing about the contents of a row.
 
 use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::page::{Page, Pagination};
 use super::{ApiRequest, Client, Context, Endpoint, protocol};
@@ -48,6 +49,8 @@ pub(crate) struct Pager {
     /// The largest number of pages that the service has announced.
     total_pages: u64,
     pages: usize,
+    /// The hashes of the pages' rows.
+    seen: HashSet<u64>,
 }
 
 impl Pager {
@@ -194,11 +197,19 @@ impl Pager {
         self.next.is_some() || self.total.is_some_and(|total| total > have as u64)
     }
 
-    /// Checks that a page requested by its offset isn't the first one again: a service that doesn't
-    /// know offsets would send it for ever.
-    pub fn check_new(&self, rows: &[Value], page: &[Value]) -> Result<(), Error> {
+    /// Checks that a page isn't an earlier one again: a service that doesn't know offsets would send
+    /// the first for ever, and one that loses its place in place of the rest.
+    pub fn check_new(&mut self, rows: &[Value], page: &[Value]) -> Result<(), Error> {
+        let again = |which: &str| {
+            Err(protocol(format!("the service sent {which} page again instead of the next")))
+        };
         if self.by_offset && !rows.is_empty() && rows.first() == page.first() {
-            return Err(protocol("the service sent the first page again instead of the next"));
+            return again("the first");
+        }
+        let mut hasher = DefaultHasher::new();
+        page.hash(&mut hasher);
+        if !page.is_empty() && !self.seen.insert(hasher.finish()) {
+            return again("a");
         }
         Ok(())
     }
@@ -382,6 +393,16 @@ mod tests {
         assert!(pager.advance(Some(&cursor("a")), 2, 0, 10).is_err());
         let mut pager = Pager::default();
         assert!(!pager.advance(None, 2, 2, 10).unwrap());
+    }
+
+    #[test]
+    fn a_page_that_comes_again_is_refused() {
+        let mut pager = Pager::default();
+        let (one, two) = (numbers([1, 2]), numbers([3, 1]));
+        for page in [&one[..], &[], &two, &[]] {
+            pager.check_new(&one, page).unwrap();
+        }
+        assert!(pager.check_new(&one, &two).is_err() && pager.check_new(&one, &one).is_err());
     }
 
     #[test]

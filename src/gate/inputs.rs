@@ -205,7 +205,9 @@ impl Documents {
                 Ok(value) => value.unwrap_or(Value::Null),
                 Err(error) => return Document { value: Err(error), ..document },
             };
-            hash.update(format!("{} {}\n", document.digest.unwrap_or_default(), document.name));
+            // A line break in a name must not begin the line of another document.
+            let name = document.name.replace('\\', "\\\\").replace('\n', "\\n");
+            hash.update(format!("{} {name}\n", document.digest.unwrap_or_default()));
             let entry = [
                 (Value::from("path"), Value::from(document.name)),
                 (Value::from("contents"), value),

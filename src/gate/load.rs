@@ -354,6 +354,18 @@ impl Gate {
         if !wrong.is_empty() {
             return Err(Error::policy(wrong));
         }
+        let program = policies.program();
+        for (path, span) in reach.missing(&policies) {
+            let at = position(program.sources(), span);
+            let (path, file) = (escape(&data_reference(path)), escape(&at.file));
+            let note = format!(
+                "`{path}` ({file}:{}) is in none of the files: where it isn't replaced, it is undefined",
+                at.line
+            );
+            if !self.warnings.contains(&note) {
+                self.warnings.push(note);
+            }
+        }
         let arguments: BTreeMap<String, Value> = options
             .arguments
             .iter()

@@ -30,6 +30,7 @@ mod verdict;
 mod waivers;
 mod work;
 
+pub(crate) use documents::argument;
 pub use documents::{DocumentOptions, Metadata};
 pub(crate) use find::expand;
 pub use find::find;

@@ -3,7 +3,7 @@
 //! Owns the format of the document and its arguments. Loading its modules belongs to `load`,
 //! defaults for parts of the verdict that they omit to `packages` and `verdict`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::rego::Value;
@@ -273,8 +273,13 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
         let place = place(text, &shown, "policies:");
         return Err(wrong(format!("{place}: `policies` is empty: it would always pass")));
     }
+    let mut names = BTreeSet::new();
     for input in &spec.inputs {
         check_input(input, &shown)?;
+        if !names.insert(&input.name) {
+            let name = escape(&input.name);
+            return Err(wrong(format!("{shown}: the input `{name}` is declared twice")));
+        }
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
@@ -555,6 +560,7 @@ mod tests {
             ("embedded: |", "embeded: |", "unknown field `embeded`"),
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
+            ("- {name: b,", "- {name: a,", "the input `a` is declared twice"),
         ] {
             let error = parse("p.yaml", &GOOD.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -11,6 +11,7 @@ use super::input_use::{InputUses, References, RuleInput};
 use crate::Position;
 use crate::evaluate::{Policies, is_network};
 use crate::load::position;
+use crate::rego::Value;
 use crate::rego::syntax::tree::{FileId, Span};
 use crate::text::data_reference;
 
@@ -121,6 +122,27 @@ impl Reach {
     /// Returns `true` if a policy may use the value at a path below `data`.
     pub fn uses_data(&self, path: &[String]) -> bool {
         self.data.iter().any(|(looked, _)| looked.iter().zip(path).all(|(own, other)| own == other))
+    }
+
+    /// Returns the paths below `data` that a policy names and that nothing is at: no document and no
+    /// package; with their places.
+    pub fn missing(&self, policies: &Policies) -> Vec<(&[String], Span)> {
+        let is_package = |path: &[String]| {
+            policies.packages().any(|it| it.path.iter().zip(path).all(|(own, other)| own == other))
+        };
+        let is_data = |path: &[String]| {
+            let mut at = policies.data();
+            path.iter().all(|key| match at {
+                Value::Object(members) => {
+                    let member = members.get(&Value::from(key.as_str()));
+                    member.inspect(|member| at = *member).is_some()
+                }
+                // A key of an array or a set is looked up at run time.
+                _ => true,
+            })
+        };
+        let named = self.data.iter().map(|(path, span)| (path.as_slice(), *span));
+        named.filter(|(path, _)| !is_package(path) && !is_data(path)).collect()
     }
 
     /// Returns a path below `data` that a policy names and that isn't of this package, and its

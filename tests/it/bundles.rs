@@ -299,6 +299,8 @@ fn nothing_is_hidden_behind_the_end_of_an_archive() {
         ([&*one, &*other].concat(), says),
         (packed(&[&first, &second]), says),
         (packed(&[&first, b"x"]), says),
+        // As if packing had ended with the first file.
+        (packed(&[first.get(..1024).unwrap()]), "doesn't end as an archive does"),
         ([&*one, b"hidden"].concat(), "behind its archive"),
         (one[..one.len() - 9].to_vec(), "can't be read"),
         (first.clone(), "can't be read"),

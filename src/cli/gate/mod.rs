@@ -32,7 +32,7 @@ use crate::gate::model::{
 };
 use crate::gate::{
     DocumentOptions, Gate, GateOptions, InputSource, ListedCalls, Metadata, RunOptions, Waivers,
-    find,
+    argument, find,
 };
 use crate::sources::{Ignore, SourceLimits, split};
 use crate::text::escape;
@@ -355,8 +355,8 @@ fn evaluate(
         run.answers = AnsweredBy::Emulator;
     }
     run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
-    if let Some(path) = &options.record {
-        output::recording(path, &recording)?;
+    if let (Some(path), Some(recording)) = (&options.record, &recording) {
+        output::recording(path, recording)?;
     }
     Ok((run, emulated))
 }
@@ -470,6 +470,11 @@ fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
         let (name, value) = text.split_once('=').ok_or_else(|| lacks("value"))?;
         if name.is_empty() {
             return Err(lacks("key"));
+        }
+        // As when a variable of the shell isn't set.
+        if argument(value).is_none() {
+            return Err(wrong(format!("`--arg {}` has an empty value", escape(name)))
+                .with_hint("leave the option out where there is no value"));
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
             return Err(wrong(format!("`--arg {}` is given twice", escape(name)))

@@ -33,17 +33,37 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
     // The limit applies to all unpacked bytes, including headers and files that aren't used.
     let most = reading.options.limits.total_bytes;
     let unpacked = MultiGzDecoder::new(file).take(most + 1);
-    let mut archive = tar::Archive::new(unpacked);
+    let mut archive = tar::Archive::new(Watched { inner: unpacked, zeros: 0 });
     let entries = entries(reading, &mut archive);
     let mut rest = archive.into_inner();
     // An archive that is cut at the limit isn't wrong because of where that is.
     let rested = entries.and_then(|()| end(reading, &mut rest));
-    if rest.limit() == 0 {
+    if rest.inner.limit() == 0 {
         let most = crate::text::size(most);
         return Err(reading.refused(format!("is larger than {most} unpacked")));
     }
     rested
 }
+
+/// A reader that counts the zeros at the end of what was read.
+struct Watched<R> {
+    inner: R,
+    zeros: u64,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        let read = buffer.get(..length).unwrap_or_default();
+        let zeros = read.iter().rev().take_while(|byte| **byte == 0).count();
+        let before = if zeros == length { self.zeros } else { 0 };
+        self.zeros = before + zeros as u64;
+        Ok(length)
+    }
+}
+
+/// The size of a block, of which one of zeros marks an archive's end.
+const BLOCK: u64 = 512;
 
 /// Reads the files of an archive.
 fn entries<R: Read>(
@@ -104,15 +124,21 @@ fn entries<R: Read>(
     Ok(())
 }
 
-/// Checks that nothing but zeros follows the end of an archive.
-fn end(reading: &Reading<'_>, rest: &mut impl Read) -> Result<(), Diagnostic> {
+/// Checks that the end of an archive is marked, and that nothing but zeros follows it.
+fn end(reading: &Reading<'_>, rest: &mut Watched<impl Read>) -> Result<(), Diagnostic> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let length = rest.read(&mut buffer).map_err(|error| {
             reading.refused(format!("has bytes behind its archive that can't be read: {error}"))
         })?;
         if length == 0 {
-            return Ok(());
+            // As when the program that packs it was stopped between two files.
+            return match rest.zeros {
+                BLOCK.. => Ok(()),
+                _ => Err(reading
+                    .refused("doesn't end as an archive does: files may be missing")
+                    .with_hint("pack it again")),
+            };
         }
         if buffer.get(..length).unwrap_or_default().iter().any(|byte| *byte != 0) {
             return Err(reading

@@ -1,6 +1,7 @@
 //! The sources of inputs, and how they are read.
 
 use base64::Engine as _;
+use sha2::Digest as _;
 
 use super::{DENY_BAD, gate, gate_with, outcomes};
 use crate::cli::Sandbox;
@@ -69,7 +70,7 @@ fn arrays_arguments_and_combination() {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     assert_eq!(seen(&["-i", &array]), json("[1, 2]"));
     assert_eq!(seen(&["-i", &array, "--wrap-arrays"]), json("{\"elements\": [1, 2]}"));
-    let arguments = ["-i", &object, "--arg", "a=b,c", "--arg", "d=e=f", "--arg", "g="];
+    let arguments = ["-i", &object, "--arg", "a=b,c", "--arg", "d=e=f"];
     let expected = json("{\"x\": 1, \"args\": {\"a\": [\"b\", \"c\"], \"d\": \"e=f\"}}");
     assert_eq!(seen(&arguments), expected);
     let combined = seen(&["-i", &array, "-i", &object, "--combine"]);
@@ -82,6 +83,22 @@ fn arrays_arguments_and_combination() {
     assert!(shown.as_str().unwrap().contains("\"project_name\":\"shop\""), "{shown}");
     gate(&sandbox, show, &["-i", &array, "--arg", "a=b"]).code(2);
     gate(&sandbox, show, &["--arg", "a"]).code(2).says("no value");
+    for empty in ["a=", "a= , ", "a=\n"] {
+        gate(&sandbox, show, &["--arg", empty]).code(2).says("`--arg a` has an empty value");
+    }
+}
+
+#[test]
+fn a_name_with_a_line_break_is_one_line_of_a_combined_digest() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.write("a\nb", "{}");
+    let arguments = ["-i", &path, "--combine"];
+    let report = gate(&sandbox, "package p\n\ndeny := set()\n", &arguments).code(0).json();
+    let empty = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    let line = format!("{empty} {}\n", path.replace('\n', "\\n"));
+    let expected = sha2::Sha256::digest(line);
+    let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(report["inputs"][0]["digest"], format!("sha256:{expected}"));
 }
 
 #[test]

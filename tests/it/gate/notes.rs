@@ -34,6 +34,22 @@ fn noted(report: &serde_json::Value, code: &str) -> Vec<String> {
 }
 
 #[test]
+fn data_that_no_file_has_is_noted() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\nimport data.lists\n\ndeny contains \"x\" if input.a in lists.banned\n\n\
+                  deny contains \"y\" if data.known[input.a]\n\ndeny contains \"z\" if data.p.other\n";
+    sandbox.write("p/p.rego", policy);
+    sandbox.write("p/data.json", "{\"known\": {}}");
+    let input = sandbox.write("i.json", "{\"a\": 1}");
+    let folder = sandbox.path("p");
+    let (report, people) = run(&sandbox, folder.to_str().unwrap(), &[&input]);
+    let notes = noted(&report, "is in none of the files");
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("`data.lists.banned`") && notes[0].contains(":5"), "{notes:?}");
+    assert!(people.contains("data.lists.banned"), "{people}");
+}
+
+#[test]
 fn what_check_would_warn_about_answers_is_noted_once() {
     let sandbox = Sandbox::new();
     sandbox.write("p/p.rego", careless());

@@ -76,6 +76,14 @@ fn an_import_called_platform_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_rule_that_hides_a_function_is_refused() {
+    let policy = "package q\n\nplatform.discover(_, _) := {\"references\": []}\n\nx := 1\n";
+    let output = one(policy, "", "data.q.x == 1").code(2);
+    let output = output.says("the rule `platform.discover` hides the function of that name");
+    assert!(output.stderr.contains("./q.rego:3:1"), "{output:#?}");
+}
+
+#[test]
 fn packages_rules_and_variables_called_platform_keep_working() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let calls = format!("x := platform.discover(\"{digest}\", \"\").kind\n");
