@@ -71,11 +71,22 @@ fn is_recording(bytes: &[u8]) -> bool {
 
 fn is_report(bytes: &[u8]) -> bool {
     let Ok(run) = serde_json::from_slice::<Run>(bytes) else { return false };
-    let Ok(Value::Object(written)) = serde_json::from_slice(bytes) else { return false };
-    let Ok(Value::Object(again)) = serde_json::to_value(&run) else { return false };
-    run.schema_version == model::VERSION
-        && run.tool.name == TOOL
-        && written.keys().all(|key| again.contains_key(key))
+    let Ok(written) = serde_json::from_slice::<Value>(bytes) else { return false };
+    let Ok(again) = serde_json::to_value(&run) else { return false };
+    run.schema_version == model::VERSION && run.tool.name == TOOL && has_all(&again, &written)
+}
+
+/// Returns `true` if a document has all that another one has.
+fn has_all(document: &Value, other: &Value) -> bool {
+    match (document, other) {
+        (Value::Object(all), Value::Object(some)) => {
+            some.iter().all(|(key, value)| all.get(key).is_some_and(|own| has_all(own, value)))
+        }
+        (Value::Array(all), Value::Array(some)) => {
+            all.len() == some.len() && all.iter().zip(some).all(|(own, other)| has_all(own, other))
+        }
+        _ => document == other,
+    }
 }
 
 /// Returns `true` if there is an object with exactly these keys at a place.

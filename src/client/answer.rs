@@ -6,7 +6,7 @@
 use std::time::{Duration, SystemTime};
 
 use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{CONTENT_RANGE, HeaderMap, LINK, LOCATION, RETRY_AFTER};
 
 use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
 use crate::text::{escape, shorten};
@@ -280,6 +280,29 @@ pub(crate) fn is_retryable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
 }
 
+/// Returns why the headers of a success say that it is none, or that its body isn't all.
+pub(crate) fn contradiction(headers: &HeaderMap) -> Option<Error> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let failed = text("grpc-status").is_some_and(|status| status.trim() != "0");
+    let goes_on = headers.get_all(LINK).iter().any(|link| {
+        let link = link.to_str().unwrap_or_default().to_ascii_lowercase();
+        link.split([';', ',']).any(|part| {
+            let value = part.trim().strip_prefix("rel=").unwrap_or_default().trim_matches('"');
+            value.split_ascii_whitespace().any(|relation| relation == "next")
+        })
+    });
+    let what = if failed {
+        "`grpc-status`, an error's"
+    } else if goes_on {
+        "`link` to a next page: the list may go on"
+    } else if headers.contains_key(CONTENT_RANGE) {
+        "`content-range`: it may be a part"
+    } else {
+        return None;
+    };
+    Some(protocol(format!("the service's answer has the header {what}")))
+}
+
 /// Reads `Retry-After`, in seconds or as a date; a date in the past means now.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
@@ -422,6 +445,26 @@ mod tests {
         assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
         assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);
         assert_eq!(to("https://evil.example/?x=/auth/login"), ErrorKind::Protocol);
+    }
+
+    #[test]
+    fn headers_of_a_part_or_an_error_contradict_a_success() {
+        let of = |name: &'static str, value: &str| {
+            contradiction(&headers(reqwest::header::HeaderName::from_static(name), value))
+        };
+        for (name, value) in [
+            ("grpc-status", "13"),
+            ("link", "<https://x.example/2>; rel=\"next\""),
+            ("link", "</a>; rel=first, </b>; title=\"x\"; rel=\"prev next\""),
+            ("content-range", "items 0-0/500"),
+        ] {
+            assert!(of(name, value).is_some(), "{name}: {value}");
+        }
+        for (name, value) in
+            [("grpc-status", "0"), ("link", "</next>; rel=\"self\""), ("x-total-count", "5")]
+        {
+            assert!(of(name, value).is_none(), "{name}: {value}");
+        }
     }
 
     #[test]

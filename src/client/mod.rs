@@ -363,6 +363,9 @@ impl Client {
         if reply.status != StatusCode::OK {
             return Err(self.refusal(call.endpoint, reply, token.as_ref()).await);
         }
+        if let Some(error) = answer::contradiction(&reply.headers) {
+            return Err(error.into());
+        }
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
         context.read(reply, cap, &mut body).await?;

@@ -98,10 +98,24 @@ fn hash(text: &str) -> String {
 }
 
 fn without_password(text: &str) -> Cow<'_, str> {
-    let Ok(mut url) = url::Url::parse(text) else { return Cow::Borrowed(text) };
+    let Ok(mut url) = url::Url::parse(text) else { return without_user(text) };
     let Some(password) = url.password().map(hash) else { return Cow::Borrowed(text) };
     let _ = url.set_password(Some(&password));
     Cow::Owned(url.into())
+}
+
+/// Hides what is before the host of a text that isn't a URL: it may be a password.
+fn without_user(text: &str) -> Cow<'_, str> {
+    let (scheme, rest) = text.split_once("//").unwrap_or(("", text));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) => {
+            let rest = rest.get(user.len()..).unwrap_or_default();
+            let slashes = if scheme.is_empty() { "" } else { "//" };
+            Cow::Owned(format!("{scheme}{slashes}{}{rest}", hash(user)))
+        }
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Returns a recorded answer in the function's own type: JSON has no sets, so a list of addresses
@@ -145,6 +159,10 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(one, with("canary-1"));
         assert!(!one.contains("canary") && one.contains(r#""Accept":"x""#), "{one}");
+        for broken in ["http://me:canary@[x/", "https://canary:@a b/", "me:canary@a.test/"] {
+            let shown = without_user(broken);
+            assert!(!shown.contains("canary") && shown.contains('@'), "{shown}");
+        }
     }
 
     #[test]

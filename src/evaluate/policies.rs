@@ -439,8 +439,8 @@ impl Policies {
     ///
     /// Dropping the future cancels the evaluation, and its requests unless another evaluation waits
     /// for them. A query by path ([`query_path`](Self::query_path)) for a document that can't make
-    /// calls is evaluated within the task that polls; any other query on [`EvaluateOptions::pool`].
-    /// Works with any runtime.
+    /// calls is evaluated within the task that polls, unless [`EvaluateOptions::pool`] is set; any
+    /// other query on a pool. Works with any runtime.
     pub async fn evaluate_async(
         &self,
         query: Query,
@@ -459,7 +459,7 @@ impl Policies {
         let (session, environment) = self.begin(&options);
         let span = evaluating.span.clone();
         let asks = query.asks;
-        let pool = asks.then(|| options.pool.clone().unwrap_or_else(Pool::shared));
+        let pool = options.pool.clone().or_else(|| asks.then(Pool::shared));
         let given = Arc::new((query, input, options));
         let run = |scope: Scope| {
             let (policies, given, pool) = (self.clone(), Arc::clone(&given), pool.clone());

@@ -298,7 +298,8 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
     refuse_lookalike_keys(&whole)?;
     let envelope = match field(&whole, "dsseEnvelope") {
         Some(envelope) => {
-            refuse_foreign_keys(&whole, &[ENVELOPE_KEYS, STATEMENT_KEYS])?;
+            // A bundle holds an envelope or a signature of another message, not both.
+            refuse_foreign_keys(&whole, &[ENVELOPE_KEYS, STATEMENT_KEYS, &["messageSignature"]])?;
             refuse_lookalike_keys(envelope)?;
             refuse_foreign_keys(envelope, &[BUNDLE_KEYS, STATEMENT_KEYS])?;
             Some(envelope)
@@ -695,6 +696,7 @@ mod tests {
             format!("{{{dsse}, \"_type\": \"x\"}}"),
             format!("{{{dsse}, \"predicate\": {{}}}}"),
             format!("{{\"dsseEnvelope\": {plain}, \"subject\": []}}"),
+            format!("{{\"dsseEnvelope\": {plain}, \"messageSignature\": {{}}}}"),
             format!("{{{dsse}, \"payload\": \"{payload}\"}}"),
             format!("{{{dsse}, \"Payload\": \"{payload}\"}}"),
             format!("{{{dsse}, \"payload_type\": \"x\"}}"),

@@ -91,6 +91,15 @@ impl std::str::FromStr for Output {
         if file.is_empty() {
             return Err("the report's file has no name".to_owned());
         }
+        let second =
+            file.split_once(',').and_then(|(_, more)| Some((more, more.split_once('=')?.0)));
+        if let Some((more, _)) =
+            second.filter(|(_, format)| OutputFormat::from_str(format, true).is_ok())
+        {
+            let first = text.strip_suffix(more).unwrap_or(text).trim_end_matches(',');
+            let (first, more) = (escape(first), escape(more));
+            return Err(format!("several reports have an option each: `-o {first} -o {more}`"));
+        }
         let format = OutputFormat::from_str(format, true).map_err(|_| {
             let known: Vec<_> = OutputFormat::value_variants()
                 .iter()

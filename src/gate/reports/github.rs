@@ -3,6 +3,7 @@
 //! Owns the escaping of commands. Failures and missing verdicts are errors, warnings are warnings;
 //! waived, skipped and the like are notices. The summary is the Markdown report.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::cases::{Case, State, cases};
 use super::sarif::file_of;
-use super::view::{Listed, View};
+use super::view::{Listed, View, weight};
 use super::words::line;
 use super::{facts, markdown};
 use crate::Position;
@@ -119,15 +120,20 @@ impl GitHub {
         for case in cases.iter().filter(|case| case.state == State::Error) {
             self.case(case, listed, &mut all)?;
         }
-        for Listed { input, .. } in listed {
-            for verdict in &input.verdicts {
-                for found in &verdict.violations {
-                    let title = format!("{} ({})", line(&verdict.policy), line(&input.name));
-                    let text = facts::violation(run, found);
-                    let place = self.place(found.position.as_ref(), &input.name);
-                    all.add(level(found), &place, &title, &text)?;
-                }
-            }
+        let verdicts =
+            listed.iter().flat_map(|one| one.input.verdicts.iter().map(move |it| (one.input, it)));
+        let mut found: Vec<_> = verdicts
+            .flat_map(|(input, verdict)| {
+                verdict.violations.iter().map(move |it| (input, verdict, it))
+            })
+            .collect();
+        // The first ones are shown.
+        found.sort_by_key(|(_, _, found)| Reverse(weight(found)));
+        for (input, verdict, found) in found {
+            let title = format!("{} ({})", line(&verdict.policy), line(&input.name));
+            let text = facts::violation(run, found);
+            let place = self.place(found.position.as_ref(), &input.name);
+            all.add(level(found), &place, &title, &text)?;
         }
         for (package, sites) in run.inventory.never_called() {
             let place = self.place(sites.first().map(|site| &site.position), "");

@@ -246,7 +246,7 @@ impl Html {
             format!("<h3{at}><b class=\"{class}\">{word}</b> <code>{}</code></h3>\n", esc(name));
         let (shown, more) = match case.verdict {
             Some(verdict) => self.view.violations(verdict),
-            None => (&[][..], None),
+            None => (Vec::new(), None),
         };
         let found = |fails: bool| {
             let all = shown.iter().enumerate().filter(move |(_, found)| found.fails() == fails);

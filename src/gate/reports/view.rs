@@ -3,11 +3,12 @@
 //! Owns the bounds of such reports, and grouping inputs without a verdict by their reason. Reports
 //! for programs are complete.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{count, line};
 use crate::builtins::ContentForm;
-use crate::gate::model::{Call, Input, Outcome, Run, Verdict, Violation};
+use crate::gate::model::{Call, Input, Outcome, Run, Severity, Verdict, Violation};
 
 /// The settings of what is shown.
 #[derive(Debug, Clone, Default)]
@@ -82,11 +83,15 @@ impl View {
         (listed, rest)
     }
 
-    /// Returns the listed violations of a verdict, and a line about the others, if there are any.
-    pub fn violations<'a>(&self, verdict: &'a Verdict) -> (&'a [Violation], Option<String>) {
-        let all = verdict.violations.as_slice();
-        let shown = all.get(..MAX_VIOLATIONS).unwrap_or(all);
-        (shown, self.more(all.len() - shown.len()))
+    /// Returns the listed violations of a verdict in its order, and a line about the others, if there
+    /// are any. Those are the least severe.
+    pub fn violations<'a>(&self, verdict: &'a Verdict) -> (Vec<&'a Violation>, Option<String>) {
+        let mut all: Vec<_> = verdict.violations.iter().enumerate().collect();
+        let others = all.len().saturating_sub(MAX_VIOLATIONS);
+        all.sort_by_key(|(_, found)| Reverse(weight(found)));
+        all.truncate(MAX_VIOLATIONS);
+        all.sort_by_key(|(number, _)| *number);
+        (all.into_iter().map(|(_, found)| found).collect(), self.more(others))
     }
 
     /// Returns `n more in FILE`, unless `number` is zero.
@@ -101,6 +106,12 @@ impl View {
             None => "in the JSON report".to_owned(),
         }
     }
+}
+
+/// Returns the weight of a violation, by which reports choose: those that fail come before others,
+/// then the severest.
+pub(super) fn weight(found: &Violation) -> (bool, Option<Severity>) {
+    (found.fails(), found.severity.as_deref().and_then(Severity::parse))
 }
 
 impl Listed<'_> {
@@ -180,5 +191,10 @@ mod tests {
         let (shown, more) = View::default().violations(&verdict);
         assert_eq!(shown.len(), MAX_VIOLATIONS);
         assert!(more.unwrap().starts_with("10 more in the JSON report"));
+        // The last one is the only one that is critical.
+        let mut verdict = verdict.clone();
+        verdict.violations.last_mut().unwrap().severity = Some("critical".to_owned());
+        let (shown, _) = View::default().violations(&verdict);
+        assert_eq!(shown.last().unwrap().severity.as_deref(), Some("critical"));
     }
 }
