@@ -92,7 +92,7 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
         };
         heads.values().copied().for_each(&mut look);
         visit::walk_exprs(module, &mut |expr| {
-            if !matches!(&expr.kind, ExprKind::Some(_)) && !expr.generated {
+            if !matches!(&expr.kind, ExprKind::Some(_)) {
                 look(expr.span);
             }
             true

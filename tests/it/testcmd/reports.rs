@@ -85,6 +85,40 @@ fn coverage_is_as_documented() {
     snapshot("test-coverage-json", &output.stdout);
 }
 
+/// Rules without a written body, and defaults, with the ranges that OPA 1.22.2 reports.
+#[test]
+fn the_ranges_of_coverage_are_those_of_opa() {
+    for (rule, covered, not_covered) in [
+        ("q := 1", "3:1-3:7 3:6-3:7", ""),
+        ("q[\"x\"] := 2", "3:1-3:12 3:11-3:12", ""),
+        ("q contains 1", "3:1-3:2 3:1-3:13", ""),
+        ("q.a.b = 3", "3:1-3:10 3:9-3:10", ""),
+        ("default q := 1", "3:1-3:8 3:9-3:15", ""),
+        ("default q := [1 | true]", "3:9-3:24 3:14-3:24 3:19-3:23", "3:1-3:8"),
+        ("f(x) := x", "", "3:1-3:10 3:9-3:10"),
+        ("q := 1 if {\n\tfalse\n} else := 3", "4:2-4:7 5:3-5:12", "3:1-3:7"),
+        ("q := 1 if false\nelse := 2", "3:11-3:16 4:1-4:10", "3:1-3:7"),
+        ("q := input.zz", "", "3:1-3:14 3:6-3:14"),
+        ("default f(_) := 7", "", "3:1-3:8 3:9-3:18"),
+        ("q contains [x | x := 1]", "3:1-3:24 3:12-3:24 3:17-3:23", ""),
+    ] {
+        let policy = format!("package p\n\n{rule}\n");
+        let tests = "package p_test\n\ntest_a if count([v | v := data.p]) >= 0\n";
+        let files = [("p.rego", policy.as_str()), ("p_test.rego", tests)];
+        let report = test(&files, &["--coverage", "--format", "json"]).code(0).json();
+        let files = report["files"].as_object().unwrap();
+        let file = files.iter().find(|(name, _)| name.ends_with("p.rego")).unwrap().1;
+        let ranges = |of: &str| {
+            let ranges = file[of].as_array().cloned().unwrap_or_default();
+            let place = |at: &serde_json::Value| format!("{}:{}", at["row"], at["col"]);
+            let ranges = ranges.iter().map(|it| place(&it["start"]) + "-" + &place(&it["end"]));
+            ranges.collect::<Vec<_>>().join(" ")
+        };
+        let found = (ranges("covered"), ranges("not_covered"));
+        assert_eq!(found, (covered.to_owned(), not_covered.to_owned()), "{rule}");
+    }
+}
+
 #[test]
 fn no_report_hands_over_what_a_test_printed() {
     for format in ["human", "json", "junit"] {

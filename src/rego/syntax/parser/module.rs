@@ -195,8 +195,9 @@ fn empty_head(span: Span) -> Head {
     }
 }
 
+/// Makes a rule whose body isn't written, which has the position of its value.
 fn rule_without_body(head: Head, span: Span) -> Rule {
-    let body = true_body(span);
+    let body = true_body(head.value.as_ref().map_or(span, |value| value.span));
     Rule { default: false, head, body, generated_body: true, else_rule: None, span }
 }
 

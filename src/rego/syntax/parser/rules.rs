@@ -207,13 +207,14 @@ impl Parser<'_> {
         }
         let has_if = self.tok() == Tok::If;
         if !has_if && self.tok() != Tok::LBrace {
+            let span = self.since(start);
             return Some(Rule {
                 default: false,
                 head,
-                body: true_body(keyword),
+                body: true_body(span),
                 generated_body: true,
                 else_rule: None,
-                span: self.since(start),
+                span,
             });
         }
         if has_if {
