@@ -4,6 +4,7 @@
 //! verifies them. Doesn't look for tokens in options, environment or files; hosts do.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,9 +12,10 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::runtime::Runtime;
+use super::runtime::panicked;
 use crate::{Error, ErrorKind, Product, Setting};
 
 /// The clock skew that is allowed for before an expired token is refused without a request.
@@ -344,11 +346,10 @@ impl TokenSource {
     }
 }
 
-/// Asks a provider on the thread of the host's code: one that blocks it delays no request.
+/// Asks a provider. A panic in it is an error of the call that needs the token.
 async fn ask(provider: &Arc<dyn TokenProvider>) -> Result<Token, Error> {
-    let provider = Arc::clone(provider);
-    let asked = async move { provider.token().await };
-    Runtime::host()?.run("the token provider", asked).await?
+    let asked = AssertUnwindSafe(async { provider.token().await }).catch_unwind();
+    asked.await.unwrap_or_else(|_| Err(panicked("the token provider")))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(crate) use page::{
     parse_rows, refuse_all,
 };
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
-pub(crate) use runtime::{Runtime, panicked, refuse_blocking};
+pub(crate) use runtime::{HostThread, Runtime, panicked, refuse_blocking};
 use transport::Failed;
 pub(crate) use transport::{TRACEPARENT, crypto_provider};
 

@@ -1,5 +1,5 @@
-//! The threads of the library that wait: one for the requests of each platform, one for all timers
-//! of evaluations, one for the host's own asynchronous code.
+//! The threads of the library that wait: one for the requests of each platform, one for the host's
+//! asynchronous functions of each set of policies, one for the timers of all evaluations.
 //!
 //! Owns a runtime on a thread of its own, so that blocking callers work from plain threads and from
 //! inside any other runtime. It is started at the first use.
@@ -35,20 +35,12 @@ impl Runtime {
         Self::named("rego-platform-io")
     }
 
-    /// Returns the runtime of timers that belong to no platform. Nothing else runs on it, so that
-    /// they are always in time.
+    /// Returns the runtime of the timers of evaluations. Nothing else runs on it, so that they are in
+    /// time whatever code of the host blocks another thread.
     pub fn clock() -> Result<&'static Self, Error> {
         static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
         let clock = CLOCK.get_or_init(|| Self::named("rego-platform-clock"));
         clock.as_ref().map_err(Clone::clone)
-    }
-
-    /// Returns the runtime of the host's asynchronous functions and token providers. Where they
-    /// block its thread, they delay one another, and no request and no time limit.
-    pub fn host() -> Result<&'static Self, Error> {
-        static HOST: OnceLock<Result<Runtime, Error>> = OnceLock::new();
-        let host = HOST.get_or_init(|| Self::named("rego-platform-host"));
-        host.as_ref().map_err(Clone::clone)
     }
 
     fn named(name: &str) -> Result<Self, Error> {
@@ -87,29 +79,20 @@ impl Runtime {
         receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))
     }
 
-    /// Runs a future on the thread and awaits it. It is dropped with the future that this returns.
-    pub async fn run<T, F>(&self, what: &str, future: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
-        let mut task = AbortOnDrop(self.handle.spawn(future));
-        (&mut task.0).await.map_err(|failed| {
-            let ended = || Error::new(ErrorKind::Internal, format!("{what} was ended"));
-            if failed.is_panic() { panicked(what) } else { ended() }
-        })
-    }
-
     pub const fn handle(&self) -> &Handle {
         &self.handle
     }
 }
 
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+/// The runtime of the asynchronous functions that policies were loaded with, started on first use.
+/// Where they block its thread, they delay one another, and no request and no time limit.
+#[derive(Debug, Default)]
+pub(crate) struct HostThread(OnceLock<Result<Runtime, Error>>);
 
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
+impl HostThread {
+    pub fn runtime(&self) -> Result<&Runtime, Error> {
+        let started = self.0.get_or_init(|| Runtime::named("rego-platform-host"));
+        started.as_ref().map_err(Clone::clone)
     }
 }
 

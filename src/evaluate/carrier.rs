@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::call::{CheckedCall, Target};
 use crate::builtins::Answer;
-use crate::client::{Client, Context, Runtime};
+use crate::client::{Client, Context, HostThread};
 use crate::flight::{Boarded, Flights, Grant, Notifier, SharedCall};
 use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
@@ -22,24 +22,16 @@ pub(super) enum Carrier<'a> {
     /// The network, for a policy's own requests.
     Http(&'a Http),
     /// The host, for its own functions.
-    Host,
+    Host(&'a HostThread),
 }
 
 impl Carrier<'_> {
-    /// Returns the runtime of its timers.
-    pub fn timers(&self) -> Result<&Handle, Error> {
-        Ok(match self {
-            Self::Host => Runtime::clock()?.handle(),
-            _ => self.runtime()?,
-        })
-    }
-
     /// Returns the runtime of its calls.
     fn runtime(&self) -> Result<&Handle, Error> {
         Ok(match self {
             Self::Service(platform) => platform.runtime()?.handle(),
             Self::Http(http) => http.runtime()?.handle(),
-            Self::Host => Runtime::host()?.handle(),
+            Self::Host(thread) => thread.runtime()?.handle(),
         })
     }
 
@@ -48,7 +40,7 @@ impl Carrier<'_> {
         match self {
             Self::Service(platform) => platform.flights(),
             Self::Http(http) => http.flights(),
-            Self::Host => &OF_HOSTS,
+            Self::Host(_) => &OF_HOSTS,
         }
     }
 
@@ -56,7 +48,7 @@ impl Carrier<'_> {
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Service(platform) => Some(platform.call_deadline()),
-            Self::Http(_) | Self::Host => None,
+            Self::Http(_) | Self::Host(_) => None,
         }
     }
 
@@ -80,7 +72,7 @@ impl Carrier<'_> {
         match self {
             Self::Service(platform) => Sender::Service(Arc::clone(platform.client())),
             Self::Http(http) => Sender::Http((*http).clone()),
-            Self::Host => Sender::Host,
+            Self::Host(_) => Sender::Host,
         }
     }
 }

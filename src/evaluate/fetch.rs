@@ -40,19 +40,19 @@ impl Session {
         pass: u32,
     ) -> Result<(), Error> {
         let all = || std::iter::once(first).chain(guesses);
-        let mut carried = None;
+        let mut carried = false;
         for (index, call) in all().enumerate() {
             if let Some(carrier) = self.carrier(call) {
                 self.send(carrier, call, index > 0, pass)?;
-                carried = Some(carrier);
+                carried = true;
             }
         }
         self.ask(first, guesses, pass).await?;
         if let Some(carrier) = self.carrier(first) {
             self.await_first(carrier, first, pass, self.deadline).await?;
         }
-        if let Some(carrier) = carried {
-            return self.await_guesses(carrier, pass).await;
+        if carried {
+            return self.await_guesses(pass).await;
         }
         if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
@@ -195,7 +195,7 @@ impl Session {
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
-        let runtime = carrier.timers()?;
+        let runtime = Runtime::clock()?.handle();
         loop {
             // Sends it again if it was another evaluation's flight, or a guess, that ended at its
             // own limit.
@@ -237,8 +237,8 @@ impl Session {
 
     /// Waits for the guesses of a pass for their slice of time; those without an answer stay in
     /// flight.
-    async fn await_guesses(&self, carrier: Carrier<'_>, pass: u32) -> Result<(), Error> {
-        let runtime = carrier.timers()?;
+    async fn await_guesses(&self, pass: u32) -> Result<(), Error> {
+        let runtime = Runtime::clock()?.handle();
         let started = Instant::now();
         let left = Duration::from_micros(self.guess_wait.load(Ordering::Relaxed));
         let until = (started + left).min(self.deadline);

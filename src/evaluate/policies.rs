@@ -27,7 +27,7 @@ use super::scope::{Print, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
-use crate::client::refuse_blocking;
+use crate::client::{HostThread, refuse_blocking};
 use crate::flight::CallOutcome;
 use crate::flight::Key;
 use crate::load::{
@@ -60,6 +60,8 @@ struct Inner {
     called: Vec<&'static str>,
     asks: Asks,
     functions: Arc<[HostFunction]>,
+    /// The thread of the asynchronous ones.
+    host: Arc<HostThread>,
 }
 
 impl std::fmt::Debug for Policies {
@@ -248,8 +250,9 @@ impl Policies {
         };
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
         let asks = Asks::of(&program);
-        let functions = host_functions.into();
-        let inner = Inner { program, packages, data, product, enabled, called, asks, functions };
+        let (functions, host) = (host_functions.into(), Arc::default());
+        let inner =
+            Inner { program, packages, data, product, enabled, called, asks, functions, host };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -507,8 +510,8 @@ impl Policies {
     }
 
     fn begin(&self, options: &EvaluateOptions) -> (Arc<Session>, Arc<Environment>) {
-        let session =
-            Session::new(self.inner.product.clone(), Arc::clone(&self.inner.functions), options);
+        let (functions, host) = (Arc::clone(&self.inner.functions), Arc::clone(&self.inner.host));
+        let session = Session::new(self.inner.product.clone(), functions, host, options);
         (Arc::new(session), Arc::new(environment(&options.answers)))
     }
 

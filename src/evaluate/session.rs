@@ -18,7 +18,7 @@ use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
 use crate::builtins::is_skipped;
-use crate::client::{Allowance, Runtime};
+use crate::client::{Allowance, HostThread, Runtime};
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
 use crate::load::HostFunction;
@@ -98,6 +98,7 @@ pub(crate) struct Session {
     cancellation: Option<Cancellation>,
     /// The host's own functions.
     pub(super) functions: Arc<[HostFunction]>,
+    host: Arc<HostThread>,
     /// The client for requests of the policy itself.
     http: Option<Http>,
     pub(super) observer: Observers,
@@ -112,6 +113,7 @@ impl Session {
     pub fn new(
         product: Product,
         functions: Arc<[HostFunction]>,
+        host: Arc<HostThread>,
         options: &EvaluateOptions,
     ) -> Self {
         let notifier: Arc<Notifier> = Arc::default();
@@ -133,6 +135,7 @@ impl Session {
             notifier,
             cancellation,
             functions,
+            host,
             http: options.http.clone(),
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
@@ -172,7 +175,7 @@ impl Session {
         match (&call.target, &self.answers) {
             (_, Answers::Replay(_)) => None,
             (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Carrier::Http),
-            (Target::Host { .. }, _) => Some(Carrier::Host),
+            (Target::Host { .. }, _) => Some(Carrier::Host(&self.host)),
             (_, Answers::Service(platform)) => Some(Carrier::Service(platform)),
             _ => None,
         }

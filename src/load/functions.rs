@@ -84,7 +84,8 @@ impl HostFunction {
 
     /// Creates a function whose answer takes time. It must be safe to call on a guess, and must
     /// give the same answer for the same arguments within an evaluation, which calls it only once
-    /// for them.
+    /// for them. It runs on a thread that all such functions of the policies share, with a tokio
+    /// runtime, and shouldn't block it.
     pub fn asynchronous<F>(
         name: impl Into<Arc<str>>,
         arity: u8,
