@@ -69,7 +69,7 @@ impl Default for Contents {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
     #[serde(serialize_with = "kind_name", deserialize_with = "recorded::kind")]
@@ -302,8 +302,8 @@ impl Contents {
         })
     }
 
-    /// Returns a call whose outcomes here and there differ. The arguments of both are written in
-    /// one way.
+    /// Returns a call whose outcomes here and there differ: in the answer, or in the kind of the
+    /// failure. The arguments of both are written in one way.
     fn differs<'a>(&'a self, other: &'a Self) -> Option<(&'a str, &'a str)> {
         let answers = calls(&other.nd_builtin_cache).find(|((function, arguments), there)| {
             let here = find(&self.nd_builtin_cache, function, arguments);
@@ -319,7 +319,7 @@ impl Contents {
             calls(&other.failures).find(|((function, arguments), there)| {
                 let here = find(&self.failures, function, arguments);
                 find(&self.nd_builtin_cache, function, arguments).is_some()
-                    || here.is_some_and(|here| here != *there)
+                    || here.is_some_and(|here| here.kind != there.kind)
             })
         };
         answers.map(|(call, _)| call).or_else(|| failures().map(|(call, _)| call))

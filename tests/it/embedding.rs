@@ -335,6 +335,7 @@ fn recordings_that_contradict_each_other_are_not_merged() {
     }
     let mut failure = read(&failed);
     failure.merge(read(&failed)).unwrap();
+    failure.merge(read(&failed.replace("\"x\"", "\"after 3 attempts\""))).unwrap();
     assert!(failure.merge(read(&recorded("1"))).is_err());
     let clock = |ns: u8| {
         read(
