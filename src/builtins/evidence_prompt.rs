@@ -176,7 +176,7 @@ const EXPLANATIONS: [&str; 16] = [
 ];
 
 /// The words of a text that says that all is well.
-const WELL: [&str; 22] = [
+const WELL: [&str; 21] = [
     "accept",
     "accepted",
     "approve",
@@ -187,7 +187,6 @@ const WELL: [&str; 22] = [
     "compliant",
     "end",
     "finished",
-    "no",
     "none",
     "ok",
     "okay",
@@ -296,6 +295,7 @@ mod tests {
             r#"{"violations":[],"approved":false}"#,
             r#"{"violations":[],"verdict":"non-compliant"}"#,
             r#"{"violations":[],"decision":"reject"}"#,
+            r#"{"violations":[],"answer":"no"}"#,
             r#"{"violations":[],"refusal":"I can't read this"}"#,
             r#"{"violations":[],"finish_reason":"length"}"#,
             r#"{"violations":[],"severity":"critical"}"#,
