@@ -11,7 +11,7 @@ use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type
 use crate::Error;
 use crate::client::{
     Client, Context, parse_envelope, protocol, refuse_failed, run_operation, tells_of_trouble,
-    words,
+    undocumented, words,
 };
 use crate::text::shorten;
 
@@ -122,12 +122,13 @@ fn answer(output: &str) -> Result<Value, Error> {
     if let Some(fields) = output.as_object() {
         refuse_failed(fields, OUTPUT)
             .map_err(|why| protocol(format!("the AI evaluation's output can't be read: {why}")))?;
-    }
-    if let Some(key) = unexplained(&output) {
-        let key = shorten(&key, 80);
-        return Err(protocol(format!(
-            "the AI evaluation's output has `{key}`: it isn't documented"
-        )));
+        if let Some((key, _)) = undocumented(fields, OUTPUT).find(|(key, it)| !is_harmless(key, it))
+        {
+            let key = shorten(key, 80);
+            return Err(protocol(format!(
+                "the AI evaluation's output has `{key}`: it isn't documented"
+            )));
+        }
     }
     let skipped = field("skipped") == Some(&Value::Bool(true));
     let violations = match field("violations") {
@@ -200,29 +201,23 @@ const WELL: [&str; 21] = [
     "turn",
 ];
 
-/// Returns an undocumented key that may be a part of the result in other words.
-fn unexplained(output: &Value) -> Option<String> {
-    let Value::Object(fields) = output else { return None };
+/// Returns `true` for an undocumented field that can't be a part of the result in other words.
+fn is_harmless(key: &str, value: &Value) -> bool {
     let are_all = |words: &[String], known: &[&str]| {
         words.iter().all(|word| word.is_empty() || known.contains(&word.as_str()))
     };
-    fields.iter().find_map(|(key, value)| {
-        let key = key.as_str()?;
-        let says_nothing = match value {
-            Value::Null => true,
-            Value::String(text) => {
-                let explains = are_all(&words(key), &EXPLANATIONS);
-                text.is_empty() || explains || !is_result(key) && are_all(&words(text), &WELL)
-            }
-            Value::Array(items) => items.is_empty(),
-            Value::Object(fields) => fields.is_empty(),
-            // `truncated: false` says that all is well, `approved: false` doesn't.
-            Value::Bool(false) => is_result(key) || tells_of_trouble(key),
-            _ => false,
-        };
-        let documented = OUTPUT.iter().any(|field| field.name == key);
-        (!documented && !says_nothing).then(|| key.to_owned())
-    })
+    match value {
+        Value::Null => true,
+        Value::String(text) => {
+            let explains = are_all(&words(key), &EXPLANATIONS);
+            text.is_empty() || explains || !is_result(key) && are_all(&words(text), &WELL)
+        }
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        // `truncated: false` says that all is well, `approved: false` doesn't.
+        Value::Bool(false) => is_result(key) || tells_of_trouble(key),
+        _ => false,
+    }
 }
 
 /// Returns `true` for a key that begins as a word for what an analysis finds does.

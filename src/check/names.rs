@@ -35,8 +35,8 @@ fn constant(term: &Term) -> Option<&str> {
     }
 }
 
-/// Finds names with the prefix that aren't functions, and imports and rules that hide functions. Returns the
-/// indices of the modules that mention the prefix.
+/// Finds names with the prefix that aren't functions, and imports and rules that hide functions.
+/// Returns the indices of the modules that mention the prefix.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<usize> {
     let product = all.product.as_str();
     for author in all.authors {

@@ -284,8 +284,10 @@ impl std::str::FromStr for Secret {
     }
 }
 
-/// The limit of a duration; longer ones overflow clocks on some systems.
+/// The largest number of concurrent requests.
 const MAX_CONCURRENCY: u16 = 10_000;
+
+/// The limit of a duration; longer ones overflow clocks on some systems.
 const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -48,7 +48,7 @@ pub(crate) fn refuse_around_list<'k>(
 }
 
 /// Returns the fields of an object that aren't documented.
-fn undocumented<'k>(
+pub(crate) fn undocumented<'k>(
     object: &'k BTreeMap<Value, Value>,
     documented: &'k [Field],
 ) -> impl Iterator<Item = (&'k str, &'k Value)> + Clone {

@@ -50,7 +50,7 @@ pub(crate) use endpoints::{
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use envelope::{
-    refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble, words,
+    refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble, undocumented, words,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;

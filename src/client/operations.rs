@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 use bytes::Bytes;
 
-use super::envelope::{refuse, refuse_failed};
+use super::envelope::{refuse, refuse_failed, undocumented};
 use super::page::parse_envelope;
 use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
 use crate::resources::types::{Field, Type};
@@ -100,8 +100,7 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
         return Err(protocol("the service's answer has no `operation`"));
     };
     if let Value::Object(fields) = operation {
-        let keys = fields.iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
-        refuse(keys.filter(|(key, _)| !OPERATION_FIELDS.iter().any(|field| field.name == *key)))
+        refuse(undocumented(fields, OPERATION_FIELDS))
             .and_then(|()| refuse_failed(fields, OPERATION_FIELDS))
             .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))?;
     }

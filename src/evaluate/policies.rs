@@ -417,13 +417,8 @@ impl Policies {
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
         let evaluating = EvaluationSpan::begin(&query.text, options.observer.clone());
-        if let Err(error) = self.check_compatible(query, options) {
-            evaluating.end(0, 0, Some(error.kind()));
-            return Evaluated::failed(error);
-        }
-        if query.asks
-            && let Err(error) = refuse_blocking()
-        {
+        let may_block = || if query.asks { refuse_blocking() } else { Ok(()) };
+        if let Err(error) = self.check_compatible(query, options).and_then(|()| may_block()) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }

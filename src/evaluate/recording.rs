@@ -220,7 +220,7 @@ impl Recording {
     /// [`ErrorKind::Configuration`] when they aren't a recording, or one that two readers could
     /// read differently.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, Error> {
-        Self::named(bytes, "the bytes", "the recording")
+        Self::named(bytes, "this", "the recording")
     }
 
     /// Reads a recording from the text of the file at `path`.
@@ -234,8 +234,7 @@ impl Recording {
         let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
         let failed = |what: &str| wrong(format!("{recording} {what}"));
         let contents: Contents = serde_json::from_slice(text).map_err(|e| {
-            let is = if it.starts_with('`') { "isn't" } else { "aren't" };
-            wrong(format!("{it} {is} a recording")).with_source(shorten(&e.to_string(), 300))
+            wrong(format!("{it} isn't a recording")).with_source(shorten(&e.to_string(), 300))
         })?;
         recorded::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;

@@ -259,12 +259,16 @@ impl Gate {
     ) -> Result<Policies, Error> {
         let (policies, warnings) = Policies::load_with_warnings(sources, options.load.clone())?;
         for warning in warnings {
-            let line = facts::finding(&warning);
-            if !self.warnings.contains(&line) {
-                self.warnings.push(line);
-            }
+            self.warn(facts::finding(&warning));
         }
         Ok(policies)
+    }
+
+    /// Adds a warning, once.
+    fn warn(&mut self, line: String) {
+        if !self.warnings.contains(&line) {
+            self.warnings.push(line);
+        }
     }
 
     fn note_calls(&mut self, policies: &Policies) {
@@ -358,13 +362,10 @@ impl Gate {
         for (path, span) in reach.missing(&policies) {
             let at = position(program.sources(), span);
             let (path, file) = (escape(&data_reference(path)), escape(&at.file));
-            let note = format!(
+            self.warn(format!(
                 "`{path}` ({file}:{}) is in none of the files: where it isn't replaced, it is undefined",
                 at.line
-            );
-            if !self.warnings.contains(&note) {
-                self.warnings.push(note);
-            }
+            ));
         }
         let arguments: BTreeMap<String, Value> = options
             .arguments

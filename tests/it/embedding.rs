@@ -133,22 +133,26 @@ fn an_evaluation_that_blocks_is_refused_where_others_wait_for_the_thread() {
     assert!(refused.contains("a blocking call was made from inside"), "{refused}");
 }
 
+/// Answers every call with the function's value.
+#[derive(Debug)]
+struct Responds(fn() -> Value);
+
+impl Responder for Responds {
+    fn answer<'a>(
+        &'a self,
+        calls: &'a [FunctionCall],
+        _: Instant,
+    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>> {
+        Box::pin(async move { calls.iter().map(|_| Ok((self.0)())).collect() })
+    }
+}
+
 #[derive(Debug)]
 struct Panics;
 
 impl Observer for Panics {
     fn call(&self, _: &CallEvent<'_>) {
         std::panic::resume_unwind(Box::new("observer"));
-    }
-}
-
-impl Responder for Panics {
-    fn answer<'a>(
-        &'a self,
-        _: &'a [FunctionCall],
-        _: Instant,
-    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>> {
-        Box::pin(async { std::panic::resume_unwind(Box::new("responder")) })
     }
 }
 
@@ -168,7 +172,8 @@ fn a_panic_of_the_hosts_code_is_an_error_whatever_answers() {
     observed.observer = Some(Arc::new(Panics));
     assert!(evaluate(&plain, "data.p.x", "{}", &observed).result.is_ok());
 
-    let responder = EvaluateOptions::new(Answers::Responder(Arc::new(Panics)));
+    let panics = Responds(|| std::panic::resume_unwind(Box::new("responder")));
+    let responder = EvaluateOptions::new(Answers::Responder(Arc::new(panics)));
     let (kind, report) = failure(evaluate(&plain, "data.p.x", "{}", &responder));
     assert_eq!((kind, report.contains("panicked")), (ErrorKind::Internal, true), "{report}");
 
@@ -250,32 +255,21 @@ fn an_evaluation_that_waits_for_a_thread_keeps_its_time_and_its_cancellation() {
     drop(release);
 }
 
-#[derive(Debug)]
-struct Answers20000;
-
-impl Responder for Answers20000 {
-    fn answer<'a>(
-        &'a self,
-        calls: &'a [FunctionCall],
-        _: Instant,
-    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>> {
-        let text = format!(
-            "{{\"digest\": \"{CLEAN_IMAGE}\", \"kind\": \"\", \"downloadable\": false, \"public\": false, \
-             \"createdAt\": \"\", \"references\": [], \"more_of_it\": [{}1]}}",
-            "{},".repeat(20_000)
-        );
-        let text = text.replace("more_of_it", "annotations");
-        Box::pin(
-            async move { calls.iter().map(|_| Ok(Value::from_json(&text).unwrap())).collect() },
-        )
-    }
+/// Returns an answer with 20,000 empty objects.
+fn large() -> Value {
+    let text = format!(
+        "{{\"digest\": \"{CLEAN_IMAGE}\", \"kind\": \"\", \"downloadable\": false, \"public\": false, \
+         \"createdAt\": \"\", \"references\": [], \"annotations\": [{}1]}}",
+        "{},".repeat(20_000)
+    );
+    Value::from_json(&text).unwrap()
 }
 
 #[test]
 fn the_values_of_answers_count_against_the_memory() {
     let text = format!("package p\nx := platform.discover(\"{CLEAN_IMAGE}\", \"\").kind\n");
     let policies = policies(&[("p.rego", &text)]);
-    let mut how = EvaluateOptions::new(Answers::Responder(Arc::new(Answers20000)));
+    let mut how = EvaluateOptions::new(Answers::Responder(Arc::new(Responds(large))));
     assert!(evaluate(&policies, "data.p.x", "{}", &how).result.is_ok());
     how.budget.memory = 500_000;
     let error = evaluate(&policies, "data.p.x", "{}", &how).result.unwrap_err();

@@ -474,7 +474,7 @@ fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
         // As when a variable of the shell isn't set.
         if argument(value).is_none() {
             return Err(wrong(format!("`--arg {}` has an empty value", escape(name)))
-                .with_hint("leave the option out where there is no value"));
+                .with_hint("leave the option out if it has no value"));
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
             return Err(wrong(format!("`--arg {}` is given twice", escape(name)))
