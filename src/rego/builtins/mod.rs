@@ -25,6 +25,7 @@ mod encoding;
 mod encoding_rules;
 mod glob;
 mod glob_intersect;
+mod go_format;
 mod graph;
 mod http;
 mod json_patch;

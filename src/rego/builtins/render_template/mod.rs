@@ -1,8 +1,8 @@
 //! `strings.render_template`: Go's `text/template`.
 //!
 //! Owns the function. Templates are parsed into nodes (`parse`), which are executed with the
-//! variables (`run`). All actions and functions of Go's package are supported except `call`, since
-//! there are no function values to call.
+//! variables (`run`). All actions and functions of Go's package are supported; complex numbers and
+//! text that isn't valid UTF-8 are not.
 
 mod parse;
 mod run;

@@ -66,6 +66,8 @@ pub(super) enum Operand {
 pub(super) enum Function {
     And,
     Or,
+    /// Fails, since values are never functions.
+    Call,
     Not,
     Len,
     Index,
@@ -85,9 +87,10 @@ pub(super) enum Function {
 }
 
 impl Function {
-    pub(super) const ALL: [(&'static str, Self); 18] = [
+    pub(super) const ALL: [(&'static str, Self); 19] = [
         ("and", Self::And),
         ("or", Self::Or),
+        ("call", Self::Call),
         ("not", Self::Not),
         ("len", Self::Len),
         ("index", Self::Index),
@@ -532,13 +535,9 @@ impl Parser<'_, '_> {
                 Some(Token::Declare | Token::Assign) => {
                     pipeline.assigns = stream.peek() == Some(&Token::Assign);
                     stream.next();
-                    if pipeline.assigns {
-                        for name in &names {
-                            self.known(name)?;
-                        }
-                    } else {
-                        self.variables.extend(names.iter().cloned());
-                    }
+                    // As in Go, an assignment also makes the name known. Whether the variable
+                    // exists is asked when the assignment is executed.
+                    self.variables.extend(names.iter().cloned());
                     pipeline.variables = names;
                     return Ok(());
                 }
@@ -594,10 +593,6 @@ impl Parser<'_, '_> {
                 "true" => Operand::Bool(true),
                 "false" => Operand::Bool(false),
                 "nil" => Operand::Nil,
-                "call" => {
-                    let message = "the template function `call` is not supported";
-                    return Err(Error::halt(Code::Builtin, message));
-                }
                 name => {
                     let known = Function::ALL.iter().find(|(known, _)| *known == name);
                     let (_, function) =
@@ -694,50 +689,71 @@ fn word(text: &str) -> &str {
     text.split(|c| !is_word(c)).next().unwrap_or_default()
 }
 
-/// Reads one of Go's escapes, after its backslash; returns the character and the length.
-fn escape(text: &str, quote: char) -> Option<(char, usize)> {
+/// What an escape stands for.
+enum Escaped {
+    Char(char),
+    /// A byte of UTF-8: `\xff` or `\377`.
+    Byte(u8),
+}
+
+/// Reads one of Go's escapes, after its backslash; returns the meaning and the length.
+fn escape(text: &str, quote: char) -> Option<(Escaped, usize)> {
     let digits = |from: usize, count: usize, radix: u32| {
         let digits = text.get(from..from + count)?;
         let valid = digits.chars().all(|c| c.is_digit(radix));
         let value = valid.then(|| u32::from_str_radix(digits, radix).ok()).flatten()?;
-        Some((char::from_u32(value)?, from + count))
+        Some((value, from + count))
     };
-    Some(match text.chars().next()? {
-        'a' => ('\u{7}', 1),
-        'b' => ('\u{8}', 1),
-        'f' => ('\u{c}', 1),
-        'n' => ('\n', 1),
-        'r' => ('\r', 1),
-        't' => ('\t', 1),
-        'v' => ('\u{b}', 1),
-        '\\' => ('\\', 1),
-        c if c == quote => (c, 1),
-        // Bytes above ASCII wouldn't be valid text.
-        'x' => digits(1, 2, 16).filter(|(c, _)| c.is_ascii())?,
-        'u' => digits(1, 4, 16)?,
-        'U' => digits(1, 8, 16)?,
-        '0'..='7' => digits(0, 3, 8).filter(|(c, _)| c.is_ascii())?,
-        _ => return None,
-    })
+    let char = |(value, length)| Some((Escaped::Char(char::from_u32(value)?), length));
+    let byte = |(value, length)| Some((Escaped::Byte(u8::try_from(value).ok()?), length));
+    let plain = |c| Some((Escaped::Char(c), 1));
+    match text.chars().next()? {
+        'a' => plain('\u{7}'),
+        'b' => plain('\u{8}'),
+        'f' => plain('\u{c}'),
+        'n' => plain('\n'),
+        'r' => plain('\r'),
+        't' => plain('\t'),
+        'v' => plain('\u{b}'),
+        '\\' => plain('\\'),
+        c if c == quote => plain(c),
+        'x' => byte(digits(1, 2, 16)?),
+        'u' => char(digits(1, 4, 16)?),
+        'U' => char(digits(1, 8, 16)?),
+        '0'..='7' => byte(digits(0, 3, 8)?),
+        _ => None,
+    }
 }
 
 fn quoted(text: &str) -> Result<(Token, usize), Error> {
     let unterminated = || bad("unterminated quoted string");
-    let mut out = String::new();
+    let mut out = Vec::new();
     let mut at = 1;
+    let push = |out: &mut Vec<u8>, c: char| {
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    };
     loop {
         let rest = text.get(at..).ok_or_else(unterminated)?;
         match rest.chars().next().ok_or_else(unterminated)? {
-            '"' => return Ok((Token::Text(out), at + 1)),
+            '"' => {
+                let out = String::from_utf8(out).map_err(|_| {
+                    let message = "text that isn't valid UTF-8 is not supported in templates";
+                    Error::halt(Code::Builtin, message)
+                })?;
+                return Ok((Token::Text(out), at + 1));
+            }
             '\n' => return Err(unterminated()),
             '\\' => {
                 let escaped = rest.get(1..).and_then(|rest| escape(rest, '"'));
-                let (c, length) = escaped.ok_or_else(|| bad("invalid syntax in string"))?;
-                out.push(c);
+                let (meaning, length) = escaped.ok_or_else(|| bad("invalid syntax in string"))?;
+                match meaning {
+                    Escaped::Char(c) => push(&mut out, c),
+                    Escaped::Byte(byte) => out.push(byte),
+                }
                 at += 1 + length;
             }
             c => {
-                out.push(c);
+                push(&mut out, c);
                 at += c.len_utf8();
             }
         }
@@ -747,19 +763,38 @@ fn quoted(text: &str) -> Result<(Token, usize), Error> {
 fn character(text: &str) -> Result<(Token, usize), Error> {
     let malformed = || bad("malformed character constant");
     let rest = text.get(1..).ok_or_else(malformed)?;
-    let (c, length) = match rest.chars().next().ok_or_else(malformed)? {
+    let (code, length) = match rest.chars().next().ok_or_else(malformed)? {
         '\'' | '\n' => return Err(malformed()),
         '\\' => {
-            let (c, length) =
+            let (meaning, length) =
                 rest.get(1..).and_then(|rest| escape(rest, '\'')).ok_or_else(malformed)?;
-            (c, length + 1)
+            let code = match meaning {
+                Escaped::Char(c) => u32::from(c),
+                Escaped::Byte(byte) => u32::from(byte),
+            };
+            (code, length + 1)
         }
-        c => (c, c.len_utf8()),
+        c => (u32::from(c), c.len_utf8()),
     };
     if rest.get(length..).is_none_or(|rest| !rest.starts_with('\'')) {
         return Err(malformed());
     }
-    Ok((Token::Int(i64::from(u32::from(c))), length + 2))
+    Ok((Token::Int(i64::from(code)), length + 2))
+}
+
+/// Returns `true` if each underscore of a number is between two digits, or a prefix and a digit.
+fn separates_digits(written: &str) -> bool {
+    let lower = written.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    let hexadecimal = lower.starts_with("0x");
+    let digits = ["0x", "0o", "0b"].into_iter().find_map(|prefix| lower.strip_prefix(prefix));
+    let is_digit = |c: char| c.is_digit(if hexadecimal { 16 } else { 10 });
+    let mut before = if digits.is_some() { '0' } else { ' ' };
+    let mut good = true;
+    for c in digits.unwrap_or(&lower).chars() {
+        good &= if c == '_' { is_digit(before) } else { before != '_' || is_digit(c) };
+        before = c;
+    }
+    good && before != '_'
 }
 
 fn number(text: &str) -> Result<(Token, usize), Error> {
@@ -775,6 +810,9 @@ fn number(text: &str) -> Result<(Token, usize), Error> {
     }
     let written = text.get(..length).unwrap_or_default();
     let wrong = || bad(format!("bad number syntax: {written:?}"));
+    if !separates_digits(written) {
+        return Err(wrong());
+    }
     let plain = written.replace('_', "");
     let (sign, digits) = match plain.strip_prefix(['+', '-']) {
         Some(digits) => (if plain.starts_with('-') { "-" } else { "" }, digits),

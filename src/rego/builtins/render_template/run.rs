@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::go_format::{Argument, print, printf, println};
 use super::super::{Code, Context, Error};
 use super::parse::{Function, Node, Operand, Pipeline, Templates};
 use crate::rego::value::{Array, Object, Value, deeper, is_printable};
@@ -61,53 +62,23 @@ impl Item {
         }
     }
 
-    /// Writes the value as Go's `fmt` does.
-    fn write(&self, out: &mut String) {
+    /// Returns the value as an argument of Go's `fmt`.
+    fn argument(&self) -> Argument<'_> {
         match self {
-            Self::Missing | Self::Nil => out.push_str("<nil>"),
-            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Text(text) | Self::Number(text) => out.push_str(text),
-            Self::Int(value) => out.push_str(&value.to_string()),
-            Self::Float(value) => out.push_str(&float(*value)),
-            Self::List(list) => {
-                out.push('[');
-                for (index, value) in list.iter().enumerate() {
-                    if index > 0 {
-                        out.push(' ');
-                    }
-                    deeper(|| Self::from_value(value).write(out));
-                }
-                out.push(']');
-            }
-            Self::Map(map) => {
-                out.push_str("map[");
-                for (index, (key, value)) in map.iter().enumerate() {
-                    if index > 0 {
-                        out.push(' ');
-                    }
-                    out.push_str(key.as_str().unwrap_or_default());
-                    out.push(':');
-                    deeper(|| Self::from_value(value).write(out));
-                }
-                out.push(']');
-            }
+            Self::Missing | Self::Nil => Argument::Nil,
+            Self::Bool(value) => Argument::Bool(*value),
+            Self::Text(text) => Argument::Text((&**text).into()),
+            Self::Number(text) => Argument::JsonNumber((&**text).into()),
+            Self::Int(value) => Argument::Int(*value),
+            Self::Float(value) => Argument::Float(*value),
+            Self::List(list) => Argument::List(list),
+            Self::Map(map) => Argument::Map(map),
         }
-    }
-
-    fn text(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out);
-        out
     }
 }
 
-/// Formats a double with Go's `%v`.
-fn float(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-4..1e21).contains(&magnitude) {
-        return crate::rego::value::go_float::format_float(value, 'e', None);
-    }
-    format!("{value}")
+fn arguments(items: &[Item]) -> Vec<Argument<'_>> {
+    items.iter().map(Item::argument).collect()
 }
 
 fn bad(message: impl std::fmt::Display) -> Error {
@@ -190,7 +161,7 @@ impl<'t> Runner<'t, '_> {
                 if pipeline.variables.is_empty() {
                     match item {
                         Item::Missing | Item::Nil => self.show("<no value>")?,
-                        item => self.show(&item.text())?,
+                        item => self.show(&print(self.ctx, &[item.argument()])?)?,
                     }
                 }
             }
@@ -284,7 +255,10 @@ impl<'t> Runner<'t, '_> {
                 }
             }
             Item::Missing | Item::Nil => {}
-            other => return Err(bad(format!("range can't iterate over {}", other.text()))),
+            other => {
+                let shown = print(self.ctx, &[other.argument()])?;
+                return Err(bad(format!("range can't iterate over {shown}")));
+            }
         }
         if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
     }
@@ -298,10 +272,10 @@ impl<'t> Runner<'t, '_> {
     ) -> Result<Flow, Error> {
         let mark = self.variables.len();
         match pipeline.variables.as_slice() {
-            [one] => self.set(one, item.clone(), pipeline.assigns),
+            [one] => self.set(one, item.clone(), pipeline.assigns)?,
             [first, second] => {
-                self.set(first, index, pipeline.assigns);
-                self.set(second, item.clone(), pipeline.assigns);
+                self.set(first, index, pipeline.assigns)?;
+                self.set(second, item.clone(), pipeline.assigns)?;
             }
             _ => {}
         }
@@ -310,13 +284,16 @@ impl<'t> Runner<'t, '_> {
         Ok(flow)
     }
 
-    /// Sets a variable: the latest one with this name if it `exists`, otherwise a new one.
-    fn set(&mut self, name: &str, item: Item, exists: bool) {
-        let known = self.variables.iter_mut().rev().find(|(it, _)| exists && it == name);
-        match known {
-            Some((_, slot)) => *slot = item,
-            None => self.variables.push((name.to_owned(), item)),
+    /// Sets a variable: the latest one with this name if it `assigns`, otherwise a new one.
+    fn set(&mut self, name: &str, item: Item, assigns: bool) -> Result<(), Error> {
+        if assigns {
+            let known = self.variables.iter_mut().rev().find(|(it, _)| it == name);
+            let (_, slot) = known.ok_or_else(|| bad(format!("undefined variable: {name}")))?;
+            *slot = item;
+        } else {
+            self.variables.push((name.to_owned(), item));
         }
+        Ok(())
     }
 
     fn pipeline(&mut self, pipeline: &'t Pipeline, dot: &Item) -> Result<Item, Error> {
@@ -326,7 +303,7 @@ impl<'t> Runner<'t, '_> {
         }
         let item = last.unwrap_or(Item::Missing);
         for name in &pipeline.variables {
-            self.set(name, item.clone(), pipeline.assigns);
+            self.set(name, item.clone(), pipeline.assigns)?;
         }
         Ok(item)
     }
@@ -404,7 +381,7 @@ impl<'t> Runner<'t, '_> {
             Function::And | Function::Or | Function::Index | Function::Slice | Function::Eq => {
                 (1, usize::MAX)
             }
-            Function::Printf => (1, usize::MAX),
+            Function::Printf | Function::Call => (1, usize::MAX),
             Function::Not | Function::Len => (1, 1),
             Function::Ne | Function::Lt | Function::Le | Function::Gt | Function::Ge => (2, 2),
             _ => (0, usize::MAX),
@@ -446,15 +423,18 @@ impl<'t> Runner<'t, '_> {
             Function::Len => length(items),
             Function::Index => index(items),
             Function::Slice => slice(items),
-            Function::Print => text(print(items)),
-            Function::Println => {
-                let texts: Vec<String> = items.iter().map(Item::text).collect();
-                text(format!("{}\n", texts.join(" ")))
+            Function::Print => text(print(self.ctx, &arguments(items))?),
+            Function::Println => text(println(self.ctx, &arguments(items))?),
+            Function::Printf => {
+                let Some((Item::Text(format), args)) = items.split_first() else {
+                    return Err(Error::failed("wrong type for value; expected string"));
+                };
+                text(printf(self.ctx, format, &arguments(args))?)
             }
-            Function::Printf => text(self.printf(items)?),
-            Function::Html => text(html(&text_to_escape(items))),
-            Function::Js => text(js(&text_to_escape(items))),
-            Function::UrlQuery => text(url_query(&text_to_escape(items))),
+            Function::Html => text(html(&self.text_to_escape(items)?)),
+            Function::Js => text(js(&self.text_to_escape(items)?)),
+            Function::UrlQuery => text(url_query(&self.text_to_escape(items)?)),
+            Function::Call => Err(Error::failed("non-function value")),
             Function::Eq => Ok(Item::Bool(equals()?)),
             Function::Ne => Ok(Item::Bool(!equals()?)),
             Function::Lt => Ok(Item::Bool(compare(0, 1)?)),
@@ -464,50 +444,14 @@ impl<'t> Runner<'t, '_> {
         }
     }
 
-    /// Implements `printf` with the built-in `sprintf`; refuses whatever that would format
-    /// differently.
-    fn printf(&self, items: &[Item]) -> Result<String, Error> {
-        let Some((Item::Text(format) | Item::Number(format), args)) = items.split_first() else {
-            return Err(Error::failed("wrong type for value; expected string"));
-        };
-        let refused = || {
-            Error::halt(
-                Code::Builtin,
-                format!("the template's printf of {format:?} is not supported"),
-            )
-        };
-        let mut foreign = false;
-        let values = args.iter().map(|item| match item {
-            Item::Missing | Item::Nil => {
-                foreign = true;
-                Value::from("<nil>")
-            }
-            Item::Bool(value) => Value::from(*value),
-            Item::Text(text) => Value::from(&**text),
-            Item::Int(value) => Value::from(*value),
-            Item::Float(value) => Value::from(*value),
-            Item::Number(_) | Item::List(_) | Item::Map(_) => {
-                foreign = true;
-                Value::from(item.text())
-            }
+    /// Returns the text to escape.
+    fn text_to_escape(&self, items: &[Item]) -> Result<String, Error> {
+        // Missing values are printed as such.
+        let shown = items.iter().map(|item| match item {
+            Item::Missing | Item::Nil => Argument::Text("<no value>".into()),
+            item => item.argument(),
         });
-        let values: Vec<Value> = values.collect();
-        if foreign {
-            let verbs = format.split('%').skip(1).filter(|verb| !verb.is_empty());
-            let plain = |verb: &str| verb.starts_with('v') || verb.starts_with('s');
-            if !verbs.into_iter().all(plain) {
-                return Err(refused());
-            }
-        }
-        let Some(super::super::Run::Plain(sprintf)) =
-            super::super::lookup("sprintf").map(|it| it.run)
-        else {
-            return Err(refused());
-        };
-        let written = sprintf(self.ctx, &[Value::from(&**format), Value::from(values)])?;
-        let written = written.as_ref().and_then(Value::as_str).ok_or_else(refused)?;
-        // Error markers contain the names of Go types, which differ here.
-        if written.contains("%!") { Err(refused()) } else { Ok(written.to_owned()) }
+        print(self.ctx, &shown.collect::<Vec<_>>())
     }
 }
 
@@ -627,8 +571,13 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
     }
     Ok(match item {
         Item::Text(text) | Item::Number(text) => {
-            let part = text.as_bytes().get(from..to).unwrap_or_default();
-            let part = crate::rego::value::lossy(part).into();
+            // In Go it would be text that isn't valid UTF-8.
+            let part = text.get(from..to).ok_or_else(|| {
+                let message = "the template function `slice` would cut a character of more than \
+                               one byte, which is not supported";
+                Error::halt(Code::Builtin, message)
+            })?;
+            let part = part.into();
             if matches!(item, Item::Number(_)) { Item::Number(part) } else { Item::Text(part) }
         }
         Item::List(list) => Item::List(list.get(from..to).unwrap_or_default().to_vec()),
@@ -688,31 +637,6 @@ fn less(a: &Item, b: &Item) -> Result<bool, Error> {
     }
 }
 
-/// Implements `fmt.Sprint`, which separates operands by a space if neither is text.
-fn print(items: &[Item]) -> String {
-    let is_text = |item: &Item| matches!(item, Item::Text(_) | Item::Number(_));
-    let mut out = String::new();
-    let mut before: Option<&Item> = None;
-    for item in items {
-        if before.is_some_and(|before| !is_text(before) && !is_text(item)) {
-            out.push(' ');
-        }
-        item.write(&mut out);
-        before = Some(item);
-    }
-    out
-}
-
-/// Returns the text to escape.
-fn text_to_escape(items: &[Item]) -> String {
-    // Missing values are printed as such.
-    let shown = items.iter().map(|item| match item {
-        Item::Missing | Item::Nil => Item::Text("<no value>".into()),
-        item => item.clone(),
-    });
-    print(&shown.collect::<Vec<_>>())
-}
-
 fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -758,19 +682,4 @@ fn url_query(text: &str) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
-    use super::*;
-
-    #[test]
-    fn doubles_are_formatted_as_in_go() {
-        for (value, text) in
-            [(1.0, "1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05")]
-        {
-            assert_eq!(float(value), text);
-        }
-    }
 }

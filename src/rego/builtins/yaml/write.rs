@@ -36,7 +36,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Ends the current line, unless it has just ended.
     fn end_line(&mut self) {
-        if !self.out.ends_with('\n') {
+        if !self.out.ends_with(is_break) {
             self.out.push('\n');
         }
     }
@@ -219,7 +219,10 @@ fn read_back<'t>(context: &dyn Context, text: &'t str) -> Result<Cow<'t, str>, E
     if !text.contains(NEXT_LINE) {
         return Ok(Cow::Borrowed(text));
     }
-    let read = super::from_yaml(context, &serde_json::Value::from(text).to_string())?;
+    // Go escapes the other line breaks of Unicode in JSON.
+    let json = serde_json::Value::from(text).to_string();
+    let json = json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    let read = super::from_yaml(context, &json)?;
     Ok(Cow::Owned(read.as_str().unwrap_or_default().to_owned()))
 }
 
@@ -311,8 +314,10 @@ impl Styles {
 
 fn double_quoted(out: &mut String, text: &str) {
     out.push('"');
+    // A fault of the writer that OPA uses: after a byte order mark it takes every character for one.
+    let marked = text.starts_with('\u{feff}');
     for c in text.chars() {
-        if is_shown(c) && !is_break(c) && !matches!(c, '"' | '\\') {
+        if !marked && is_shown(c) && !is_break(c) && !matches!(c, '"' | '\\') {
             out.push(c);
             continue;
         }
