@@ -24,7 +24,7 @@ use tracing::{Instrument as _, Span};
 use crate::builtins::{Answer, Cost};
 use crate::client::{Allowance, Context, panicked};
 use crate::observe::{CallSpan, Observers};
-use crate::{Error, ErrorKind, TraceParent};
+use crate::{Error, ErrorKind, Limit, TraceParent};
 use shared::Shared;
 
 /// The identity of a call: the function and its normalised arguments.
@@ -182,6 +182,9 @@ pub(crate) struct SharedCall<'a> {
 pub(crate) struct Grant {
     pub deadline: Instant,
     pub allowance: Option<Arc<Allowance>>,
+    /// The allowance for the memory of the answer's value. An answer that it isn't enough for is
+    /// dropped as soon as it arrives.
+    pub memory: Option<Arc<Allowance>>,
     /// The parent of its requests in the sender's trace.
     pub trace: Option<TraceParent>,
     /// The observers that are notified of its outcome.
@@ -282,7 +285,7 @@ impl Flights {
                 .traced(grant.trace)
                 .observed(grant.observer);
             let context = Arc::new(context);
-            let result = match started.checked_duration_since(grant.deadline) {
+            let mut result = match started.checked_duration_since(grant.deadline) {
                 Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
                 // A panic must reach the waiting evaluations as an error.
                 None => AssertUnwindSafe(send(Arc::clone(&context)))
@@ -290,10 +293,14 @@ impl Flights {
                     .await
                     .unwrap_or_else(|_| Err(panicked("the call"))),
             };
+            let mut memory = result.as_ref().map_or(0, |answer| answer.value.size());
+            if let Some(allowance) = grant.memory.filter(|allowance| !allowance.take(memory)) {
+                (result, memory) = (Err(allowance.used_up().at_limit(Limit::Memory)), 0);
+            }
             let (attempts, bytes) = context.used();
             calling.end(attempts, bytes, result.as_ref().err().map(Error::kind));
             let outcome = CallOutcome {
-                memory: result.as_ref().map_or(0, |answer| answer.value.size()),
+                memory,
                 result,
                 attempts,
                 bytes,

@@ -7,7 +7,7 @@
 mod builder;
 
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tracing::Instrument as _;
@@ -15,7 +15,9 @@ use tracing::Instrument as _;
 use crate::rego::Value;
 
 use crate::builtins::{Answer, Function, FunctionSet, Request};
-use crate::client::{Api, Client, Content, Context, Runtime, Token, Wanted, download, panicked};
+use crate::client::{
+    Api, Client, Content, Context, LazyRuntime, Runtime, Token, Wanted, download, panicked,
+};
 use crate::flight::Flights;
 use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, Product};
@@ -31,7 +33,7 @@ pub struct Platform {
 #[derive(Debug)]
 struct Inner {
     client: Arc<Client>,
-    runtime: OnceLock<Result<Runtime, Error>>,
+    runtime: LazyRuntime,
     flights: Arc<Flights>,
     not_found: NotFound,
     functions: FunctionSet,
@@ -169,7 +171,7 @@ impl Platform {
     }
 
     pub(crate) fn runtime(&self) -> Result<&Runtime, Error> {
-        self.inner.runtime.get_or_init(Runtime::start).as_ref().map_err(Clone::clone)
+        self.inner.runtime.get()
     }
 
     /// Sends a checked call and waits for its answer.

@@ -174,6 +174,11 @@ impl Product {
         format!("{}.{short}", self.0)
     }
 
+    /// Returns the name of a function without the product's name and the dot, if it has them.
+    pub(crate) fn short<'n>(&self, full: &'n str) -> Option<&'n str> {
+        full.strip_prefix(self.as_str())?.strip_prefix('.')
+    }
+
     /// Returns the name of an environment variable: `PLATFORM_TOKEN`.
     pub fn env(&self, suffix: &str) -> String {
         format!("{}_{suffix}", self.0.to_ascii_uppercase())

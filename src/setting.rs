@@ -33,6 +33,9 @@ pub enum Setting {
     IgnoredInBundles,
     /// The files that are inputs
     Inputs,
+    /// Whether policies that look at `input` are evaluated without one,
+    /// `gate::RunOptions::without_input`
+    WithoutInput,
     /// Whether an input that every policy skips passes,
     /// `gate::Rules::allow_skipped`
     SkippedInputs,

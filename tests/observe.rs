@@ -352,7 +352,7 @@ fn requests_of_policies_have_spans_events_and_the_hosts_trace() {
         })
         .build();
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    let mut options = EvaluateOptions::new(Answers::Unavailable("nobody".to_owned()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable("none".to_owned()));
     options.http = Some(http);
     options.observer = Some(told.clone());
     options.trace = Some(TraceParent::new(parent).unwrap());
@@ -440,7 +440,7 @@ fn requests_of_policies_have_spans_events_and_the_hosts_trace() {
 fn lookups_of_policies_have_spans_and_events() {
     let spans = Spans::process();
     let told = Arc::new(ReportedEvents::default());
-    let mut options = EvaluateOptions::new(Answers::Unavailable("nobody".to_owned()));
+    let mut options = EvaluateOptions::new(Answers::Unavailable("none".to_owned()));
     let http = Http::builder()
         .allow_host("localhost".parse().unwrap())
         .allow_host("127.0.0.1".parse().unwrap());

@@ -234,8 +234,7 @@ impl FunctionsArgs {
     }
 }
 
-/// Parses a value that isn't blank: that of a variable which isn't set would be a choice that nobody
-/// made.
+/// Parses a value that isn't blank, as that of a variable which isn't set would be.
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("it is empty: give it a value, or leave the option out".to_owned());

@@ -74,7 +74,7 @@ impl Unfinished {
         #[cfg(not(unix))]
         let _ = mode;
         let mut state = state();
-        // An error about the temporary name, which nobody gave, would puzzle.
+        // An error about the temporary name, which isn't one that was given, would puzzle.
         std::fs::metadata(folder)?;
         let file = builder.prefix(".rego-platform-").tempfile_in(folder);
         let file = file.map_err(|error| io::Error::from(error.kind()))?;

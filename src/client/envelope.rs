@@ -68,7 +68,10 @@ pub(crate) fn refuse_beside_list(
     let is_cut = |key: &str, value: &Value| {
         let denied =
             *value == Value::Bool(false) && has_word(key, &["ok", "success", "successful"]);
-        denied || !is_empty(value) && has_word(key, &WORDS_BESIDE) || is_total(key, value)
+        denied
+            || !is_empty(value) && has_word(key, &WORDS_BESIDE)
+            || is_total(key, value)
+            || is_about_answer(key) && incomplete(key, value, 0).is_some()
     };
     match unknown.find(|(key, value)| is_cut(key, value)) {
         Some((key, _)) => Err(format!("it has `{}`: its list may not be whole", shorten(key, 80))),
@@ -96,15 +99,15 @@ const WORDS_FAILED: [&str; 7] =
 /// Returns `true` for a key that says how many there are of what a list has.
 fn is_total(key: &str, value: &Value) -> bool {
     let words = words(key);
-    let is_total = |word: &String| matches!(word.as_str(), "total" | "totals");
+    let is_total = |word: &String| matches!(word.as_str(), "count" | "total" | "totals");
     let of_list = |word: &String| {
         is_total(word)
             || matches!(
                 word.as_str(),
-                "count"
-                    | "evaluations"
+                "evaluations"
                     | "items"
                     | "project"
+                    | "reference"
                     | "references"
                     | "results"
                     | "versions"
@@ -113,30 +116,50 @@ fn is_total(key: &str, value: &Value) -> bool {
     !is_empty(value) && words.iter().any(is_total) && words.iter().all(of_list)
 }
 
+/// Returns `true` for a key of an object about the answer itself, or about the pages that it is of.
+fn is_about_answer(key: &str) -> bool {
+    has_word(key, &["link", "links", "meta", "page", "paging", "response"])
+}
+
 /// The words of `WORDS` that say so in any object that has a list.
-const WORDS_BESIDE: [&str; 13] = [
+const WORDS_BESIDE: [&str; 27] = [
+    "aborted",
+    "capped",
     "cursor",
+    "dropped",
     "error",
     "errors",
+    "exceeded",
+    "exception",
+    "exceptions",
+    "fault",
+    "faults",
     "incomplete",
+    "interrupted",
     "more",
+    "next",
     "omitted",
     "pagination",
     "paging",
     "partial",
     "remaining",
+    "scroll",
+    "timed",
+    "timeout",
     "truncated",
+    "unfinished",
     "warning",
     "warnings",
 ];
 
 /// Words for a position in a list, for its length, for another list, and for what went wrong.
-const WORDS: [&str; 77] = [
+const WORDS: [&str; 90] = [
     "aborted",
     "after",
     "bookmark",
     "canceled",
     "cancelled",
+    "capped",
     "continuation",
     "continue",
     "count",
@@ -155,20 +178,25 @@ const WORDS: [&str; 77] = [
     "exceeded",
     "exception",
     "exceptions",
+    "excluded",
     "exhausted",
     "expired",
     "failed",
     "failure",
     "failures",
+    "fallback",
     "fault",
     "faults",
     "forbidden",
     "hidden",
+    "hit",
     "hits",
     "incomplete",
     "interrupted",
     "items",
     "limited",
+    "lost",
+    "maintenance",
     "marker",
     "matches",
     "missing",
@@ -183,17 +211,21 @@ const WORDS: [&str; 77] = [
     "pagination",
     "paging",
     "partial",
+    "pending",
     "problem",
     "problems",
+    "reached",
     "records",
     "refused",
     "rejected",
     "remaining",
     "results",
     "rows",
+    "sampled",
     "scroll",
     "skipped",
     "stale",
+    "suppressed",
     "throttled",
     "timed",
     "timeout",
@@ -205,14 +237,17 @@ const WORDS: [&str; 77] = [
     "unavailable",
     "unevaluated",
     "unfinished",
+    "unknown",
+    "unprocessed",
     "unreachable",
     "unread",
     "warning",
     "warnings",
+    "withheld",
 ];
 
 /// Words for success, of which the opposite is stated.
-const SUCCESS: [&str; 23] = [
+const SUCCESS: [&str; 24] = [
     "authenticated",
     "authorized",
     "available",
@@ -222,6 +257,7 @@ const SUCCESS: [&str; 23] = [
     "end",
     "ended",
     "eof",
+    "exhausted",
     "exhaustive",
     "final",
     "finished",
@@ -246,7 +282,7 @@ fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
     let coded = words(key).iter().any(|word| word == "code")
         && !is_empty(value)
         && value.as_str() != Some("0");
-    if coded || is_incomplete(key, value, &WORDS) {
+    if coded || is_incomplete(key, value, &WORDS) || is_unfinished(key, value) {
         return Some(key.to_owned());
     }
     match value {
@@ -267,6 +303,15 @@ fn is_incomplete(key: &str, value: &Value, known: &[&str]) -> bool {
     let failed = has(&["status", "state", "result"])
         && (code >= 400 || self::words(text).iter().any(|word| is_failure(word)));
     denied || failed || !is_empty(value) && has(known)
+}
+
+/// Returns `true` for an entry with a state that isn't one of success.
+fn is_unfinished(key: &str, value: &Value) -> bool {
+    let states = value.as_str().filter(|text| !text.is_empty());
+    has_word(key, &["status", "state"])
+        && states.is_some_and(|text| {
+            !words(text).iter().all(|word| SUCCESS.contains(&word.as_str()) || word == "200")
+        })
 }
 
 fn has_word(key: &str, known: &[&str]) -> bool {
@@ -305,12 +350,20 @@ pub(crate) fn refuse_in_pagination<'k>(
     mut unknown: impl Iterator<Item = (&'k str, &'k Value)>,
 ) -> Result<(), String> {
     let looks_back = |key: &str, value: &Value| {
-        let is_flag = matches!(value, Value::Bool(_));
-        has_word(key, &["first", "prev", "previous"]) || !is_flag && has_word(key, &["limit"])
+        let all = |known: &[&str]| words(key).iter().all(|word| known.contains(&word.as_str()));
+        let has = |known: &[&str]| has_word(key, known);
+        match value {
+            Value::Number(_) | Value::String(_) if has(&["limit"]) => all(&["limit", "page"]),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                let place = ["cursor", "first", "has", "link", "page", "prev", "previous", "token"];
+                has(&["first", "prev", "previous"]) && all(&place)
+            }
+            _ => false,
+        }
     };
     // `has_more: false` says that nothing is missing; what `done: false` says is that something is.
     let is_quiet = |key: &str, value: &Value| match value {
-        Value::Bool(false) => has_word(key, &WORDS),
+        Value::Bool(false) => has_word(key, &WORDS) && !has_word(key, &SUCCESS),
         _ => is_empty(value) && incomplete(key, value, 0).is_none(),
     };
     match unknown.find(|(key, value)| !looks_back(key, value) && !is_quiet(key, value)) {
@@ -450,6 +503,10 @@ mod tests {
             r#"{"dropped":3}"#,
             r#"{"items":[{"id":"a"}]}"#,
             r#"{"lastEvaluatedKey":{"id":1}}"#,
+            r#"{"exhausted":false}"#,
+            r#"{"limit_reached":true}"#,
+            r#"{"status":"degraded"}"#,
+            r#"{"state":"PENDING"}"#,
             r#"{"scroll_id":"x"}"#,
             r#"{"meta":{"pagination":{"nextCursor":"c"}}}"#,
             "{\"n\u{435}xt_cursor\":\"c\"}",
@@ -492,6 +549,13 @@ mod tests {
             r#""pagination": {"nextCursor": "x"}"#,
             r#""warnings": ["x"]"#,
             r#""omitted": 3"#,
+            r#""timed_out": true"#,
+            r#""count": 5"#,
+            r#""referenceCount": 5"#,
+            r#""@odata.nextLink": "x""#,
+            r#""_links": {"next": "x"}"#,
+            r#""meta": {"has_more": true}"#,
+            r#""scroll_id": "x""#,
         ] {
             let text = format!("{{\"references\": [], {bad}}}");
             assert!(check(&text).is_err(), "{bad}");
@@ -517,8 +581,16 @@ mod tests {
             assert!(refuse_in_pagination([(bad, &Value::from("5"))].into_iter()).is_err(), "{bad}");
             assert!(refuse_in_pagination([(bad, &Value::from(""))].into_iter()).is_ok(), "{bad}");
         }
-        for bad in ["last", "done", "eof", "succeeded"] {
-            assert!(refuse_in_pagination([(bad, &Value::Bool(false))].into_iter()).is_err());
+        for bad in ["last", "done", "eof", "succeeded", "lastPage", "page_complete", "exhausted"] {
+            let value = Value::Bool(false);
+            assert!(refuse_in_pagination([(bad, &value)].into_iter()).is_err(), "{bad}");
+        }
+        for bad in ["first_missing", "first_page_only", "prev_and_next", "limit_hit", "next"] {
+            assert!(refuse_in_pagination([(bad, &Value::from(1))].into_iter()).is_err(), "{bad}");
+        }
+        for bad in ["first", "limit", "previous_page"] {
+            let value = Value::from_json(r#"{"next": "x"}"#).unwrap_or_default();
+            assert!(refuse_in_pagination([(bad, &value)].into_iter()).is_err(), "{bad}");
         }
         assert!(refuse_in_pagination([("limit_reached", &Value::Bool(true))].into_iter()).is_err());
         assert!(refuse_in_pagination([("has_more", &Value::Bool(false))].into_iter()).is_ok());

@@ -50,7 +50,8 @@ pub(crate) use endpoints::{
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use envelope::{
-    refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble, undocumented, words,
+    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble,
+    undocumented, words,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
@@ -59,7 +60,7 @@ pub(crate) use page::{
     parse_rows, refuse_all,
 };
 pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
-pub(crate) use runtime::{HostThread, Runtime, panicked, refuse_blocking};
+pub(crate) use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
 use transport::Failed;
 pub(crate) use transport::{TRACEPARENT, crypto_provider};
 

@@ -31,16 +31,11 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    pub fn start() -> Result<Self, Error> {
-        Self::named("rego-platform-io")
-    }
-
     /// Returns the runtime of the timers of evaluations. Nothing else runs on it, so that they are in
     /// time whatever code of the host blocks another thread.
     pub fn clock() -> Result<&'static Self, Error> {
-        static CLOCK: OnceLock<Result<Runtime, Error>> = OnceLock::new();
-        let clock = CLOCK.get_or_init(|| Self::named("rego-platform-clock"));
-        clock.as_ref().map_err(Clone::clone)
+        static CLOCK: LazyRuntime = LazyRuntime::new("rego-platform-clock");
+        CLOCK.get()
     }
 
     fn named(name: &str) -> Result<Self, Error> {
@@ -84,23 +79,51 @@ impl Runtime {
     }
 }
 
-/// The runtime of the asynchronous functions that policies were loaded with, started on first use.
-/// Where they block its thread, they delay one another, and no request and no time limit.
-#[derive(Debug, Default)]
-pub(crate) struct HostThread(OnceLock<Result<Runtime, Error>>);
+/// A runtime that is started on first use. A failure, such as too many open files, isn't kept: the
+/// next use tries again.
+#[derive(Debug)]
+pub(crate) struct LazyRuntime {
+    name: &'static str,
+    started: OnceLock<Runtime>,
+}
 
-impl HostThread {
-    pub fn runtime(&self) -> Result<&Runtime, Error> {
-        let started = self.0.get_or_init(|| Runtime::named("rego-platform-host"));
-        started.as_ref().map_err(Clone::clone)
+impl LazyRuntime {
+    /// The runtime of a platform's requests, or of the requests that policies make themselves.
+    pub const fn of_requests() -> Self {
+        Self::new("rego-platform-io")
+    }
+
+    /// The runtime of the host's asynchronous code: the functions that policies were loaded with,
+    /// and responders. Where it blocks its thread, it delays itself, and no request and no time
+    /// limit.
+    pub const fn of_host() -> Self {
+        Self::new("rego-platform-host")
+    }
+
+    const fn new(name: &'static str) -> Self {
+        Self { name, started: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> Result<&Runtime, Error> {
+        if let Some(runtime) = self.started.get() {
+            return Ok(runtime);
+        }
+        // Of two that start at the same time, one is dropped and ends.
+        let runtime = Runtime::named(self.name)?;
+        Ok(self.started.get_or_init(|| runtime))
     }
 }
 
 /// Refuses to block a thread on which others wait, perhaps the one that is waited for.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] inside a token provider and inside an asynchronous function.
+/// [`ErrorKind::Configuration`] inside a token provider and inside an asynchronous function, and in
+/// the destructor of a thread-local value.
 pub(crate) fn refuse_blocking() -> Result<(), Error> {
+    if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
+        let message = "a call was made from the destructor of a thread-local value";
+        return Err(Error::new(ErrorKind::Configuration, message));
+    }
     if !WAITS.get() {
         return Ok(());
     }

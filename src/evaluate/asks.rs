@@ -94,4 +94,26 @@ mod tests {
         }
         assert!(!asks(&["p", "plain", "deeper"]));
     }
+
+    #[test]
+    fn a_function_that_stands_in_for_another_is_called() {
+        let text = "package p\n\nf(a, b) := [a, b]\n\nplain := f(\"x\", \"\")\n\n\
+                    user := x if x := f(\"x\", \"\") with f as platform.discover\n\n\
+                    builtin := x if x := trim(\"x\", \"\") with trim as platform.discover\n\n\
+                    indexed := platform[\"discover\"](input.x, \"\")\n";
+        let policies = Policies::builder().load(&Sources::text("p.rego", text)).unwrap();
+        for asking in ["user", "builtin", "indexed"] {
+            assert!(policies.query_path(&["p", asking]).asks(), "{asking}");
+        }
+        assert!(!policies.query_path(&["p", "plain"]).asks());
+        let none = Policies::builder().load(&Sources::text("p.rego", "package p\n")).unwrap();
+        for (query, asks) in [
+            ("platform[\"discover\"](input.x, \"\")", true),
+            ("trim(\"x\", \"\") with trim as platform.discover", true),
+            ("http.send({\"url\": \"x\", \"method\": \"GET\"})", true),
+            ("x := \"platform.discover\"", false),
+        ] {
+            assert_eq!(none.query(query).unwrap().asks(), asks, "{query}");
+        }
+    }
 }

@@ -95,6 +95,11 @@ impl Calls for Pass {
     }
 }
 
+/// Ends a speculative pass, whose result isn't used.
+fn ends_here() -> Error {
+    Error::new(ErrorKind::Internal, "the pass ends here")
+}
+
 impl Pass {
     pub(super) fn new(
         session: Arc<Session>,
@@ -178,6 +183,9 @@ impl Pass {
         if let Some(outcome) = self.session.known(&call.key, self.number) {
             return Ok(outcome.result.ok().map(|answer| answer.value));
         }
+        if self.session.budget.one_at_a_time {
+            return Err(ends_here());
+        }
         let mut notes = self.notes();
         if notes.noted.contains(&call.key) {
             return Ok(None);
@@ -196,7 +204,7 @@ impl Pass {
                 Ok(None)
             }
             Guess::Idle if !late => Ok(None),
-            _ => Err(Error::new(ErrorKind::Internal, "the pass ends here")),
+            _ => Err(ends_here()),
         }
     }
 

@@ -15,7 +15,8 @@ use crate::{Error, Platform};
 pub struct Budget {
     /// The time limit; 60 s by default.
     pub timeout: Duration,
-    /// The limit on passes; 200 by default.
+    /// The limit on passes; 200 by default. In [`Policies::evaluate_async`](crate::evaluate::Policies::evaluate_async),
+    /// which can't wait within a pass, the passes of a chain of calls aren't counted.
     pub passes: u32,
     /// The limit on different calls; 20,000 by default.
     pub calls: usize,

@@ -34,11 +34,8 @@ pub(crate) enum Target {
 impl CheckedCall {
     /// Checks the arguments of a call of the function with the full name `name`.
     pub fn new(product: &Product, name: &str, arguments: &[Value]) -> Result<Self, Error> {
-        let function = name
-            .strip_prefix(product.as_str())
-            .and_then(|rest| rest.strip_prefix('.'))
-            .and_then(crate::builtins::function)
-            .ok_or_else(|| {
+        let function =
+            product.short(name).and_then(crate::builtins::function).ok_or_else(|| {
                 Error::new(crate::ErrorKind::Internal, format!("`{name}` isn't a function"))
             })?;
         let full: Arc<str> = name.into();
@@ -54,7 +51,13 @@ impl CheckedCall {
         function: &AsyncFunction,
         arguments: &[Value],
     ) -> Result<Self, Error> {
-        let key = key(name.into(), arguments.to_vec())?;
+        let whole = Value::from(arguments.to_vec());
+        let key = if whole.has_json_form() {
+            key(name.into(), arguments.to_vec())?
+        } else {
+            // As JSON, a set would equal an array, and the key 1 the key "1".
+            Key { function: name.into(), arguments: whole.to_string().into() }
+        };
         let (function, arguments) = (function.clone(), arguments.to_vec());
         Ok(Self { key, target: Target::Host { function, arguments } })
     }

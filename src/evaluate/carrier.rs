@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::call::{CheckedCall, Target};
 use crate::builtins::Answer;
-use crate::client::{Client, Context, HostThread};
+use crate::client::{Client, Context, LazyRuntime};
 use crate::flight::{Boarded, Flights, Grant, Notifier, SharedCall};
 use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
@@ -22,7 +22,7 @@ pub(super) enum Carrier<'a> {
     /// The network, for a policy's own requests.
     Http(&'a Http),
     /// The host, for its own functions.
-    Host(&'a HostThread),
+    Host(&'a LazyRuntime),
 }
 
 impl Carrier<'_> {
@@ -31,7 +31,7 @@ impl Carrier<'_> {
         Ok(match self {
             Self::Service(platform) => platform.runtime()?.handle(),
             Self::Http(http) => http.runtime()?.handle(),
-            Self::Host(thread) => thread.runtime()?.handle(),
+            Self::Host(host) => host.get()?.handle(),
         })
     }
 

@@ -4,7 +4,7 @@
 //! about which failures are due to another evaluation's limits. Answers are kept by `session`.
 
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,7 +79,8 @@ impl Session {
             }
             Answers::Replay(replay) => {
                 for call in all() {
-                    let answer = replay.answer(&call.key).and_then(|answer| {
+                    let of_host = matches!(call.target, Target::Host { .. });
+                    let answer = replay.answer(&call.key, of_host).and_then(|answer| {
                         let value = network::replayed(&call.target, answer.value.clone());
                         let value = value.map_err(|what| recorded::tampered(&call.key, &what))?;
                         Ok(Answer { value, ..answer })
@@ -91,8 +92,11 @@ impl Session {
                 let asked: Vec<&CheckedCall> = all().filter(of_service).collect();
                 let calls: Vec<FunctionCall> =
                     asked.iter().map(|call| call.as_function_call()).collect();
-                let asking = AssertUnwindSafe(responder.answer(&calls, self.deadline));
-                let answers = self.in_time(asking.catch_unwind()).await?;
+                // Within a block, so that a panic of the call itself and of the future's destructor
+                // is caught too.
+                let asking = async { responder.answer(&calls, self.deadline).await };
+                let asking = AssertUnwindSafe(asking).catch_unwind();
+                let answers = self.in_time(asking).await?;
                 let answers = answers.map_err(|_| panicked("the responder"))?;
                 let mut answers = answers.into_iter();
                 for call in asked {
@@ -128,32 +132,37 @@ impl Session {
 
     /// Waits for the host's answer, unless the evaluation ends first.
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        let clock = Runtime::clock()?;
-        let mut work = pin!(work);
+        let mut work = Box::pin(work);
         let mut poll = |cx: &mut Context<'_>| {
             // Where the host's thread has no runtime, its timers and sockets still work.
-            let _entered = Handle::try_current().is_err().then(|| clock.handle().enter());
-            work.as_mut().poll(cx)
+            let _entered = match Handle::try_current() {
+                Err(_) => Some(self.host.get()?.handle().enter()),
+                Ok(_) => None,
+            };
+            work.as_mut().poll(cx).map(Ok)
         };
         if let Some(done) = poll_fn(&mut poll).now_or_never() {
-            return Ok(done);
+            return done;
         }
         let timer = {
-            let _entered = clock.handle().enter();
+            let _entered = Runtime::clock()?.handle().enter();
             tokio::time::sleep_until(self.deadline.into())
         };
         let mut timer = pin!(timer);
-        poll_fn(|cx| {
+        let done = poll_fn(|cx| {
             self.notifier.waker().register(cx.waker());
             if self.is_cancelled() {
                 return Poll::Ready(Err(cancelled()));
             }
             if let Poll::Ready(done) = poll(cx) {
-                return Poll::Ready(Ok(done));
+                return Poll::Ready(done);
             }
             timer.as_mut().poll(cx).map(|()| Err(self.out_of_time()))
         })
-        .await
+        .await;
+        // Work that didn't end is dropped here, and its destructor may panic.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+        done
     }
 
     fn send(
@@ -173,16 +182,19 @@ impl Session {
         let grant = if prompt {
             // Not subject to this evaluation's limits: others with the same prompt join it, and
             // must not have to pay for it again.
-            Grant { deadline, allowance: None, trace, observer }
+            Grant { deadline, allowance: None, memory: None, trace, observer }
         } else {
             let allowance = if guess { &self.guess_bytes } else { &self.exact_bytes };
             let allowance = Some(Arc::clone(allowance));
-            Grant { deadline: deadline.min(self.deadline), allowance, trace, observer }
+            let memory = guess.then(|| Arc::clone(&self.guess_memory));
+            Grant { deadline: deadline.min(self.deadline), allowance, memory, trace, observer }
         };
+        let weighs = grant.memory.is_some();
         let boarded = carrier.join_or_send(call, grant, &self.notifier)?;
+        let weighed = weighs && !boarded.joined;
         let host = matches!(call.target, Target::Host { .. });
         let prompt = prompt || !call.reads();
-        let sent = Sent { boarded, pass, guess, prompt, host };
+        let sent = Sent { boarded, pass, guess, prompt, weighed, host };
         state.in_flight.insert(call.key.clone(), sent);
         Ok(())
     }
@@ -285,7 +297,8 @@ impl Session {
             let Some(sent) = state.in_flight.remove(&key) else { continue };
             landed += usize::from(sent.pass == pass);
             state.slowest = state.slowest.max(outcome.latency);
-            let is_too_much = sent.guess && !self.may_keep_guess(outcome.memory);
+            let weighed = sent.weighed || !sent.guess;
+            let is_too_much = !weighed && !self.may_keep_guess(outcome.memory);
             if is_too_much || self.is_limit_of_sender(&sent, &outcome) {
                 if sent.guess {
                     state.refused.insert(key);

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::rego::Value;
+use crate::rego::{Value, deeper};
 
 use super::query::{QueryOutput, Row};
 use crate::{Error, ErrorKind};
@@ -205,9 +205,9 @@ pub(crate) fn compact(value: &Value) -> Result<String, Error> {
 
 fn write_compact(value: &Value, out: &mut String) -> Result<(), Error> {
     match value {
-        Value::Array(array) => write_compact_list(array.iter(), out)?,
-        Value::Set(set) => write_compact_list(set.iter(), out)?,
-        Value::Object(_) => {
+        Value::Array(array) => deeper(|| write_compact_list(array.iter(), out))?,
+        Value::Set(set) => deeper(|| write_compact_list(set.iter(), out))?,
+        Value::Object(_) => deeper(|| {
             out.push('{');
             for (index, (key, member)) in fields(value)?.into_iter().enumerate() {
                 if index > 0 {
@@ -218,7 +218,8 @@ fn write_compact(value: &Value, out: &mut String) -> Result<(), Error> {
                 write_compact(member, out)?;
             }
             out.push('}');
-        }
+            Ok::<_, Error>(())
+        })?,
         scalar => write_scalar(scalar, out),
     }
     Ok(())
@@ -241,9 +242,9 @@ fn write_compact_list<'a>(
 
 fn write_indented(value: &Value, level: usize, out: &mut String) -> Result<(), Error> {
     match value {
-        Value::Array(array) => write_indented_list(array.iter(), level, out)?,
-        Value::Set(set) => write_indented_list(set.iter(), level, out)?,
-        Value::Object(_) => {
+        Value::Array(array) => deeper(|| write_indented_list(array.iter(), level, out))?,
+        Value::Set(set) => deeper(|| write_indented_list(set.iter(), level, out))?,
+        Value::Object(_) => deeper(|| {
             let mut list = List::new('{', out, level);
             for (key, member) in fields(value)? {
                 list.next(|out| {
@@ -253,7 +254,8 @@ fn write_indented(value: &Value, level: usize, out: &mut String) -> Result<(), E
                 })?;
             }
             list.end('}');
-        }
+            Ok::<_, Error>(())
+        })?,
         scalar => write_scalar(scalar, out),
     }
     Ok(())

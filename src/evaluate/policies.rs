@@ -17,7 +17,6 @@ use super::cancellation::{CancelOnDrop, cancelled};
 use super::covered::{CoverageTracer, Covered};
 use super::environment::{Environment, Fixed};
 use super::ledger::Ledger;
-use super::network::{HTTP_SEND, LOOKUP};
 use super::options::EvaluateOptions;
 use super::pass_loop::{FinalPass, WaitMode, run_passes};
 use super::pool::Pool;
@@ -27,7 +26,7 @@ use super::scope::{Print, Scope};
 use super::session::Session;
 use crate::builtins::FunctionSet;
 use crate::check;
-use crate::client::{HostThread, refuse_blocking};
+use crate::client::{LazyRuntime, refuse_blocking};
 use crate::flight::CallOutcome;
 use crate::flight::Key;
 use crate::load::{
@@ -61,7 +60,7 @@ struct Inner {
     asks: Asks,
     functions: Arc<[HostFunction]>,
     /// The thread of the asynchronous ones.
-    host: Arc<HostThread>,
+    host: Arc<LazyRuntime>,
 }
 
 impl std::fmt::Debug for Policies {
@@ -250,7 +249,7 @@ impl Policies {
         };
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
         let asks = Asks::of(&program);
-        let (functions, host) = (host_functions.into(), Arc::default());
+        let (functions, host) = (host_functions.into(), Arc::new(LazyRuntime::of_host()));
         let inner =
             Inner { program, packages, data, product, enabled, called, asks, functions, host };
         Ok(Self { inner: Arc::new(inner) })
@@ -348,10 +347,7 @@ impl Policies {
             let found: Vec<_> = found.collect();
             Error::policy(literals.into_iter().chain(found).collect())
         })?;
-        let asking = [self.inner.product.as_str(), HTTP_SEND, LOOKUP];
-        let hosts = self.inner.functions.iter().map(HostFunction::name);
-        let named = asking.into_iter().chain(hosts).any(|name| text.contains(name));
-        let asks = named || self.inner.asks.any();
+        let asks = !compiled.call_sites().is_empty() || self.inner.asks.any();
         Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
     }
 
@@ -492,7 +488,10 @@ impl Policies {
         }
         let Answers::Service(platform) = &options.answers else { return Ok(()) };
         let (ours, theirs) = (&self.inner.product, platform.product());
-        let off = self.inner.called.iter().find(|name| !platform.functions().has(name));
+        let of_query = query.compiled.call_sites().iter().filter_map(|site| ours.short(&site.name));
+        let of_query = of_query.filter(|name| crate::builtins::function(name).is_some());
+        let mut called = self.inner.called.iter().copied().chain(of_query);
+        let off = called.find(|name| !platform.functions().has(name));
         let message = if ours != theirs {
             format!("the policies are loaded for `{ours}`, the platform is `{theirs}`")
         } else if let Some(name) = off {

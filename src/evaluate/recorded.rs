@@ -12,7 +12,9 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::builtins::{self, ContentForm, Type};
-use crate::client::{refuse_beside_list, refuse_failed};
+use crate::client::{
+    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, undocumented,
+};
 use crate::flight::Key;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -41,11 +43,11 @@ pub(super) fn tampered(key: &Key, what: &str) -> Error {
         .with_hint("record again: the recording was altered or is damaged")
 }
 
-/// Checks that `value` can be the answer to the call. Returns the form of downloaded content, or
-/// the problem.
+/// Checks that `value` can be the answer to the call, which isn't one of the host's. Returns the form
+/// of downloaded content, or the problem.
 pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
-    // A recorded value of a built-in, such as the time, isn't an answer of the product.
+    // A recorded value of a built-in isn't an answer of the product.
     let Some(function) = builtins::function(short) else { return Ok(None) };
     let first = || {
         let arguments = Value::from_json(&key.arguments).ok()?;
@@ -62,15 +64,22 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
     }
     check_type(function.result, value, "the answer")?;
     if let (Type::Object(fields), Value::Object(object)) = (function.result, value) {
-        match short {
-            "evidence_prompt" => refuse_failed(object, fields)?,
+        for (key, _) in undocumented(object, fields) {
+            refuse_misspelt(fields.iter().map(|field| field.name), key)?;
+        }
+        match fields {
+            _ if short == "evidence_prompt" => refuse_failed(object, fields)?,
+            // An envelope, which has no fields of its own.
+            [list] if matches!(list.ty, Type::Array(_)) => {
+                refuse_around_list(undocumented(object, fields))?;
+            }
             _ => refuse_beside_list(object, fields)?,
         }
     }
     Ok(None)
 }
 
-/// Checks that the call can have failed so: only these two functions ask for one thing, which may be
+/// Checks that the call, which isn't one of the host's, can have failed so: only these two functions ask for one thing, which may be
 /// missing, and a host may make that undefined.
 pub(super) fn check_failure(key: &Key, kind: ErrorKind) -> Result<(), String> {
     let short = key.function.rsplit('.').next().unwrap_or_default();
@@ -222,6 +231,12 @@ mod tests {
             ("evidence_prompt", r#"{"skipped": false}"#),
             ("evidence_prompt", r#"{"skipped": true, "violations": [], "failed": true}"#),
             ("evidence", r#"{"results": [], "error": "x"}"#),
+            ("evidence", r#"{"results": [], "failed": true}"#),
+            ("evidence", r#"{"results": [], "status": 500}"#),
+            ("evidence", r#"{"results": [], "complete": false}"#),
+            ("evidence", r#"{"results": [], "meta": {"has_more": true}}"#),
+            ("evidence", r#"{"results": [], "Results": [{"kind": "BAD"}]}"#),
+            ("project_compliance", r#"{"evaluations": [], "items": [{"kind": "BAD"}]}"#),
             ("evidence", r#"{"results": [], "pagination": {"next_cursor": "x"}}"#),
         ] {
             assert!(check_answer(function, "sha256:a", answer).is_err(), "{function} {answer}");

@@ -129,6 +129,13 @@ impl Recording {
 
     pub(crate) fn add(&mut self, key: &Key, outcome: &CallOutcome) -> Result<(), Error> {
         let (function, arguments) = (key.function.to_string(), key.arguments.to_string());
+        if Value::from_json(&arguments).is_err() {
+            let message =
+                "an argument holds what JSON doesn't: a set, or a key that isn't a string";
+            return Err(Error::new(ErrorKind::Policy, message)
+                .with_hint("pass arrays, and objects with strings as keys")
+                .in_call(function));
+        }
         match &outcome.result {
             Ok(answer) => {
                 if answer.cut {
@@ -255,7 +262,7 @@ impl Recording {
             return Err(failed(&format!("has two outcomes of the call {call}"))
                 .with_hint("record it again"));
         }
-        Ok(Self(contents))
+        Ok(Self(contents.respelt()))
     }
 
     /// Returns the full names of the functions whose calls are recorded.
@@ -289,6 +296,26 @@ impl Contents {
         add(&mut self.cut, other.cut);
     }
 
+    /// Writes the arguments of all calls in the one way in which calls are looked up.
+    fn respelt(self) -> Self {
+        fn respell<T>(all: BTreeMap<String, ByArguments<T>>) -> BTreeMap<String, ByArguments<T>> {
+            let respell = |arguments: String| {
+                let value = Value::from_json(&arguments).ok();
+                value.and_then(|value| super::output::compact(&value).ok()).unwrap_or(arguments)
+            };
+            let calls = |(function, calls): (String, ByArguments<T>)| {
+                (function, calls.into_iter().map(|(args, it)| (respell(args), it)).collect())
+            };
+            all.into_iter().map(calls).collect()
+        }
+        Self {
+            nd_builtin_cache: respell(self.nd_builtin_cache),
+            failures: respell(self.failures),
+            cut: respell(self.cut),
+            ..self
+        }
+    }
+
     /// Returns a call with two outcomes: its arguments are written in two ways, or it has both an
     /// answer and a failure.
     fn contradiction(&self) -> Option<(&str, &str)> {
@@ -311,7 +338,8 @@ impl Contents {
             !NONDETERMINISTIC.contains(function)
                 && (find(&self.failures, function, arguments).is_some()
                     || here.is_some_and(|here| {
-                        here.get() != there.get() || is_cut(self) != is_cut(other)
+                        let same = || exact(here).ok() == exact(there).ok();
+                        here.get() != there.get() && !same() || is_cut(self) != is_cut(other)
                     }))
         });
         let failures = || {
@@ -371,19 +399,21 @@ impl Replay {
         Self { recording }
     }
 
-    pub(crate) fn answer(&self, key: &Key) -> Result<Answer, Error> {
+    /// Returns the recorded outcome of a call. Anything can be the outcome of a call of the host's.
+    pub(crate) fn answer(&self, key: &Key, of_host: bool) -> Result<Answer, Error> {
         let (function, arguments) = (key.function.as_ref(), key.arguments.as_ref());
         let recording = &self.recording.0;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
-            let form =
-                recorded::check(key, &value).map_err(|what| recorded::tampered(key, &what))?;
+            let form = if of_host { Ok(None) } else { recorded::check(key, &value) };
+            let form = form.map_err(|what| recorded::tampered(key, &what))?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { cut, form, ..Answer::from(value) });
         }
         if let Some(failure) = find(&recording.failures, function, arguments) {
-            recorded::check_failure(key, failure.kind)
-                .map_err(|what| recorded::tampered(key, &what))?;
+            let possible =
+                if of_host { Ok(()) } else { recorded::check_failure(key, failure.kind) };
+            possible.map_err(|what| recorded::tampered(key, &what))?;
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);

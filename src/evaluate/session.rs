@@ -18,7 +18,7 @@ use super::carrier::Carrier;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
 use crate::builtins::is_skipped;
-use crate::client::{Allowance, HostThread, Runtime};
+use crate::client::{Allowance, LazyRuntime, Runtime};
 use crate::flight::{Boarded, CallOutcome, Key, Notifier};
 use crate::http::Http;
 use crate::load::HostFunction;
@@ -51,6 +51,8 @@ pub(super) struct Sent {
     pub(super) pass: u32,
     pub(super) guess: bool,
     pub(super) prompt: bool,
+    /// `true` if the memory of its answer is taken from the allowance for guesses as it arrives.
+    pub(super) weighed: bool,
     /// `true` if the host's function is called, not the service.
     pub(super) host: bool,
 }
@@ -89,7 +91,7 @@ pub(crate) struct Session {
     pub(super) exact_bytes: Arc<Allowance>,
     pub(super) guess_bytes: Arc<Allowance>,
     /// The memory that the values of guesses may still take, in bytes.
-    guess_memory: Allowance,
+    pub(super) guess_memory: Arc<Allowance>,
     guesses_left: AtomicUsize,
     right_guesses: AtomicUsize,
     /// The time that the evaluation may still wait for guesses alone, in microseconds.
@@ -98,7 +100,7 @@ pub(crate) struct Session {
     cancellation: Option<Cancellation>,
     /// The host's own functions.
     pub(super) functions: Arc<[HostFunction]>,
-    host: Arc<HostThread>,
+    pub(super) host: Arc<LazyRuntime>,
     /// The client for requests of the policy itself.
     http: Option<Http>,
     pub(super) observer: Observers,
@@ -113,7 +115,7 @@ impl Session {
     pub fn new(
         product: Product,
         functions: Arc<[HostFunction]>,
-        host: Arc<HostThread>,
+        host: Arc<LazyRuntime>,
         options: &EvaluateOptions,
     ) -> Self {
         let notifier: Arc<Notifier> = Arc::default();
@@ -139,7 +141,7 @@ impl Session {
             http: options.http.clone(),
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
-            guess_memory: Allowance::new(budget.memory / 4),
+            guess_memory: Arc::new(Allowance::new(budget.memory / 4)),
             guesses_left: AtomicUsize::new(budget.calls),
             right_guesses: AtomicUsize::new(0),
             guess_wait: AtomicU64::new(wait),

@@ -134,6 +134,7 @@ pub(crate) fn replaying(
     replaying.budget = options.budget.clone();
     replaying.strict_builtin_errors = options.strict_builtin_errors;
     replaying.not_found = options.not_found;
+    replaying.cancellation.clone_from(&options.cancellation);
     replaying.http.clone_from(&options.http);
     Ok(replaying)
 }

@@ -22,7 +22,7 @@ use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
 use crate::text::{data_reference, escape, nearest};
-use crate::{Diagnostic, Error, ErrorKind, Product};
+use crate::{Diagnostic, Error, ErrorKind, Product, Setting};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -299,6 +299,15 @@ impl Gate {
     /// Returns `true` if a verdict may depend on `input`.
     pub fn reads_input(&self) -> bool {
         self.checks.iter().any(|check| check.context.input.how > InputUse::None)
+    }
+
+    /// Refuses a run without an input if a verdict may depend on it.
+    pub(crate) fn refuse_no_input(&self) -> Result<(), Error> {
+        if !self.reads_input() {
+            return Ok(());
+        }
+        let message = "no input was given, and the policies look at `input`";
+        Err(Error::new(ErrorKind::Configuration, message).by_setting(Setting::WithoutInput))
     }
 
     /// Returns the packages that are evaluated, in the order of reports.

@@ -21,6 +21,9 @@ pub struct RunOptions {
     pub documents: DocumentOptions,
     /// The waivers.
     pub waivers: Waivers,
+    /// Set to evaluate policies that look at `input` without one, if no input is given. Otherwise
+    /// such a run is an error: a list that is empty by mistake would pass.
+    pub without_input: bool,
     /// Set to end the run at the first input that doesn't pass.
     pub fail_fast: bool,
     /// Set to require that a package that can call the service does so for each input that it
@@ -47,6 +50,7 @@ impl RunOptions {
             rules: Rules::default(),
             documents: DocumentOptions::default(),
             waivers: Waivers::default(),
+            without_input: false,
             fail_fast: false,
             require_calls: false,
             record: false,

@@ -43,9 +43,10 @@ fn is_incomplete(run: &Run) -> bool {
 
 impl Gate {
     /// Evaluates every policy over every document. Without sources, each policy is evaluated once
-    /// without an input.
+    /// without an input; see [`RunOptions::without_input`].
     ///
     /// # Errors
+    /// [`ErrorKind::Configuration`] when there are no sources and a policy looks at `input`,
     /// [`ErrorKind::Internal`] when a thread can't be started.
     /// A problem with an input is part of the model instead.
     pub fn run(
@@ -56,6 +57,9 @@ impl Gate {
     ) -> Result<(Run, Option<Recording>), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
         let nothing = places.is_empty();
+        if nothing && !options.without_input {
+            self.refuse_no_input()?;
+        }
         let documents = Documents::new(
             places,
             options.documents.clone(),

@@ -11,7 +11,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 pub use allow::{AllowedHost, AllowedHosts, NoHost};
 
 use crate::builtins::Answer;
-use crate::client::{Context, Propagator, Runtime};
+use crate::client::{Context, LazyRuntime, Propagator, Runtime};
 use crate::flight::Flights;
 use crate::observe::LookupSpan;
 use crate::rego::builtins::{Bounded, Code, HttpRequest, http_failure};
@@ -53,7 +53,7 @@ pub struct Http(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     options: Options,
-    runtime: OnceLock<Result<Runtime, Error>>,
+    runtime: LazyRuntime,
     flights: Arc<Flights>,
     permits: Semaphore,
     clients: connect::Clients,
@@ -127,7 +127,7 @@ impl HttpBuilder {
     /// Builds the [`Http`]; nothing is connected before the first request.
     pub fn build(self) -> Http {
         Http(Arc::new(Inner {
-            runtime: OnceLock::new(),
+            runtime: LazyRuntime::of_requests(),
             flights: Arc::new(Flights::new(Duration::ZERO)),
             permits: Semaphore::new(self.0.concurrency),
             clients: connect::Clients::default(),
@@ -216,7 +216,7 @@ impl Http {
     }
 
     pub(crate) fn runtime(&self) -> Result<&Runtime, Error> {
-        self.0.runtime.get_or_init(Runtime::start).as_ref().map_err(Clone::clone)
+        self.0.runtime.get()
     }
 
     pub(crate) fn flights(&self) -> &Arc<Flights> {

@@ -5,7 +5,7 @@
 mod environment;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{
@@ -15,7 +15,9 @@ use reqwest::header::{
 
 use super::{Inner, NotFound, Platform};
 use crate::builtins::FunctionSet;
-use crate::client::{Client, Credentials, Endpoints, Propagator, Settings, Token, TokenProvider};
+use crate::client::{
+    Client, Credentials, Endpoints, LazyRuntime, Propagator, Settings, Token, TokenProvider,
+};
 use crate::flight::Flights;
 use crate::observe::{Observer, Observers};
 use crate::text::escape;
@@ -382,7 +384,7 @@ impl PlatformBuilder {
         Ok(Platform {
             inner: Arc::new(Inner {
                 client: Arc::new(Client::new(settings, self.credentials)),
-                runtime: OnceLock::new(),
+                runtime: LazyRuntime::of_requests(),
                 flights: Arc::new(Flights::new(self.share_answers)),
                 not_found: self.not_found,
                 functions: self.functions,

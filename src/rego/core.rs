@@ -448,8 +448,8 @@ pub enum WithTarget {
 pub enum WithValue {
     /// A value.
     Term(Term),
-    /// A function.
-    Function(Target, Arc<str>),
+    /// A function, with its name, and the call site if it is one of the host or asks the network.
+    Function(Target, Arc<str>, Option<u32>),
     /// A reference, evaluated at each call of the function that it replaces.
     Ref(Ref),
 }

@@ -45,3 +45,4 @@ pub mod yaml;
 
 pub(crate) use value::Text;
 pub use value::Value;
+pub(crate) use value::deeper;

@@ -49,6 +49,9 @@ pub(crate) fn option(setting: Setting) -> String {
         Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` of a gate leaves them out",
         Setting::IgnoredInBundles => "`--ignore GLOB` of a gate leaves it out",
         Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::WithoutInput => {
+            "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
+        }
         Setting::SkippedInputs => "`--allow-skipped` lets such an input pass",
         Setting::RequiredCalls => {
             "leave out `--require-calls` if a policy may decide without the service"

@@ -14,6 +14,8 @@ use rego_platform::evaluate::{
     Answers, Cancellation, EvaluateOptions, Evaluated, FunctionCall, Policies, Pool, Recording,
     Replay, Responder,
 };
+use rego_platform::gate::model::{AnsweredBy, Tool};
+use rego_platform::gate::{Gate, GateOptions, RunObserver, RunOptions};
 use rego_platform::sources::Sources;
 use rego_platform::{
     CallEvent, Error, ErrorKind, Limit, NotFound, Observer, Platform, Token, TokenFuture,
@@ -255,6 +257,258 @@ fn an_evaluation_that_waits_for_a_thread_keeps_its_time_and_its_cancellation() {
     drop(release);
 }
 
+/// Panics outside of its future, or as the future is dropped.
+#[derive(Debug)]
+struct PanicsBeside {
+    at_once: bool,
+    ends: bool,
+}
+
+struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new("drop"));
+    }
+}
+
+impl Responder for PanicsBeside {
+    fn answer<'a>(
+        &'a self,
+        _: &'a [FunctionCall],
+        _: Instant,
+    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>> {
+        if self.at_once {
+            std::panic::resume_unwind(Box::new("answer"));
+        }
+        let bomb = PanicsInDrop;
+        Box::pin(async move {
+            if !self.ends {
+                std::future::pending::<()>().await;
+            }
+            drop(bomb);
+            Vec::new()
+        })
+    }
+}
+
+#[test]
+fn a_responder_may_panic_outside_of_its_future() {
+    let text = format!("package p\nx := platform.discover(\"{CLEAN_IMAGE}\", \"\").kind\n");
+    let policies = policies(&[("p.rego", &text)]);
+    for (at_once, ends, expected) in [
+        (true, true, ErrorKind::Internal),
+        (false, true, ErrorKind::Internal),
+        (false, false, ErrorKind::TimedOut),
+    ] {
+        let panics = PanicsBeside { at_once, ends };
+        let mut how = EvaluateOptions::new(Answers::Responder(Arc::new(panics)));
+        how.budget.timeout = Duration::from_millis(200);
+        assert_eq!(failure(evaluate(&policies, "data.p.x", "{}", &how)).0, expected);
+    }
+}
+
+/// Blocks the thread on which its task runs until it is released.
+#[derive(Debug)]
+struct BlocksTask(Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
+
+impl Responder for BlocksTask {
+    fn answer<'a>(
+        &'a self,
+        _: &'a [FunctionCall],
+        _: Instant,
+    ) -> Pin<Box<dyn Future<Output = Vec<Result<Value, Error>>> + Send + 'a>> {
+        let released = Arc::clone(&self.0);
+        Box::pin(async move {
+            let blocks = tokio::spawn(async move {
+                let _ = released.lock().unwrap().recv_timeout(HANGS);
+            });
+            let _ = blocks.await;
+            Vec::new()
+        })
+    }
+}
+
+#[test]
+fn a_task_of_a_responder_that_blocks_suspends_no_time_limit() {
+    let text = format!("package p\nx := platform.discover(\"{CLEAN_IMAGE}\", \"\").kind\n");
+    let policies = policies(&[("p.rego", &text)]);
+    let (release, released) = mpsc::channel::<()>();
+    let blocks = BlocksTask(Arc::new(std::sync::Mutex::new(released)));
+    let mut how = EvaluateOptions::new(Answers::Responder(Arc::new(blocks)));
+    how.budget.timeout = Duration::from_millis(200);
+    let (sender, ended) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| sender.send(failure(evaluate(&policies, "data.p.x", "{}", &how)).0));
+        assert_eq!(ended.recv_timeout(HANGS), Ok(ErrorKind::TimedOut));
+        drop(release);
+    });
+}
+
+#[test]
+fn arguments_that_json_cannot_tell_apart_are_different_calls() {
+    let text = "package p\n\nof_array := acme.f([\"a\"])\n\nof_set := acme.f({\"a\"})\n\n\
+                of_nested := acme.f([{\"a\"}])\n\nof_key := acme.f({1: 2})\n\n\
+                of_text := acme.f({\"1\": 2})\n";
+    let asked = |arguments: Vec<Value>| async move {
+        Ok(Value::from(arguments.first().map(ToString::to_string).unwrap_or_default()))
+    };
+    let builder = Policies::builder().async_function("acme.f", 1, asked);
+    let policies = builder.load(&Sources::text("p.rego", text)).unwrap();
+    let evaluated = evaluate(&policies, "data.p", "{}", &unanswered());
+    assert_eq!(
+        evaluated.result.unwrap().value().unwrap().to_json(),
+        r#"{"of_array":"[\"a\"]","of_key":"{1: 2}","of_nested":"[{\"a\"}]","of_set":"{\"a\"}","of_text":"{\"1\": 2}"}"#
+    );
+}
+
+#[test]
+fn functions_named_like_those_of_the_service_are_replayed() {
+    let builder = Policies::builder()
+        .async_function("acme.discover", 1, |_| async { Ok(Value::from("anything")) })
+        .async_function("acme.products", 1, |_| async {
+            Err(Error::new(ErrorKind::NotFound, "no such product"))
+        });
+    let text = "package p\n\nx := acme.discover(1)\n\ny := acme.products(1)\n";
+    let policies = builder.load(&Sources::text("p.rego", text)).unwrap();
+    let live = evaluate(&policies, "data.p.x", "{}", &unanswered());
+    let missing = evaluate(&policies, "data.p.y", "{}", &unanswered());
+    let replay = |evaluated: &Evaluated| {
+        let replay = Replay::new(evaluated.recording().unwrap());
+        EvaluateOptions::new(Answers::Replay(Arc::new(replay)))
+    };
+    let again = evaluate(&policies, "data.p.x", "{}", &replay(&live));
+    assert_eq!(live.result.unwrap(), again.result.unwrap());
+    let again = evaluate(&policies, "data.p.y", "{}", &replay(&missing));
+    assert_eq!(failure(again).0, ErrorKind::NotFound);
+}
+
+#[test]
+fn one_at_a_time_is_kept_without_waiting_within_a_pass() {
+    let most = Arc::new(AtomicU32::new(0));
+    let running = Arc::new(AtomicU32::new(0));
+    let policies = {
+        let (most, running) = (Arc::clone(&most), Arc::clone(&running));
+        let counted = move |_: Vec<Value>| {
+            let (most, running) = (Arc::clone(&most), Arc::clone(&running));
+            async move {
+                most.fetch_max(running.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                running.fetch_sub(1, Ordering::AcqRel);
+                Ok(Value::from(1))
+            }
+        };
+        let text = "package p\n\nx := [y | some i in numbers.range(1, 10); y := acme.f(i)]\n";
+        let builder = Policies::builder().async_function("acme.f", 1, counted);
+        builder.load(&Sources::text("p.rego", text)).unwrap()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let mut at_once = 0;
+    for one_at_a_time in [false, true] {
+        most.store(0, Ordering::Release);
+        let mut how = unanswered();
+        how.budget.one_at_a_time = one_at_a_time;
+        let query = policies.query_path(&["p", "x"]);
+        let evaluated = runtime.block_on(policies.evaluate_async(query, None, how));
+        assert_eq!(evaluated.ledger.calls.len(), 10);
+        assert!(evaluated.result.is_ok());
+        if one_at_a_time {
+            assert_eq!(most.load(Ordering::Acquire), 1);
+        } else {
+            at_once = most.load(Ordering::Acquire);
+        }
+    }
+    assert!(at_once > 1, "{at_once}");
+}
+
+thread_local! {
+    static LAST: std::cell::RefCell<Option<AsksInDrop>> = const { std::cell::RefCell::new(None) };
+}
+
+/// Evaluates a query with calls as its thread ends.
+struct AsksInDrop(Arc<Policies>, mpsc::Sender<Result<(), ErrorKind>>);
+
+impl Drop for AsksInDrop {
+    fn drop(&mut self) {
+        let done = evaluate(&self.0, "data.p.x", "{}", &unanswered()).result;
+        let _ = self.1.send(done.map(|_| ()).map_err(|error| error.kind()));
+    }
+}
+
+#[test]
+fn an_evaluation_as_a_thread_ends_is_an_error() {
+    let builder = Policies::builder().async_function("acme.f", 1, |_| async { Ok(Value::from(1)) });
+    let text = Sources::text("p.rego", "package p\n\nx := acme.f(1)\n");
+    let policies = Arc::new(builder.load(&text).unwrap());
+    let (sender, ended) = mpsc::channel();
+    let ends = thread::spawn(move || {
+        // Registered before the thread-local values of the runtime, it is dropped after them.
+        LAST.with_borrow_mut(|last| *last = Some(AsksInDrop(Arc::clone(&policies), sender)));
+        assert!(evaluate(&policies, "data.p.x", "{}", &unanswered()).result.is_ok());
+    });
+    assert!(ends.join().is_ok());
+    let done = ended.recv_timeout(HANGS).unwrap();
+    assert!(matches!(done, Ok(()) | Err(ErrorKind::Configuration)), "{done:?}");
+}
+
+#[test]
+fn an_explanation_ends_when_it_is_cancelled() {
+    let text = "package p\n\ndeny contains \"x\" if slow\n\n\
+                deny contains \"y\" if {\n\tx := 7\n\n\tx > 8\n}\n\n\
+                slow if {\n\tsome i in numbers.range(1, 100000)\n\ti < 0\n}\n";
+    let policies = policies(&[("p.rego", text)]);
+    let query = policies.query_path(&["p", "deny"]);
+    let mut how = unanswered();
+    let evaluated = policies.evaluate(&query, None, &how);
+    let explained = |how: &EvaluateOptions| {
+        policies.explain(&query, None, &evaluated, how).unwrap().fails.len()
+    };
+    let whole = explained(&how);
+    let cancellation = Cancellation::new();
+    cancellation.cancel();
+    how.cancellation = Some(cancellation);
+    let cut = explained(&how);
+    assert!(cut < whole, "{cut} {whole}");
+}
+
+#[test]
+fn deep_values_pass_through_calls_and_recordings() {
+    let deep = format!("{{\"a\": {}1{}}}", "[".repeat(9_000), "]".repeat(9_000));
+    let input = Value::from_json(&deep).unwrap();
+    let same = |arguments: Vec<Value>| async move {
+        Ok(Value::from(vec![arguments.into_iter().next().unwrap_or_default()]))
+    };
+    let text = "package p\n\nx if acme.f(input)\n";
+    let builder = Policies::builder().async_function("acme.f", 1, same);
+    let policies = builder.load(&Sources::text("p.rego", text)).unwrap();
+    let small = thread::Builder::new().stack_size(512 * 1024);
+    let ended = small.spawn(move || {
+        let query = policies.query_path(&["p", "x"]);
+        let evaluated = policies.evaluate(&query, Some(&input), &unanswered());
+        assert_eq!(evaluated.recording().unwrap().len(), 1);
+        evaluated.result.unwrap().value().unwrap().to_json()
+    });
+    assert_eq!(ended.unwrap().join().unwrap(), "true");
+}
+
+struct Silent;
+
+impl RunObserver for Silent {}
+
+#[test]
+fn a_gate_without_its_inputs_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.rego");
+    std::fs::write(&file, "package p\n\ndeny contains \"x\" if input.bad\n").unwrap();
+    let gate = Gate::load(&[file.display().to_string()], &GateOptions::default()).unwrap();
+    let tool = Tool { name: "host".to_owned(), version: "1".to_owned(), commit: None };
+    let mut how = RunOptions::new(unanswered(), AnsweredBy::None, tool);
+    let error = gate.run(Vec::new(), &how, &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("no input was given"), "{error}");
+    how.without_input = true;
+    assert!(gate.run(Vec::new(), &how, &mut Silent).is_ok());
+}
+
 /// Returns an answer with 20,000 empty objects.
 fn large() -> Value {
     let text = format!(
@@ -357,6 +611,12 @@ fn a_value_that_a_replay_would_change_is_not_recorded() {
     assert_eq!(live.result.as_ref().unwrap().value().unwrap().to_json(), "[\"x\"]");
     let error = live.recording().unwrap_err();
     assert!(error.report().contains("a set"), "{}", error.report());
+
+    let text = "package p\n\nx := acme.f({1})\n";
+    let builder = Policies::builder().async_function("acme.f", 1, |_| async { Ok(Value::from(1)) });
+    let of_set = builder.load(&Sources::text("p.rego", text)).unwrap();
+    let error = evaluate(&of_set, "data.p.x", "{}", &unanswered()).recording().unwrap_err();
+    assert!(error.report().contains("an argument holds"), "{}", error.report());
 
     let policies = asking(&own, |_| async { Ok(Value::from_json("{\"a\": [1, null]}").unwrap()) });
     let live = evaluate(&policies, "data.p.y", "{}", &unanswered());

@@ -55,7 +55,7 @@ impl Report for Human {
             writeln!(out, "{}: {}", self.paint(YELLOW, "note"), line(note))?;
         }
         let answers = match run.answers {
-            AnsweredBy::Service | AnsweredBy::Nobody => "",
+            AnsweredBy::Service | AnsweredBy::None => "",
             AnsweredBy::Emulator => " (answered by an emulator: it proves nothing)",
             AnsweredBy::Replay => " (answered by a recording: it proves nothing new)",
         };

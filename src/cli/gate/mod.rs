@@ -318,10 +318,8 @@ fn prepare(
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
-    if args.input.is_empty() && !args.no_input && gate.reads_input() {
-        return Err(wrong("no input was given, and the policies look at `input`").with_hint(
-            "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one",
-        ));
+    if args.input.is_empty() && !args.no_input {
+        gate.refuse_no_input()?;
     }
     took_effect(&mut inventory.options, "--skip-verify", gate.unverified_bundles());
     took_effect(&mut inventory.options, "--no-input", u64::from(gate.reads_input()));
@@ -564,6 +562,7 @@ fn run_options(
         metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
     };
     run.waivers = waivers.unwrap_or_default();
+    run.without_input = args.no_input;
     run.fail_fast = args.fail_fast;
     run.require_calls = args.require_calls;
     run.record = options.record.is_some();

@@ -97,7 +97,7 @@ pub enum AnsweredBy {
     /// A recording (`--replay`), so that the outcome proves nothing new.
     Replay,
     /// None: the run ended before any call.
-    Nobody,
+    None,
 }
 
 /// The outcome of a run or of an input.
@@ -211,7 +211,7 @@ impl Run {
             tool,
             started: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
             duration_ms: 0,
-            answers: AnsweredBy::Nobody,
+            answers: AnsweredBy::None,
             ai: false,
             outcome: Outcome::NoVerdict,
             exit: 2,

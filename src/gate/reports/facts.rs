@@ -135,7 +135,7 @@ const fn answers(answers: AnsweredBy) -> &'static str {
         AnsweredBy::Service => "from the service",
         AnsweredBy::Emulator => "from an emulator with canned data: this outcome proves nothing",
         AnsweredBy::Replay => "from a recording (replay): this outcome proves nothing new",
-        AnsweredBy::Nobody => "none: no call was made",
+        AnsweredBy::None => "none: no call was made",
     }
 }
 

@@ -355,7 +355,8 @@ impl Constraints {
             None if !self.aud.is_empty() => return Ok(false),
             _ => {}
         }
-        let now = Number::from(self.time / 1e9);
+        let now = Number::from_f64(self.time / 1e9)
+            .ok_or_else(|| Error::failed("time must be a finite number"))?;
         let time = |name: &'static str| match claim(name) {
             None => Ok(None),
             Some(Value::Number(number)) => Ok(Some(number)),

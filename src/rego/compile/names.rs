@@ -181,11 +181,14 @@ impl VarSet {
 
     /// The set of the variables that always have a value: `data` and `input`.
     pub fn reserved() -> Self {
-        thread_local! {
-            static RESERVED: VarSet =
-                VarSet::from_iter([Name::from("data"), Name::from("input")]);
+        fn names() -> VarSet {
+            VarSet::from_iter([Name::from("data"), Name::from("input")])
         }
-        RESERVED.with(Self::clone)
+        thread_local! {
+            static RESERVED: VarSet = names();
+        }
+        // As a thread ends, the value may be gone already.
+        RESERVED.try_with(Self::clone).unwrap_or_else(|_| names())
     }
 
     /// Adds a variable; returns `true` if the set didn't contain it.

@@ -202,7 +202,7 @@ impl Printer<'_> {
         match &with.value {
             WithValue::Term(term) => format!("{target} as {}", self.term(term)),
             WithValue::Ref(reference) => format!("{target} as {}", self.reference(reference)),
-            WithValue::Function(_, name) => format!("{target} as function {name}"),
+            WithValue::Function(_, name, _) => format!("{target} as function {name}"),
         }
     }
 

@@ -18,7 +18,7 @@ mod with;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Core, HostFn, NodeId, OpKind, QueryCore, Scope, SetId, Side};
+use super::{Core, HostFn, NodeId, OpKind, QueryCore, Scope, SetId, Side, Target};
 use crate::rego::builtins::Builtin;
 use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{Body, Module, Span};
@@ -141,7 +141,13 @@ impl<'c> Lowering<'c> {
         }
     }
 
-    fn add_site(&mut self, name: &Arc<str>, span: Span) -> Option<u32> {
+    /// Adds a call site if the function is one of the host or asks the network.
+    fn add_site(&mut self, target: Target, name: &Arc<str>, span: Span) -> Option<u32> {
+        match target {
+            Target::Host(_) => {}
+            Target::Builtin(builtin) if builtin.asks_network() => {}
+            _ => return None,
+        }
         let site = super::Site { name: Arc::clone(name), span, set: self.set };
         let (count, sites) = match &mut self.core {
             Destination::Program(core) => (0, &mut core.sites),

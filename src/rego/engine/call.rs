@@ -38,7 +38,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let target = match self.standin(&call.name) {
             None => call.target,
             Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(_) | Standin::Ref(..) | Standin::Deferred(_)) => {
+            Some(Standin::Function(..) | Standin::Ref(..) | Standin::Deferred(_)) => {
                 return Ok(SingleResult::Many);
             }
         };
@@ -66,7 +66,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(SingleResult::Many)
             }
             target => {
-                let value = self.call_value(run, op, call, target)?;
+                let value = self.call_value(run, op, call, (target, call.site))?;
                 Ok(value.is_some_and(|value| self.answer(run, call, value)).into())
             }
         }
@@ -81,10 +81,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         match self.standin(&call.name) {
-            Some(Standin::Function(target)) => {
+            Some(Standin::Function(target, site)) => {
                 // Within the function that stands in, nothing is replaced.
                 self.mocks.push(Vec::new());
-                let flow = self.call_target(run, op, call, target, &mut |machine| {
+                let flow = self.call_target(run, op, call, (target, site), &mut |machine| {
                     machine.mocks.pop();
                     let flow = next(machine);
                     machine.mocks.push(Vec::new());
@@ -117,7 +117,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 ),
                 None => next(self),
             },
-            None => self.call_target(run, op, call, call.target, next),
+            None => self.call_target(run, op, call, (call.target, call.site), next),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         op: &'p Op,
         call: &'p Call,
-        target: Target,
+        (target, site): (Target, Option<u32>),
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
         match target {
@@ -171,7 +171,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 Ok(())
             }
-            target => match self.call_value(run, op, call, target)? {
+            target => match self.call_value(run, op, call, (target, site))? {
                 Some(value) => self.answered(run, call, value, next),
                 None => Ok(()),
             },
@@ -235,7 +235,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         op: &'p Op,
         call: &'p Call,
-        target: Target,
+        (target, site): (Target, Option<u32>),
     ) -> Result<Option<Value>, Stop> {
         match target {
             Target::Compare(comparison) => {
@@ -247,7 +247,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let builtins::Run::Plain(plain) = builtin.run else {
                     return Err(missing(&call.name, op.span));
                 };
-                if let Some(site) = call.site {
+                if let Some(site) = site {
                     *self.calls.entry(site).or_default() += 1;
                 }
                 // Most calls have one argument or two; an array avoids the allocation.
@@ -275,7 +275,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     }
                 }
             }
-            Target::Host(_) => self.call_host(run, op, call, target),
+            Target::Host(index) => self.call_host(run, op, call, (index, site)),
             Target::Native(native) => self.call_native(run, op, call, native),
             Target::Function(_) | Target::Missing => Err(missing(&call.name, op.span)),
         }
@@ -300,26 +300,21 @@ impl<'p, 'r> Machine<'p, 'r> {
         run: &Run<'p>,
         op: &'p Op,
         call: &'p Call,
-        target: Target,
+        (index, site): (u32, Option<u32>),
     ) -> Result<Option<Value>, Stop> {
-        let Target::Host(index) = target else { return Ok(None) };
         let core = self.core;
         let Some(function) = core.host.get(index as usize) else {
             return Err(missing(&call.name, op.span));
         };
         let args = self.args(run, op, call)?;
-        if let Some(site) = call.site {
+        if let Some(site) = site {
             *self.calls.entry(site).or_default() += 1;
         }
         // The time that a call takes is the host's to limit, so it's asked before each.
         self.context.poll()?;
         let host = self.context.host;
-        let made = HostCall {
-            site: call.site.map(CallSite),
-            span: op.span,
-            name: &function.name,
-            args: &args,
-        };
+        let made =
+            HostCall { site: site.map(CallSite), span: op.span, name: &function.name, args: &args };
         match host.call(&made) {
             HostAnswer::Value(value) => {
                 self.context.spend(weight(&value))?;

@@ -28,8 +28,8 @@ pub(super) struct Mock<'p> {
 pub(super) enum Standin<'p> {
     /// A value, for all arguments.
     Value(Value),
-    /// Another function.
-    Function(Target),
+    /// Another function, and its call site.
+    Function(Target, Option<u32>),
     /// The value of a reference, for all arguments; its variables are those of the frame that
     /// begins at the given slot.
     Ref(&'p Ref, u32),

@@ -55,7 +55,7 @@ impl<'p> Machine<'p, '_> {
             };
             let content = match &with.value {
                 WithValue::Term(term) => Err(DeferredTerm::Term(term)),
-                WithValue::Function(target, _) => Ok(Standin::Function(*target)),
+                WithValue::Function(target, _, site) => Ok(Standin::Function(*target, *site)),
                 WithValue::Ref(reference) => match target {
                     DeferredTarget::Function => Ok(Standin::Ref(reference, run.base)),
                     // The compile stages leave references in closures of queries only.
@@ -100,7 +100,7 @@ impl<'p> Machine<'p, '_> {
                     in_force.push(deferred);
                     outline
                 }
-                Standin::Function(_) | Standin::Ref(..) => {
+                Standin::Function(..) | Standin::Ref(..) => {
                     let message = "a function replaces what isn't one";
                     return Err(EvalError::new(ErrorCode::Internal, Some(span), message).into());
                 }

@@ -114,7 +114,7 @@ impl RuleReads<'_> {
             OpKind::With(with, op) => {
                 for with in with {
                     match &with.value {
-                        WithValue::Function(target, _) => self.target(*target),
+                        WithValue::Function(target, ..) => self.target(*target),
                         WithValue::Ref(reference) => self.reference(reference),
                         WithValue::Term(_) => {}
                     }

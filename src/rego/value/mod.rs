@@ -74,7 +74,7 @@ pub enum Value {
 
 /// Runs `work`, which descends one level into a value, and grows the stack if need be.
 #[inline]
-pub(in crate::rego) fn deeper<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn deeper<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, work)
 }
 
@@ -181,6 +181,18 @@ impl Value {
     #[inline]
     pub fn is_collection(&self) -> bool {
         matches!(self, Self::Array(_) | Self::Object(_) | Self::Set(_))
+    }
+
+    /// Returns `true` for a value that JSON has: one without sets, and with strings as keys.
+    pub(crate) fn has_json_form(&self) -> bool {
+        match self {
+            Self::Set(_) => false,
+            Self::Array(items) => deeper(|| items.iter().all(Self::has_json_form)),
+            Self::Object(object) => deeper(|| {
+                object.iter().all(|(key, value)| key.as_str().is_some() && value.has_json_form())
+            }),
+            _ => true,
+        }
     }
 
     /// Returns an empty object.
@@ -391,7 +403,8 @@ from! {
     i32 => |it| Self::Number(Number::from(i64::from(it))),
     u32 => |it| Self::Number(Number::from(i64::from(it))),
     usize => |it| Self::Number(Number::from(it as u64)),
-    f64 => |it| Self::Number(Number::from(it)),
+    // Infinities and NaN, which JSON doesn't have, become null.
+    f64 => |it| Number::from_f64(it).map_or(Self::Null, Self::Number),
     Array => |it| Self::Array(Shared::new(it)),
     Object => |it| Self::Object(Shared::new(it)),
     Set => |it| Self::Set(Shared::new(it)),

@@ -133,8 +133,17 @@ impl Number {
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Int(value) => u64::try_from(*value).ok(),
-            Repr::Text(text) => text.parse().ok(),
+            Repr::Text(text) => text
+                .parse()
+                .ok()
+                .or_else(|| parse_opa_integer(text).and_then(|value| u64::try_from(value).ok())),
         }
+    }
+
+    /// Returns a double with the shortest text that identifies it, as OPA writes it; `None` for an
+    /// infinity and NaN, which JSON doesn't have.
+    pub fn from_f64(value: f64) -> Option<Self> {
+        value.is_finite().then(|| Self::from_text(format_float(value, 'g', None)))
     }
 
     /// Returns the value as an index.
@@ -573,17 +582,6 @@ impl From<&BigInt> for Number {
             Some(value) => Self(Repr::Int(value)),
             None => Self(Repr::Text(value.to_string().into())),
         }
-    }
-}
-
-/// Takes the shortest text of a double, as OPA writes it; infinities and NaN become zero.
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        if !value.is_finite() {
-            return Self(Repr::Int(0));
-        }
-        // The fewest digits that identify it.
-        Self::from_text(format_float(value, 'g', None))
     }
 }
 

@@ -3,8 +3,9 @@
 //! JSON text has its own reader and writer, which keep the text of numbers.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{Array, Number, Object, Value, deeper};
@@ -56,6 +57,8 @@ impl Serialize for Number {
     }
 }
 
+/// Numbers are as exact as the format's deserializer: `serde_json::from_str` rounds integers of more
+/// than 64 bits and long fractions to doubles, [`Value::from_json`] doesn't.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ValueVisitor)
@@ -143,7 +146,56 @@ impl<'de> Visitor<'de> for ValueVisitor {
         while let Some((key, value)) = deeper(|| access.next_entry::<Value, Value>())? {
             members.insert(key, value);
         }
+        if let Some(number) = private_number(&members) {
+            return Ok(number);
+        }
         Ok(Value::from(members))
+    }
+}
+
+/// The key under which `serde_json` passes the text of a number to other types, where its feature
+/// `arbitrary_precision` is on. Any crate of a program can turn it on.
+const PRIVATE_NUMBER: &str = "$serde_json::private::Number";
+
+/// Returns the number for which an object stands.
+fn private_number(members: &Object) -> Option<Value> {
+    static IN_USE: LazyLock<bool> = LazyLock::new(|| {
+        let half = serde_json::from_str::<Visited>("0.5");
+        half.is_ok_and(|Visited(is_map)| is_map)
+    });
+    if members.len() != 1 {
+        return None;
+    }
+    let text = members.get(&Value::from(PRIVATE_NUMBER))?.as_str()?;
+    if !*IN_USE {
+        return None;
+    }
+    Number::parse(text).map(Value::Number)
+}
+
+/// Notes whether a value is passed on as a map.
+struct Visited(bool);
+
+impl<'de> Deserialize<'de> for Visited {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Visited;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Visited, E> {
+                Ok(Visited(false))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Visited, A::Error> {
+                while access.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Visited(true))
+            }
+        }
+        deserializer.deserialize_any(Visit)
     }
 }
 

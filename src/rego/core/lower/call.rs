@@ -46,11 +46,7 @@ impl Lowering<'_> {
         }
         let mut args = self.terms(frame, args)?;
         let output = if !callee.void && args.len() > callee.arity { args.pop() } else { None };
-        let site = match callee.target {
-            Target::Host(_) => self.add_site(&callee.name, span),
-            Target::Builtin(builtin) if builtin.asks_network() => self.add_site(&callee.name, span),
-            _ => None,
-        };
+        let site = self.add_site(callee.target, &callee.name, span);
         let single = match callee.target {
             Target::Builtin(builtin) => !builtin.relation,
             // For the policy's own functions this is decided once all rules are lowered (`finish`).

@@ -38,7 +38,11 @@ impl Lowering<'_> {
             WithTarget::Input(_) | WithTarget::Data(_) => None,
         };
         let value = match function {
-            Some((callee, name)) => WithValue::Function(callee, name),
+            Some((callee, name)) => {
+                // The calls that it answers are calls of it.
+                let site = self.add_site(callee, &name, with.value.span);
+                WithValue::Function(callee, name, site)
+            }
             None => {
                 let value = match &with.value.kind {
                     TermKind::Ref(parts) => {
