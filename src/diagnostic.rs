@@ -24,6 +24,7 @@ pub(crate) enum Fix {
 /// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Level {
     /// Worth a look; nothing is refused.
     Warning,

@@ -158,6 +158,7 @@ type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
 pub enum Error {
     /// A call of one of the functions failed.
     #[error("{function}: {message}")]
+    #[non_exhaustive]
     Call {
         /// The function's full name, such as `platform.discover`.
         function: Arc<str>,
@@ -176,6 +177,7 @@ pub enum Error {
     },
     /// Any failure that isn't one call's.
     #[error("{message}")]
+    #[non_exhaustive]
     Other {
         /// The message.
         message: String,

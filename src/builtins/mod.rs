@@ -192,6 +192,7 @@ pub(crate) struct Answer {
 /// The form in which a policy is given content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ContentForm {
     /// The content itself, which is UTF-8.
     Text,

@@ -15,6 +15,7 @@ use crate::sources::ModuleSource;
 
 /// A file's text after fixing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fixed {
     /// The file.
     pub path: String,

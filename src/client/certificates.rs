@@ -16,7 +16,7 @@ use rustls_platform_verifier::Verifier;
 pub(crate) struct SystemVerifier {
     provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
-    verifier: OnceLock<Result<Verifier, rustls::Error>>,
+    verifier: OnceLock<Verifier>,
 }
 
 impl SystemVerifier {
@@ -40,11 +40,13 @@ impl SystemVerifier {
     /// # Errors
     /// The store can't be read, or there are no certificates in it.
     pub fn ready(&self) -> Result<&Verifier, rustls::Error> {
-        let verifier = self.verifier.get_or_init(|| {
-            let authorities = self.authorities.iter().cloned();
-            Verifier::new_with_extra_roots(authorities, Arc::clone(&self.provider))
-        });
-        verifier.as_ref().map_err(Clone::clone)
+        if let Some(verifier) = self.verifier.get() {
+            return Ok(verifier);
+        }
+        // A failure isn't kept: the next connection tries again.
+        let authorities = self.authorities.iter().cloned();
+        let verifier = Verifier::new_with_extra_roots(authorities, Arc::clone(&self.provider))?;
+        Ok(self.verifier.get_or_init(|| verifier))
     }
 }
 

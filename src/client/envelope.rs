@@ -153,7 +153,7 @@ const WORDS_BESIDE: [&str; 27] = [
 ];
 
 /// Words for a position in a list, for its length, for another list, and for what went wrong.
-const WORDS: [&str; 90] = [
+const WORDS: [&str; 99] = [
     "aborted",
     "after",
     "bookmark",
@@ -167,6 +167,8 @@ const WORDS: [&str; 90] = [
     "cut",
     "degraded",
     "denied",
+    "detail",
+    "details",
     "dropped",
     "edges",
     "elided",
@@ -187,14 +189,18 @@ const WORDS: [&str; 90] = [
     "fallback",
     "fault",
     "faults",
+    "filtered",
     "forbidden",
     "hidden",
     "hit",
     "hits",
     "incomplete",
+    "indexing",
     "interrupted",
     "items",
     "limited",
+    "loading",
+    "login",
     "lost",
     "maintenance",
     "marker",
@@ -215,7 +221,10 @@ const WORDS: [&str; 90] = [
     "problem",
     "problems",
     "reached",
+    "reason",
     "records",
+    "redacted",
+    "redirect",
     "refused",
     "rejected",
     "remaining",
@@ -353,7 +362,10 @@ pub(crate) fn refuse_in_pagination<'k>(
         let all = |known: &[&str]| words(key).iter().all(|word| known.contains(&word.as_str()));
         let has = |known: &[&str]| has_word(key, known);
         match value {
-            Value::Number(_) | Value::String(_) if has(&["limit"]) => all(&["limit", "page"]),
+            Value::String(text) if has(&["limit"]) => {
+                all(&["limit", "page"]) && text.bytes().all(|b| b.is_ascii_digit())
+            }
+            Value::Number(_) if has(&["limit"]) => all(&["limit", "page"]),
             Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 let place = ["cursor", "first", "has", "link", "page", "prev", "previous", "token"];
                 has(&["first", "prev", "previous"]) && all(&place)
@@ -363,7 +375,11 @@ pub(crate) fn refuse_in_pagination<'k>(
     };
     // `has_more: false` says that nothing is missing; what `done: false` says is that something is.
     let is_quiet = |key: &str, value: &Value| match value {
-        Value::Bool(false) => has_word(key, &WORDS) && !has_word(key, &SUCCESS),
+        Value::Bool(false) => {
+            let says_more = ["incomplete", "more", "next", "partial", "remaining", "truncated"];
+            let denied = has_word(key, &["all", "no", "not"]) || has_word(key, &SUCCESS);
+            has_word(key, &says_more) && !denied
+        }
         _ => is_empty(value) && incomplete(key, value, 0).is_none(),
     };
     match unknown.find(|(key, value)| !looks_back(key, value) && !is_quiet(key, value)) {
@@ -581,13 +597,24 @@ mod tests {
             assert!(refuse_in_pagination([(bad, &Value::from("5"))].into_iter()).is_err(), "{bad}");
             assert!(refuse_in_pagination([(bad, &Value::from(""))].into_iter()).is_ok(), "{bad}");
         }
-        for bad in ["last", "done", "eof", "succeeded", "lastPage", "page_complete", "exhausted"] {
+        for bad in [
+            "last",
+            "done",
+            "eof",
+            "succeeded",
+            "lastPage",
+            "page_complete",
+            "exhausted",
+            "all_results",
+            "noMore",
+        ] {
             let value = Value::Bool(false);
             assert!(refuse_in_pagination([(bad, &value)].into_iter()).is_err(), "{bad}");
         }
         for bad in ["first_missing", "first_page_only", "prev_and_next", "limit_hit", "next"] {
             assert!(refuse_in_pagination([(bad, &Value::from(1))].into_iter()).is_err(), "{bad}");
         }
+        assert!(refuse_in_pagination([("limit", &Value::from("hit"))].into_iter()).is_err());
         for bad in ["first", "limit", "previous_page"] {
             let value = Value::from_json(r#"{"next": "x"}"#).unwrap_or_default();
             assert!(refuse_in_pagination([(bad, &value)].into_iter()).is_err(), "{bad}");

@@ -84,7 +84,7 @@ pub(crate) struct Reply {
 #[derive(Debug)]
 pub(crate) struct Transport {
     settings: Arc<Settings>,
-    client: OnceLock<Result<reqwest::Client, Error>>,
+    client: OnceLock<reqwest::Client>,
 }
 
 impl Transport {
@@ -93,7 +93,12 @@ impl Transport {
     }
 
     fn client(&self) -> Result<&reqwest::Client, Error> {
-        self.client.get_or_init(|| build(&self.settings)).as_ref().map_err(Clone::clone)
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // A failure, such as too many open files, isn't kept: the next call tries again.
+        let client = build(&self.settings)?;
+        Ok(self.client.get_or_init(|| client))
     }
 
     /// Builds the headers of a request: the host's come first and are replaced by this crate's.

@@ -15,6 +15,7 @@ mod table;
 
 /// The format of an answer's text; each is one of `opa eval --format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OutputFormat {
     /// The whole document.
     #[default]

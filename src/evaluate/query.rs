@@ -10,6 +10,7 @@ use crate::rego::program::Solution;
 
 /// The value of one expression of a query, within a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expression {
     /// Its value.
     pub value: Value,
@@ -23,6 +24,7 @@ pub struct Expression {
 
 /// One solution of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Row {
     /// The expressions, in their order.
     pub expressions: Vec<Expression>,
@@ -32,6 +34,7 @@ pub struct Row {
 
 /// The answer to a query; without rows if it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueryOutput {
     /// The rows, in OPA's order.
     pub rows: Vec<Row>,

@@ -64,6 +64,7 @@ impl RunOptions {
 
 /// The calls that reports list; totals count all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ListedCalls {
     /// None.
     None,

@@ -189,8 +189,8 @@ impl Clients {
     }
 
     fn config(&self, options: &Options, tls: &HttpTls) -> Result<ClientConfig, Failure> {
-        let provider = crate::client::crypto_provider(None)
-            .map_err(|error| tls_failure("TLS can't be set up", &error))?;
+        // The host's mistake, which a policy's `raise_error` mustn't hide.
+        let provider = crate::client::crypto_provider(None).map_err(Failure::Halt)?;
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| tls_failure("TLS can't be set up", &error))?

@@ -17,6 +17,7 @@ use super::{Inner, NotFound, Platform};
 use crate::builtins::FunctionSet;
 use crate::client::{
     Client, Credentials, Endpoints, LazyRuntime, Propagator, Settings, Token, TokenProvider,
+    crypto_provider,
 };
 use crate::flight::Flights;
 use crate::observe::{Observer, Observers};
@@ -307,7 +308,9 @@ impl PlatformBuilder {
     /// created, before the first call.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`], with a message that never repeats a secret.
+    /// [`ErrorKind::Configuration`], with a message that never repeats a secret; also when there is
+    /// no TLS provider: none is given, none is installed for the process, and the feature `ring` is
+    /// off.
     pub fn build(self) -> Result<Platform, Error> {
         let endpoints = Endpoints::new(
             self.control_plane.as_deref(),
@@ -346,6 +349,9 @@ impl PlatformBuilder {
                            are the given HTTP client's";
             return Err(Error::new(ErrorKind::Configuration, message)
                 .with_hint("set them where that client is built"));
+        }
+        if self.http_client.is_none() {
+            crypto_provider(self.crypto_provider.as_ref())?;
         }
         let own = header.as_ref().map(|(name, _)| name);
         let headers = headers(&self.headers, own)?;

@@ -13,6 +13,7 @@ use crate::{Error, ErrorKind};
 
 /// An account of the files that one argument names: how many were read, and which weren't.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Account {
     /// The argument as it was given.
     pub argument: String,
@@ -24,6 +25,7 @@ pub struct Account {
 
 /// A file, folder or part of a file that was found and not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// Its path.
     pub path: String,

@@ -12,6 +12,7 @@ use crate::rego::syntax::visit;
 
 /// The coverage of policies by tests.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct CoverageReport {
     /// The coverage of each file, by path.
     pub files: BTreeMap<String, FileCoverage>,

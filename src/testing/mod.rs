@@ -47,6 +47,7 @@ pub enum TestOutcome {
 
 /// A case of a table test.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Case {
     /// The key: a string as it is, any other value as JSON.
     pub name: String,
@@ -113,6 +114,7 @@ pub struct Run {
 
 /// The number of tests with each outcome; each case of a table counts, as in OPA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// The number of tests that passed.
     pub passed: usize,

@@ -89,6 +89,7 @@ pub struct Tool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AnsweredBy {
     /// The service.
     Service,
@@ -172,6 +173,7 @@ pub enum WaivedBy {
 /// Totals over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Totals {
     /// The number of inputs.
     pub inputs: u64,

@@ -7,6 +7,7 @@ use crate::Position;
 /// The verdict of one policy over one input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Verdict {
     /// The `name` of the policy.
     pub policy: String,

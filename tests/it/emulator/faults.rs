@@ -60,7 +60,7 @@ fn latency_delays() {
 
 #[test]
 fn requests_in_flight_are_counted() {
-    let emulator = faulty(&["discover:latency=400ms"]);
+    let emulator = faulty(&["discover:latency=2s"]);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| discover(&emulator).unwrap());
