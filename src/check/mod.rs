@@ -219,34 +219,38 @@ fn errors_of_calls(all: &Inspected<'_>, found: &mut Findings) -> bool {
     true
 }
 
-/// The warnings about the use of answers: the verdict of such a policy doesn't depend on what the
-/// service sends.
+/// The warnings about expressions that never have the value for which they were written: the
+/// verdict of such a policy doesn't depend on what the service sends, or on a rule.
 #[cfg(feature = "cli")]
-const ANSWER_WARNINGS: &[&str] = &["unknown-field", "unknown-value", "cut-list", "whole-answer"];
+const GATE_WARNINGS: &[&str] =
+    &["unknown-field", "unknown-value", "unknown-rule", "cut-list", "whole-answer"];
 
-/// Finds errors, and the warnings that a gate's reports note ([`ANSWER_WARNINGS`]), except in tests.
+/// Finds errors, and the warnings that a gate's reports note ([`GATE_WARNINGS`]), except in tests.
 #[cfg(feature = "cli")]
-pub(crate) fn errors_and_answer_warnings(all: &Inspected<'_>) -> Findings {
+pub(crate) fn errors_and_gate_warnings(all: &Inspected<'_>) -> Findings {
     let mut found = Findings::default();
-    if !errors_of_calls(all, &mut found) {
-        return found;
-    }
+    let has_calls = errors_of_calls(all, &mut found);
     let constants = all.constants();
     let files = all.files();
+    let known = unknown::Known::new(all, &files);
     let types = infer::Types::new(all, &files);
     let cut = limit::CutRules::new(&files, &constants);
     let mut warnings = Vec::new();
     let mut ignores = Vec::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.is_test) {
+        unknown::check(all, file, &known, &mut warnings);
+        ignores.extend(ignore::comments(all, file));
+        if !has_calls {
+            continue;
+        }
         fields::check(all, (at, file), &types, &mut warnings);
         whole_answer::check(all, (at, file), &types, &mut warnings);
         values::check(all, (at, file), &types, &constants, &mut warnings);
         limit::check(all, file, &constants, &cut, &mut warnings);
-        ignores.extend(ignore::comments(all, file));
     }
     ignore::apply(ignores, &mut warnings);
     // `apply` also reports comments that silence other warnings, which weren't looked for.
-    warnings.retain(|warning| ANSWER_WARNINGS.contains(&warning.code));
+    warnings.retain(|warning| GATE_WARNINGS.contains(&warning.code));
     found.all.extend(warnings);
     found
 }

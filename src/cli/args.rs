@@ -16,7 +16,7 @@ use super::{call, eval, service_options};
     name = "rego-platform",
     version = version(),
     max_term_width = 100,
-    after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (an error).\n\n\
+    after_help = "Exit status: 0 success; 1 the policies, tests or files failed; 2 an error. See each command's help.\n\n\
         Examples:\n  \
         rego-platform new --examples\n  \
         rego-platform gate --local service -d policies -i inputs/release/pass.json\n  \
@@ -44,14 +44,14 @@ pub(super) enum Command {
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Call(call::CallArgs),
-    /// Query products, projects, environments, compliance and the specification
+    /// Query the service's API, or approve an assessment
     #[command(subcommand)]
     Api(super::api::ApiCommand),
-    /// Show the authentication context
+    /// Check the token and the addresses
     #[command(subcommand)]
     Auth(AuthCommand),
     Emulate(super::emulate::EmulateArgs),
-    /// Print the artifact cache's folder, or clear it
+    /// Show or clear the cache of artifacts
     #[command(subcommand)]
     Cache(super::cache::CacheCommand),
     Completions(super::completions::CompletionsArgs),

@@ -21,7 +21,7 @@ use super::{Exit, watchdog};
 use crate::text::{escape, escape_for_log};
 use crate::{Error, ErrorKind, Platform, Product, Token, TokenKind};
 
-/// Show where each value of the authentication context comes from, and try both addresses
+/// Show which token and addresses are used and where they come from, and try both addresses
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 when all is well, 2 when something is missing, expired, refused \

@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Product};
 pub(super) enum CacheCommand {
     /// Print the folder of the cache
     Dir,
-    /// Remove every artifact
+    /// Delete all cached artifacts
     Clear,
 }
 

@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind, Product};
     rego-platform capabilities --merge opa.json > capabilities.json\n  \
     opa check --capabilities capabilities.json policies")]
 pub(super) struct CapabilitiesArgs {
-    /// Add them to this document, such as the output of `opa capabilities --current`
+    /// Merge them into this capabilities file, such as the output of `opa capabilities --current`
     #[arg(long, value_name = "FILE")]
     merge: Option<PathBuf>,
     #[command(flatten)]

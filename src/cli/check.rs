@@ -22,19 +22,19 @@ use crate::{Diagnostic, Error, ErrorKind, Product, Setting, check};
 /// removed.
 const JSON_VERSION: u32 = 1;
 
-/// Find problems in policies and tests without contacting the service
+/// Find problems in policies and tests, offline
 #[derive(Debug, Args)]
 #[command(
     after_help = "A comment `# check:ignore CODE` on a line, or on the line before, silences a \
     warning there.\n\n\
-    Exit status: 0 no findings; 1 findings; 2 something can't be read.\n\n\
+    Exit status: 0 no errors or warnings; 1 errors or warnings; 2 a file can't be read.\n\n\
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
     /// Policies, tests and data, files, folders or globs; `.` by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same as PATH, under the name it has in `eval` and `gate`
+    /// Same as PATH, for consistency with `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Bundles, each as an archive or a folder, instead of PATH
@@ -46,7 +46,7 @@ pub(super) struct CheckArgs {
     /// Print what the policies are compiled to, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Fix what has only one right answer: misspelt names, unused imports, Rego v0
+    /// Apply fixes that have only one right answer: misspelt names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
     /// The lowest level of findings that counts

@@ -17,6 +17,7 @@ mod context;
 mod destinations;
 mod earlier;
 mod emulate;
+mod errors;
 mod eval;
 mod evaluation;
 mod explain;

@@ -23,17 +23,17 @@ const GENERAL: &str = "General options";
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
-    /// The product's name: the prefix of functions and environment variables, and the name of folders
+    /// Product name: the prefix of functions and environment variables, and the name of folders
     #[arg(long, global = true, value_name = "NAME", default_value = "platform",
         help_heading = SERVICE)]
     pub product: String,
-    /// The token; other users can see it in the process list
+    /// API or user token; other users can see it in the process list
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
     pub token: Option<Secret>,
     /// A file that holds the token; `-` for standard input
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub token_file: Option<PathBuf>,
-    /// The organization that a user token selects
+    /// Organization to use with a user token
     #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
     pub organization: Option<String>,
     /// The address of the control plane
@@ -73,11 +73,11 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB",
         value_parser = size, help_heading = SERVICE)]
     pub max_bytes: u64,
-    /// Maximum number of passes of one evaluation
+    /// Maximum number of passes (rounds of calls) of one evaluation
     #[arg(long, global = true, value_name = "N", default_value_t = 200,
         value_parser = number::<u32>, help_heading = SERVICE)]
     pub max_passes: u32,
-    /// Send prompts before it is certain that the policy needs them; they cost money
+    /// Send prompts before it is certain that the policy needs them: faster, but prompts cost money
     #[arg(long, global = true, help_heading = SERVICE)]
     pub eager_prompts: bool,
     /// Write every answer to this file, for `--replay`
@@ -90,11 +90,11 @@ pub(super) struct Options {
     /// Don't store or use artifacts on disk
     #[arg(long, global = true, help_heading = SERVICE)]
     pub no_cache: bool,
-    /// Result of a call when the service returns "not found": an error, or undefined
+    /// What a call returns when the service answers "not found"
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
-    /// Print no warnings
+    /// Print no warnings; of a gate that passed without notes, print nothing
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
     /// Log each request; twice for more. `eval -v` prints a table of its calls and `test -v` the tests
@@ -178,7 +178,7 @@ fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
 /// How policies are evaluated.
 #[derive(Debug, Args)]
 pub(super) struct EvaluationArgs {
-    /// Fail with a built-in function's error, as `opa eval` does with this option; the default
+    /// Stop on errors of built-in functions; the default
     #[arg(long, overrides_with = "no_strict_builtin_errors")]
     strict_builtin_errors: bool,
     /// Treat a built-in function's error as undefined, as OPA does by default; failed calls of the

@@ -45,10 +45,10 @@ pub(crate) fn error(
 }
 
 const NOT_CONTROL_PLANE: &str =
-    "is the address that of the control plane? it is the HTTP one, not the gRPC one";
+    "is this the control plane's HTTP address, not its gRPC port or the platform backend?";
 const NOT_BACKEND: &str =
-    "is the address that of the platform backend? it is the HTTP one, not the gRPC one";
-const LOG_IN: &str = "log in again, or check the token";
+    "is this the platform backend's HTTP address, not its gRPC port or the control plane?";
+const LOG_IN: &str = "check the token; if it is a user token, it may have expired: log in again";
 
 fn describe(
     endpoint: Endpoint,

@@ -195,7 +195,7 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     // `localhost:8080` parses: its host looks like a scheme.
     let lacks_scheme = !text.contains("://");
     if lacks_scheme {
-        return Err(bad("has no scheme").with_hint("it begins with `https://`"));
+        return Err(bad("has no scheme").with_hint("add a scheme, such as `https://`"));
     }
     let url = url.map_err(|error| bad(&format!("isn't a valid URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {

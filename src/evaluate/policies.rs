@@ -223,7 +223,7 @@ impl Policies {
         sources: &Sources,
         options: LoadOptions,
     ) -> Result<(Self, Vec<Diagnostic>), Error> {
-        let inspect = &check::errors_and_answer_warnings;
+        let inspect = &check::errors_and_gate_warnings;
         let mut compiled = load::compile(sources, &options, inspect, None);
         let warns = |finding: &mut Diagnostic| finding.level == crate::Level::Warning;
         let warnings = compiled.findings.extract_if(.., warns).collect();

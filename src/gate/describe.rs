@@ -18,12 +18,18 @@ pub(super) fn describe(verdict_package: &VerdictPackage, sources: &Sources) -> P
         .iter()
         .filter(|module| verdict_package.files.contains(&module.path))
         .collect();
-    let mut hash = Sha256::new();
+    // Names don't count: they depend on how the command line spells the paths.
+    let mut digests: Vec<_> =
+        modules.iter().map(|module| hex(&Sha256::digest(&module.text))).collect();
+    digests.sort_unstable();
+    let digest = match digests.as_slice() {
+        [one] => one.clone(),
+        all => hex(&Sha256::digest(all.join("\n"))),
+    };
     let mut files = Vec::new();
     let mut package = Annotation::default();
     let mut notes = Vec::new();
     for module in &modules {
-        hash.update(format!("{} {}\n", hex(&Sha256::digest(&module.text)), module.path));
         files.push(module.path.clone());
         let mut found = annotations(&module.text);
         let line = (1..).zip(module.text.lines()).find(|(_, line)| line.starts_with("package"));
@@ -76,7 +82,7 @@ pub(super) fn describe(verdict_package: &VerdictPackage, sources: &Sources) -> P
         document: None,
         kind: None,
         files,
-        digest: hex(&hash.finalize()),
+        digest,
     }
 }
 

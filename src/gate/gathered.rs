@@ -184,9 +184,8 @@ impl<'a> RunCollector<'a> {
                     }
                 };
                 package.calls += asked as u64;
-                package.cut_short |= evaluated.result.as_ref().is_err_and(|error| {
-                    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Cancelled)
-                });
+                package.evaluated = true;
+                package.cut_short |= evaluated.result.is_err();
             }
             for site in evaluated.sites() {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);

@@ -16,13 +16,12 @@ use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{Reach, Site};
-use super::reports::facts;
 use super::split::hex;
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
 use crate::text::{data_reference, escape, nearest};
-use crate::{Diagnostic, Error, ErrorKind, Product, Setting};
+use crate::{Diagnostic, Error, ErrorKind, Level, Product, Setting};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +40,9 @@ pub struct GateOptions {
     pub bundles: Vec<String>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
+    /// Set to refuse policies with warnings about how they use answers and data, instead of noting
+    /// them.
+    pub deny_warnings: bool,
 }
 
 /// Loaded policies that give verdicts.
@@ -56,8 +58,8 @@ pub struct Gate {
     asks: bool,
     /// The policies that aren't evaluated and might be expected to be, a line each.
     pub(super) left_out: Vec<String>,
-    /// Warnings about how policies use the service's answers, a line each.
-    pub(super) warnings: Vec<String>,
+    /// Warnings about how policies use the service's answers, and data that no file has.
+    pub(super) warnings: Vec<Diagnostic>,
     accounts: Vec<Account>,
     packages: Vec<PackageUse>,
     /// The number of signed bundles that were loaded without verification.
@@ -145,6 +147,10 @@ impl Gate {
         let gate = Self::load_any(paths, options)?;
         if gate.checks.is_empty() {
             return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
+        }
+        if options.deny_warnings && !gate.warnings.is_empty() {
+            let denied = |warning| Diagnostic { level: Level::Error, ..warning };
+            return Err(Error::policy(gate.warnings.into_iter().map(denied).collect()));
         }
         Ok(gate)
     }
@@ -259,15 +265,15 @@ impl Gate {
     ) -> Result<Policies, Error> {
         let (policies, warnings) = Policies::load_with_warnings(sources, options.load.clone())?;
         for warning in warnings {
-            self.warn(facts::finding(&warning));
+            self.warn(warning);
         }
         Ok(policies)
     }
 
     /// Adds a warning, once.
-    fn warn(&mut self, line: String) {
-        if !self.warnings.contains(&line) {
-            self.warnings.push(line);
+    fn warn(&mut self, warning: Diagnostic) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 
@@ -292,6 +298,7 @@ impl Gate {
             asked: true,
             reason: None,
             calls: 0,
+            evaluated: false,
             cut_short: false,
         });
     }
@@ -369,12 +376,13 @@ impl Gate {
         }
         let program = policies.program();
         for (path, span) in reach.missing(&policies) {
-            let at = position(program.sources(), span);
-            let (path, file) = (escape(&data_reference(path)), escape(&at.file));
-            self.warn(format!(
-                "`{path}` ({file}:{}) is in none of the files: where it isn't replaced, it is undefined",
-                at.line
-            ));
+            let path = data_reference(path);
+            let message = format!("no loaded file defines `{path}`, so it is undefined");
+            self.warn(
+                Diagnostic::warning("missing-data", message)
+                    .with_hint("load the file or folder that defines it, too")
+                    .at(position(program.sources(), span)),
+            );
         }
         let arguments: BTreeMap<String, Value> = options
             .arguments

@@ -16,6 +16,7 @@ use super::inputs::{Documents, InputSource};
 use super::load::Gate;
 use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
+use super::reports::facts;
 use super::work::{Event, MemoryBound, Stop, Work, millis};
 use crate::evaluate::{Cancellation, Recording};
 use crate::{Error, ErrorKind, Setting};
@@ -102,10 +103,10 @@ impl Gate {
         let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
         let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
-        run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).cloned());
+        run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
-            run.notes.push(format!("`check` has {more} more warnings about the use of answers"));
+            run.notes.push(format!("there are {more} more warnings about the policies"));
         }
         if is_cancelled(options) && is_incomplete(&run) {
             run.failure = Some(Failure {
@@ -135,10 +136,11 @@ impl Gate {
         conclude::run(&mut run);
         account::settle(&mut run, undefined, swallowed, requests);
         for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
-            let what = waiver.finding.as_ref().or(waiver.policy.as_ref());
-            let what = what.map_or("", String::as_str);
-            run.notes
-                .push(format!("the waiver for `{what}` and `{}` matched nothing", waiver.subject));
+            let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
+            let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
+            let of: Vec<_> = policy.into_iter().chain(finding).collect();
+            let (of, subject) = (of.join(", "), &waiver.subject);
+            run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
         }
         Ok((run, gathered.recording.ok()))
     }

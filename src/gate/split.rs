@@ -69,6 +69,12 @@ impl DocumentSplitter {
         if self.over {
             return Ok(None);
         }
+        // Its bytes would be split at line breaks that aren't ones.
+        let is_first = self.first && self.line == 1 && self.lookahead.is_empty();
+        if is_first && matches!(self.stream.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+            self.over = true;
+            return Err(io::Error::other("it is UTF-16: save it as UTF-8"));
+        }
         let next = self.read();
         self.over |= !matches!(next, Ok(Some(_)));
         next

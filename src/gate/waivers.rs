@@ -138,7 +138,7 @@ impl Waivers {
             let expires = date.ok_or_else(|| {
                 let shown = escape(&written.expires);
                 wrong(&format!("expires on `{shown}`, which isn't a valid date"))
-                    .with_hint("a date is written `2026-12-31`")
+                    .with_hint("write dates as YYYY-MM-DD, such as `2026-12-31`")
             })?;
             let subject = Subject::read(&written.subject).map_err(|(what, hint)| {
                 let error = wrong(&what);
@@ -238,6 +238,18 @@ impl Subject {
             }
             Yaml::String(text) => {
                 let shown = escape(text).replace('\'', "''");
+                if let Some(digits) = text.strip_prefix("sha256:") {
+                    let count = digits.chars().count();
+                    let why = if digits.bytes().all(|b| b.is_ascii_hexdigit()) && count != 64 {
+                        format!("it has {count} hexadecimal digits, not 64")
+                    } else {
+                        "it is `sha256:` and 64 lower-case hexadecimal digits".to_owned()
+                    };
+                    return Err((
+                        format!("has the `subject` `{shown}`, which isn't a valid digest"),
+                        why,
+                    ));
+                }
                 return Err((
                     format!(
                         "has the `subject` `{shown}`, which isn't a `sha256:` digest; to go by the \
@@ -401,7 +413,7 @@ mod tests {
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: 'sha256:aa', {DATE}2027-01-01}}\n"),
-                "a `sha256:` digest",
+                "`sha256:aa`, which isn't a valid digest",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: {{path: x}}, {DATE}2027-01-01}}\n"),

@@ -66,6 +66,8 @@ pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         finding = finding.with_hint(hint);
     } else if !problem.hints.is_empty() {
         finding = finding.with_hint(problem.hints.join("; "));
+    } else if starts("undefined function data.") {
+        finding = finding.with_hint("no loaded file defines it; load the file of its package too");
     }
     finding
 }

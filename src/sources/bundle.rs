@@ -259,7 +259,9 @@ impl Reading<'_> {
                 return Err("is compressed or an archive, and isn't opened".to_owned());
             }
             match account::content_of(path, &bytes, whole) {
-                Content::Rego => return Err("holds Rego, but isn't named like it".to_owned()),
+                Content::Rego => {
+                    return Err("contains Rego, but its name doesn't end in `.rego`".to_owned());
+                }
                 Content::Packed => {
                     return Err("is compressed or an archive, and isn't opened".to_owned());
                 }

@@ -245,7 +245,7 @@ impl<'a> Files<'a> {
             "is compressed or an archive"
         } else {
             match account::content(path) {
-                Ok(Content::Rego) => "holds Rego, but isn't named like it",
+                Ok(Content::Rego) => "contains Rego, but its name doesn't end in `.rego`",
                 Ok(Content::Json) => "holds JSON, but isn't named like it",
                 Ok(Content::Yaml) => "holds YAML, but isn't named like it",
                 Ok(Content::Packed) => "is compressed or an archive",

@@ -146,7 +146,7 @@ fn every_file_of_a_folder_is_accounted_for() {
     for (name, text, expected) in [
         ("s.tgz", &b"x"[..], "is compressed or an archive"),
         ("s.sarif", b"{\"runs\": []}", "holds JSON, but isn't named like it"),
-        ("s.rego.bak", b"# x\npackage s\n", "holds Rego, but isn't named like it"),
+        ("s.rego.bak", b"# x\npackage s\n", "contains Rego, but its name doesn't end in `.rego`"),
         ("s.yaml-old", b"a: 1\n", "holds YAML, but isn't named like it"),
     ] {
         write(dir.path(), &[(name, text)]);

@@ -221,8 +221,8 @@ fn what_a_gate_would_leave_out_of_a_bundle_is_refused() {
     let bad = bad(&sandbox);
     let document = "apiVersion: x/v1\nkind: Policy\nspec: {}\n";
     for (name, content, says) in [
-        ("p.txt", V1, "holds Rego, but isn't named like it"),
-        ("p.rego.bak", V1, "holds Rego, but isn't named like it"),
+        ("p.txt", V1, "contains Rego, but its name doesn't end in `.rego`"),
+        ("p.rego.bak", V1, "contains Rego, but its name doesn't end in `.rego`"),
         ("p.REGO", V1, "capitals"),
         ("d/DATA.json", "{}", "capitals"),
         (".Manifest", "{}", "capitals"),

@@ -46,9 +46,9 @@ pub(in crate::cli) struct OutputArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ApiFormat {
-    /// The documented answer
+    /// The full answer
     Json,
-    /// The main fields, on lines of text
+    /// The main fields in columns
     Table,
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Owns the options and the exit status. The library evaluates; `input` reads the input.
 
-mod errors;
 mod format;
 pub(super) mod input;
 mod unknown;
@@ -13,6 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::context::Context;
+use super::errors::Errors;
 use super::explain::{self, Explain};
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
@@ -22,7 +22,6 @@ use crate::load::LoadOptions;
 use crate::rego::compile::QueryContext;
 use crate::text::{escape, escape_for_log};
 use crate::{Error, ErrorKind, evaluate};
-use errors::Errors;
 use format::EvalFormat;
 
 /// Evaluate a query over policies, data and an input
@@ -49,7 +48,7 @@ pub(super) struct EvalArgs {
     /// The same as `--input -`
     #[arg(short = 'I', long, conflicts_with = "input")]
     stdin_input: bool,
-    /// The package of the query, such as `release`: its rules need no `data.release`
+    /// Package in which to evaluate the query: with `release`, `deny` is `data.release.deny`
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
     /// An import of the query, such as `data.lib.images`, or `data.lib.images as i`; may be repeated
@@ -58,10 +57,10 @@ pub(super) struct EvalArgs {
     /// Output format; `raw` leaves strings unquoted
     #[arg(short, long, value_enum, default_value_t = EvalFormat::Json, short_alias = 'o', alias = "output")]
     format: EvalFormat,
-    /// Exit with status 1 when the answer is undefined; `false` and `[]` are answers
+    /// Exit with status 1 if the result is undefined; `false` and `[]` are defined
     #[arg(long, conflicts_with = "fail_defined")]
     fail: bool,
-    /// Exit with status 1 when the answer isn't undefined
+    /// Exit with status 1 if the result is defined
     #[arg(long)]
     fail_defined: bool,
     /// Print trace notes, or the reasons why rules have no value, on standard error

@@ -28,8 +28,8 @@ const MAX_BYTES: u64 = 64 << 20;
 #[command(
     after_help = "Formatted policies go to standard output, except with `--write`, `--list`, \
         `--diff` and `--check`.\n\n\
-    Exit status: 0 done, or nothing to do; 1 `--check` found policies that aren't formatted; 2 some \
-    can't be read.\n\n\
+    Exit status: 0 on success; 1 with `--check`, if a file isn't formatted; 2 if a file can't be \
+    read or parsed.\n\n\
     Examples:\n  \
     rego-platform fmt --check policies\n  \
     rego-platform fmt --write --v0-v1 old.rego"
@@ -47,7 +47,7 @@ pub(super) struct FmtArgs {
     /// Show what would change
     #[arg(short, long)]
     diff: bool,
-    /// Exit with status 1 if a file would change; prints their names unless `--diff` shows them
+    /// Exit with status 1 if a file isn't formatted; lists such files unless `--diff` shows them
     #[arg(long, visible_alias = "fail")]
     check: bool,
     /// Read Rego v0 and write Rego that is both v0 and v1

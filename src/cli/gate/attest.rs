@@ -29,7 +29,7 @@ pub(super) struct Attest {
     /// The statement's predicate: `vsa` is SLSA's verification summary
     #[arg(id = "attest-as", long = "attest-as", value_name = "PREDICATE", value_enum, default_value_t = Predicate::TestResult, requires = "attest")]
     form: Predicate,
-    /// The verifier, for `--attest-as vsa`: a URI that the statement's readers know
+    /// URI that identifies the verifier, for `--attest-as vsa`
     #[arg(
         id = "attest-verifier",
         long = "attest-verifier",
@@ -37,7 +37,7 @@ pub(super) struct Attest {
         requires = "attest"
     )]
     verifier: Option<String>,
-    /// The verified artifact, for `--attest-as vsa`: the URI from which it is fetched
+    /// URI of the artifact that was verified, for `--attest-as vsa`
     #[arg(
         id = "attest-resource",
         long = "attest-resource",
@@ -166,7 +166,7 @@ impl Attest {
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
     for source in run.sources.iter().chain(&run.inventory.waivers) {
-        hash.update(format!("{} {}\n", source.digest, source.path));
+        hash.update(format!("{} {}\n", source.digest, escape(&source.path)));
     }
     for option in &run.inventory.options {
         let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();

@@ -47,11 +47,14 @@ const SHARED: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Evaluate policies against inputs and report a verdict
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
-#[command(after_help = "Exit status: 0 passed, 1 violations, 2 no verdict (an error).\n\n\
+#[command(
+    after_help = "Exit status: 0 if every input passed, 1 if there are violations, 2 if there is no verdict because \
+    of an error.\n\n\
     Examples:\n  \
     rego-platform gate -d policies -i image.json\n  \
     rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
-    rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json")]
+    rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
+)]
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`); may
     /// be repeated
@@ -73,42 +76,46 @@ pub(super) struct GateArgs {
     /// The same as `--input`
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// A package, or the name of a policy document, whose verdict counts; `*` stands for any text;
-    /// may be repeated
+    /// Evaluate only this package or policy document; `*` matches any text; may be repeated
     #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
     namespace: Vec<String>,
     /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
-    /// An additional report, such as `json=gate.json`; `json=-`, or `json` alone, goes to standard
-    /// output; may be repeated
+    /// Write an additional report to a file, such as `json=gate.json`; `json=-` or `json` writes it to
+    /// standard output; may be repeated
     #[arg(short, long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
     /// The calls of the service to list in reports
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
-    /// Count inputs that passed without listing them, in the reports for people
+    /// Summarize inputs that passed instead of listing them, in the reports for people
     #[arg(long)]
     hide_passed: bool,
-    /// Files and folders below `-d` and `-i` to leave out, such as `*.sarif`; may be repeated
+    /// Skip files and folders below `-d` and `-i` that match, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
-    /// Require each package that calls the service to do so, for every input that it doesn't skip
+    /// Fail with status 2 if a package that can call the service makes no call for an input, unless
+    /// it skips the input
     #[arg(long)]
     require_calls: bool,
     /// Load signed bundles; their signatures aren't checked
     #[arg(long)]
     skip_verify: bool,
-    /// Treat warnings as violations
+    /// Reject policies with warnings: fields and values that the service doesn't have, data that no
+    /// file defines
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Treat warnings of policies (`warn`) as violations
     #[arg(long)]
     fail_on_warn: bool,
     /// Fail only on violations of at least this severity, and on those without a known severity
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
-    /// Exit with status 0 instead of 1 if there are violations; the verdict stays the same
+    /// Exit with status 0 instead of 1 if there are violations; reports still say that it failed
     #[arg(long)]
     no_fail: bool,
     /// Stop at the first input that doesn't pass
@@ -132,13 +139,13 @@ pub(super) struct GateArgs {
     /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
     #[arg(long)]
     attestation: bool,
-    /// Attest even though the signatures of the attestations weren't checked
+    /// Write the statement of `--attest` even though the signatures of the inputs weren't checked
     #[arg(long)]
     unverified: bool,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
     #[arg(long)]
     combine: bool,
-    /// The kind of the inputs, such as `SARIF`: policies for other kinds are left out
+    /// Kind of the inputs, such as `SARIF`; policy documents for other kinds are skipped
     #[arg(long, value_name = "KIND", value_parser = text)]
     kind: Option<String>,
     /// Accepted violations, each with an owner and an expiry date (YAML)
@@ -159,7 +166,7 @@ pub(super) struct GateArgs {
 enum Calls {
     /// None
     None,
-    /// Failed calls, and those whose answer was cut, skipped, base64 or couldn't be compared
+    /// Calls that failed, or whose answer was cut, skipped, base64 or couldn't be compared
     Failed,
     /// All calls
     All,
@@ -454,6 +461,7 @@ fn load(
         ignore: ignore.clone(),
         bundles: evaluation::expanded(&args.bundle)?,
         skip_verify: args.skip_verify,
+        deny_warnings: args.deny_warnings,
     };
     Gate::load(&paths, &options)
 }

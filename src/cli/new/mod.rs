@@ -23,7 +23,7 @@ const TEST: &str = include_str!("test.rego.txt");
 const INPUT: &str = "{\n  \"image\": \
     \"sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477\"\n}\n";
 
-/// Write a policy with tests to start from, or example policies with a sample service
+/// Create a starter policy with tests, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),

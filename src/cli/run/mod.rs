@@ -36,14 +36,14 @@ const HISTORY: usize = 1_000;
 #[command(
     after_help = "A line is a query, a rule, `import` or `package`; `:help` lists the commands. \
         From a pipe, lines are read without prompts.\n\n\
-        Exit status: 0; 2 when something can't be loaded, or a line from a pipe failed.\n\n\
+        Exit status: 0 on success; 2 if a file can't be loaded or, with lines from a pipe, one fails.\n\n\
     Example:\n  rego-platform run --local service policies -i input.json"
 )]
 pub(super) struct RunArgs {
     /// Policies (`.rego`) and data (`.json`, `.yaml`), files, folders or globs
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same as PATH, under the name it has in `eval` and `gate`
+    /// Same as PATH, for consistency with `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Bundles, each as an archive or a folder, instead of PATH

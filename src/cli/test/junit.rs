@@ -25,6 +25,22 @@ pub(super) fn report(run: &Run) -> Result<String, Error> {
         suite.add_test_cases(results.into_iter().map(case));
         report.add_test_suite(suite);
     }
+    write(&report)
+}
+
+/// The report of a run that couldn't begin: one case with the error.
+pub(super) fn failure(error: &Error) -> Result<String, Error> {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(escape_for_log(&error.to_string()));
+    status.set_description(escape_for_log(&error.report()));
+    let mut suite = TestSuite::new("load");
+    suite.add_test_case(TestCase::new("load", status));
+    let mut report = Report::new("rego-platform test");
+    report.add_test_suite(suite);
+    write(&report)
+}
+
+fn write(report: &Report) -> Result<String, Error> {
     report.to_string().map_err(|error| {
         Error::new(ErrorKind::Internal, "the report can't be written as XML").with_source(error)
     })

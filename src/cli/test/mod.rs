@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
+use super::errors::Errors;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -35,8 +36,8 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
 #[command(
     after_help = "Tests are rules named `test_*`; those named `todo_test_*` are skipped. A test \
     passes when its value is `true`.\n\n\
-    Exit status: 0 all passed, or there are none; 1 some failed, were skipped, or the coverage is \
-    under the threshold, or there are none with `--fail-on-empty`; 2 some have no verdict, or something else is wrong.\n\n\
+    Exit status: 0 if all tests passed, or there are none; 1 if a test failed or was skipped, the \
+    coverage is below the threshold, or there are no tests with `--fail-on-empty`; 2 on any error.\n\n\
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
@@ -44,7 +45,7 @@ pub(super) struct TestArgs {
     /// is none
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The same as PATH, under the name it has in `eval` and `gate`
+    /// Same as PATH, for consistency with `eval` and `gate`
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Bundles, each as an archive or a folder, instead of PATH
@@ -56,10 +57,11 @@ pub(super) struct TestArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = TestFormat::Human, short_alias = 'o', alias = "output")]
     format: TestFormat,
-    /// Report the lines that the tests evaluated; with `--format json`, nothing else
+    /// Report the coverage of lines; with `--format json`, only the coverage is printed
     #[arg(short, long)]
     coverage: bool,
-    /// Exit with status 1 when less of the policies is covered; implies `--coverage`
+    /// Exit with status 1 if the coverage of all files, tests included, is below this percentage;
+    /// implies `--coverage`
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// Run again whenever a file changes
@@ -156,7 +158,13 @@ struct Work<'a> {
 impl Work<'_> {
     /// Loads the tests, runs them and reports.
     fn once(&self) -> Result<Exit, Error> {
-        let run = self.suite()?.run(&self.run_options())?;
+        let run = match self.suite().and_then(|suite| suite.run(&self.run_options())) {
+            Ok(run) => run,
+            Err(error) => {
+                self.report_failure(&error)?;
+                return Err(error);
+            }
+        };
         self.report(&run)?;
         self.warn_of_cut(&run);
         if let Some(path) = &self.options.record {
@@ -217,6 +225,16 @@ impl Work<'_> {
             }
             (TestFormat::Json, None) => json::report(run)?,
             (TestFormat::Junit, _) => junit::report(run)?,
+        };
+        output::to_stdout(text.as_bytes())
+    }
+
+    /// Reports that there was no run, in the formats that programs read.
+    fn report_failure(&self, error: &Error) -> Result<(), Error> {
+        let text = match self.args.format {
+            TestFormat::Human => return Ok(()),
+            TestFormat::Json => output::json(&Errors::of(error))? + "\n",
+            TestFormat::Junit => junit::failure(error)?,
         };
         output::to_stdout(text.as_bytes())
     }

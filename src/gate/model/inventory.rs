@@ -88,7 +88,10 @@ pub struct PackageUse {
     /// The number of calls to the service that its verdicts depend on, over all inputs; for inputs
     /// without a verdict, all calls that were made.
     pub calls: u64,
-    /// Set if one of its evaluations ended early, so that its further calls aren't known.
+    /// Set if it was evaluated for an input; none may have been readable.
+    #[serde(skip)]
+    pub evaluated: bool,
+    /// Set if one of its evaluations ended with an error, so that its further calls aren't known.
     #[serde(skip)]
     pub cut_short: bool,
 }
@@ -179,7 +182,8 @@ impl Inventory {
     pub fn never_called(&self) -> impl Iterator<Item = (&PackageUse, Vec<&CallSite>)> {
         self.packages
             .iter()
-            .filter(|package| package.asked && package.calls == 0 && !package.cut_short)
+            .filter(|package| package.asked && package.evaluated && !package.cut_short)
+            .filter(|package| package.calls == 0)
             .filter_map(|package| {
                 let own = self.call_sites.iter().filter(|site| site.package == package.name);
                 let own: Vec<_> = own.filter(|site| !is_network(&site.function)).collect();

@@ -47,7 +47,8 @@ pub struct Policy {
     pub kind: Option<String>,
     /// Its files.
     pub files: Vec<String>,
-    /// `sha256:` over its files' names and texts.
+    /// The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line.
+    /// Names don't count.
     pub digest: String,
     /// The rules that make up the verdict.
     pub rules: Vec<Rule>,

@@ -117,10 +117,14 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
 /// Returns the note about a package that never called the service, with its first call site.
 pub(crate) fn never_reached(package: &PackageUse, sites: &[&CallSite]) -> String {
     let first = sites.first().map_or_else(String::new, |site| {
-        format!(": `{}` at {}", line(&site.function), place(&site.position))
+        format!(" (the first: `{}` at {})", line(&site.function), place(&site.position))
     });
     let calls = count(sites.len() as u64, "call");
-    format!("the package `{}` never reached its {calls} of the service{first}", line(&package.name))
+    format!(
+        "the package `{}` never reached its {calls} of the service{first}: do the inputs have the \
+         fields that it reads?",
+        line(&package.name)
+    )
 }
 
 /// Returns a finding about a policy, with its code, position and hint.

@@ -56,7 +56,7 @@ fn a_token_that_the_service_refuses_is_not_ok() {
     assert!(output.stdout.contains("user token, expires in 5 hours"), "{output:#?}");
     assert_eq!(output.stdout.matches("; refuses the token\n").count(), 2, "{output:#?}");
     assert_eq!(output.stdout.matches("problem: ").count(), 2, "{output:#?}");
-    assert_eq!(output.stdout.matches("; log in again\n").count(), 2, "{output:#?}");
+    assert_eq!(output.stdout.matches(": log in again\n").count(), 2, "{output:#?}");
     // Without a paid plan the control plane answers, and the backend refuses.
     let token = service().token("free").unwrap();
     let (output, _) = with_service(&sandbox, &token, &["--format", "json"]);

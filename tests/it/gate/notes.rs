@@ -43,7 +43,7 @@ fn data_that_no_file_has_is_noted() {
     let input = sandbox.write("i.json", "{\"a\": 1}");
     let folder = sandbox.path("p");
     let (report, people) = run(&sandbox, folder.to_str().unwrap(), &[&input]);
-    let notes = noted(&report, "is in none of the files");
+    let notes = noted(&report, "no loaded file defines");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("`data.lists.banned`") && notes[0].contains(":5"), "{notes:?}");
     assert!(people.contains("data.lists.banned"), "{people}");
@@ -173,4 +173,67 @@ fn an_analysis_that_was_skipped_is_noted_and_did_not_take_part() {
     }
     let query = r#"platform.evidence_prompt("anything", "is it complete?").violations"#;
     sandbox.local(&["eval", query]).output().code(0).says("the analysis was skipped");
+}
+
+#[test]
+fn policies_with_warnings_can_be_rejected() {
+    let sandbox = Sandbox::new();
+    sandbox.write("p/p.rego", careless());
+    sandbox.write("p/q.rego", "package q\n\ndeny contains \"x\" if data.lib.bad\n");
+    let folder = sandbox.path("p");
+    let arguments = ["gate", "-d", folder.to_str().unwrap(), "--no-input", "--deny-warnings"];
+    let output = sandbox.local(&arguments).output().code(2);
+    for wrong in
+        ["error[unknown-field]", "error[unknown-value]", "error[missing-data]", "`data.lib"]
+    {
+        assert!(output.stderr.contains(wrong), "{wrong}: {}", output.stderr);
+    }
+    sandbox.write("p/p.rego", "package p\n\ndeny contains \"x\" if false\n");
+    sandbox.write("p/q.rego", "package q\n\ndeny contains \"x\" if data.p.bad\n\nbad := false\n");
+    let output = sandbox.local(&arguments).output().code(2);
+    assert!(output.stderr.contains("`data.p.bad`"), "{}", output.stderr);
+    sandbox.write("p/q.rego", "package q\n\ndeny contains \"x\" if count(data.p.deny) > 0\n");
+    sandbox.local(&arguments).output().code(0);
+}
+
+#[test]
+fn a_package_is_not_said_to_have_reached_no_call_if_it_could_not_be_evaluated() {
+    let sandbox = Sandbox::new();
+    let text =
+        "package p\n\ndeny contains \"x\" if not platform.discover(input.image, \"\").kind\n";
+    let policy = sandbox.write("p.rego", text);
+    let wrong = sandbox.write("wrong.json", "{\"image\": \"sha256:abc\"}");
+    let broken = sandbox.write("broken.json", "{");
+    let utf_16 = sandbox.path("utf16.json");
+    let text = "\u{feff}{\n\n}".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    std::fs::write(&utf_16, text).unwrap();
+    let utf_16 = utf_16.display().to_string();
+    for input in [&wrong, &broken, &utf_16] {
+        let output = sandbox.local(&["gate", "-d", &policy, "-i", input]).output().code(2);
+        let all = output.stdout + &output.stderr;
+        assert!(!all.contains("never reached"), "{all}");
+        assert_eq!(all.contains("UTF-16"), *input == utf_16, "{all}");
+        assert!(!all.contains("#2"), "{all}");
+    }
+    let plain = sandbox.write("plain.json", "{}");
+    let output = sandbox.local(&["gate", "-d", &policy, "-i", &plain]).output().code(0);
+    assert!(output.stdout.contains("never reached its 1 call"), "{}", output.stdout);
+}
+
+#[test]
+fn the_digest_of_a_policy_is_that_of_its_file_however_the_path_is_spelt() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\ndeny contains \"x\" if false\n";
+    sandbox.write("p/p.rego", text);
+    let digest = |path: &str| {
+        let (report, _) = run(&sandbox, path, &[]);
+        report["policies"][0]["digest"].as_str().unwrap().to_owned()
+    };
+    use sha2::Digest as _;
+    let bytes = sha2::Sha256::digest(text);
+    let own: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let folder = sandbox.path("p").display().to_string();
+    for path in [folder.clone(), format!("{folder}/../p"), format!("{folder}/./p.rego")] {
+        assert_eq!(digest(&path), format!("sha256:{own}"), "{path}");
+    }
 }

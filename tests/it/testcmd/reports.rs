@@ -169,3 +169,20 @@ fn the_files_of_new_are_as_documented() {
     }
     snapshot("new", &shown);
 }
+
+#[test]
+fn a_run_that_cannot_begin_is_reported_in_the_formats_for_programs() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("p_test.rego", "package p_test\n\ntest_x if data.lib.f(1)\n");
+    let report = |format: &str| {
+        let output = sandbox.run(&["test", &file, "--format", format]).output().code(2);
+        assert!(output.stderr.contains("undefined function data.lib.f"), "{}", output.stderr);
+        assert!(output.stderr.contains("load the file of its package too"), "{}", output.stderr);
+        output.stdout
+    };
+    let json: serde_json::Value = serde_json::from_str(&report("json")).unwrap();
+    assert_eq!(json["errors"][0]["location"]["row"], 3, "{json}");
+    let junit = report("junit");
+    assert!(junit.contains("errors=\"1\"") && junit.contains("undefined function"), "{junit}");
+    assert_eq!(report("human"), "");
+}

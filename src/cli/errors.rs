@@ -1,4 +1,4 @@
-//! The errors of `eval --format json`, in the form of `opa eval`.
+//! The errors of `eval` and `test` with `--format json`, in the form of `opa eval`.
 //!
 //! Owns the form and OPA's codes. The same errors are printed on standard error, with their hints.
 
