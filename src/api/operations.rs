@@ -176,7 +176,8 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
 
     /// Returns the next page and the rest of the list, or `None` when the list is over.
     pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
-        let seed = PageSeed { name: self.listing.rows().0, row: PhantomData::<T> };
+        let seed =
+            PageSeed { name: self.listing.rows().0, row: PhantomData::<T>, most: usize::MAX };
         let context = sender.context();
         let page = self.reader.next(&sender.client, &context, |body| parse(seed, body)).await?;
         let Some(rows) = page else { return Ok(None) };

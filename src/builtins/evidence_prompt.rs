@@ -10,8 +10,8 @@ use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
 use crate::client::{
-    Client, Context, parse_envelope, protocol, refuse_failed, run_operation, tells_of_trouble,
-    undocumented, words,
+    Client, Context, parse_envelope, protocol, refuse_failed, run_operation, tells_of_success,
+    tells_of_trouble, undocumented, words,
 };
 use crate::text::shorten;
 
@@ -177,7 +177,7 @@ const EXPLANATIONS: [&str; 16] = [
 ];
 
 /// The words of a text that says that all is well.
-const WELL: [&str; 21] = [
+const WELL: [&str; 20] = [
     "accept",
     "accepted",
     "approve",
@@ -188,7 +188,6 @@ const WELL: [&str; 21] = [
     "compliant",
     "end",
     "finished",
-    "none",
     "ok",
     "okay",
     "pass",
@@ -210,12 +209,17 @@ fn is_harmless(key: &str, value: &Value) -> bool {
         Value::Null => true,
         Value::String(text) => {
             let explains = are_all(&words(key), &EXPLANATIONS);
-            text.is_empty() || explains || !is_result(key) && are_all(&words(text), &WELL)
+            // "none" is good news of what may be found, and bad news of what should be.
+            let none = tells_of_trouble(key) && are_all(&words(text), &["none"]);
+            text.is_empty() || explains || none || !is_result(key) && are_all(&words(text), &WELL)
         }
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         // `truncated: false` says that all is well, `approved: false` doesn't.
-        Value::Bool(false) => is_result(key) || tells_of_trouble(key),
+        Value::Bool(false) => {
+            let plain = |word: &String| is_result(word) || tells_of_trouble(word);
+            !tells_of_success(key) && words(key).iter().all(plain)
+        }
         _ => false,
     }
 }
@@ -272,6 +276,13 @@ mod tests {
             "[]",
             "[false,[]]",
             "null",
+            r#"{"violations":[],"evaluated":false}"#,
+            r#"{"violations":[],"matches_policy":false}"#,
+            r#"{"violations":[],"violations_checked":false}"#,
+            r#"{"violations":[],"issues_resolved":false}"#,
+            r#"{"violations":[],"violation_free":false}"#,
+            r#"{"violations":[],"verdict":"none passed"}"#,
+            r#"{"violations":[],"approved":"none"}"#,
             r#"{"skipped":false,"violations":[]} x"#,
             r#"{"violations":[],"violations":[]}"#,
             r#"{"skipped":null}"#,

@@ -130,7 +130,9 @@ impl Request for ListRequest {
         Box::pin(async move {
             let (name, fields) = self.listing.rows();
             let reader = Reader::new(self.listing.query(&self.filters, self.limit));
-            let read = |body: &str| parse_rows(name, fields, body);
+            // One more than the limit, so that exceeding it is noticed.
+            let most = client.settings.max_results.saturating_add(1);
+            let read = |body: &str| parse_rows(name, fields, most, body);
             let listed = reader.all(client, context, read).await?;
             let unchecked = self.listing.check_rows(&self.filters, &listed.rows)?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);

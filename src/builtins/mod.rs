@@ -242,7 +242,7 @@ pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>>
     match field {
         Some(Field { name, ty: Type::Array(Type::Object(fields)), .. }) => {
             let text = std::str::from_utf8(page).map_err(serde::de::Error::custom)?;
-            let page = crate::client::parse_rows(name, fields, text)?;
+            let page = crate::client::parse_rows(name, fields, usize::MAX, text)?;
             Ok(page.rows.unwrap_or_default())
         }
         _ => Err(serde::de::Error::custom("this function's answer isn't a list")),

@@ -85,6 +85,11 @@ pub static RULES: &[Rule] = &[
         "Give the import or rule another name.",
     ),
     warning(
+        "missing-data",
+        "data that no loaded file of a gate defines",
+        "It is undefined, so a rule that needs it never holds. Load the file that defines it with `-d`.",
+    ),
+    warning(
         "negated-call",
         "`not` over a call of one of the functions",
         "A failed call ends the evaluation, also under `not`, and `not f(x).field` holds when the answer lacks the field. Bind the answer with `:=` and say what it must or must not be.",
@@ -155,6 +160,11 @@ pub static RULES: &[Rule] = &[
         "unsupported-builtin",
         "a built-in that isn't available here",
         "The evaluation ends with an error where it reaches the call.",
+    ),
+    warning(
+        "unused-argument",
+        "an `--arg` of a gate whose name no policy mentions",
+        "The name may be misspelt: the policy then sees no argument, or its default.",
     ),
     warning(
         "unused-ignore",

@@ -282,13 +282,14 @@ pub(crate) fn is_retryable(status: StatusCode) -> bool {
 
 /// Returns why the headers of a success say that it is none, or that its body isn't all.
 pub(crate) fn contradiction(headers: &HeaderMap) -> Option<Error> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let failed = text("grpc-status").is_some_and(|status| status.trim() != "0");
+    let statuses = headers.get_all("grpc-status");
+    let failed = statuses.iter().any(|status| status.as_bytes().trim_ascii() != b"0");
     let goes_on = headers.get_all(LINK).iter().any(|link| {
-        let link = link.to_str().unwrap_or_default().to_ascii_lowercase();
+        let link = String::from_utf8_lossy(link.as_bytes()).to_ascii_lowercase();
         link.split([';', ',']).any(|part| {
-            let value = part.trim().strip_prefix("rel=").unwrap_or_default().trim_matches('"');
-            value.split_ascii_whitespace().any(|relation| relation == "next")
+            let Some((name, value)) = part.split_once('=') else { return false };
+            let value = value.trim().trim_matches(['"', '\'']);
+            name.trim() == "rel" && value.split_ascii_whitespace().any(|word| word == "next")
         })
     });
     let what = if failed {
@@ -454,6 +455,9 @@ mod tests {
         };
         for (name, value) in [
             ("grpc-status", "13"),
+            ("grpc-status", "0, 13"),
+            ("link", "</2>; rel = \"next\""),
+            ("link", "</2>; rel='next'"),
             ("link", "<https://x.example/2>; rel=\"next\""),
             ("link", "</a>; rel=first, </b>; title=\"x\"; rel=\"prev next\""),
             ("content-range", "items 0-0/500"),

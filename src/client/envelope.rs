@@ -66,8 +66,7 @@ pub(crate) fn refuse_beside_list(
     let mut unknown = undocumented(object, documented);
     refuse(unknown.clone())?;
     let is_cut = |key: &str, value: &Value| {
-        let denied =
-            *value == Value::Bool(false) && has_word(key, &["ok", "success", "successful"]);
+        let denied = is_denial(value) && has_word(key, &["ok", "success", "successful"]);
         denied
             || !is_empty(value) && has_word(key, &WORDS_BESIDE)
             || is_total(key, value)
@@ -122,7 +121,7 @@ fn is_about_answer(key: &str) -> bool {
 }
 
 /// The words of `WORDS` that say so in any object that has a list.
-const WORDS_BESIDE: [&str; 27] = [
+const WORDS_BESIDE: [&str; 26] = [
     "aborted",
     "capped",
     "cursor",
@@ -137,7 +136,6 @@ const WORDS_BESIDE: [&str; 27] = [
     "incomplete",
     "interrupted",
     "more",
-    "next",
     "omitted",
     "pagination",
     "paging",
@@ -305,7 +303,7 @@ fn incomplete(key: &str, value: &Value, depth: usize) -> Option<String> {
 /// Returns `true` for an entry that has one of the words, or that denies a success.
 fn is_incomplete(key: &str, value: &Value, known: &[&str]) -> bool {
     let has = |known: &[&str]| has_word(key, known);
-    let denied = *value == Value::Bool(false) && has(&SUCCESS);
+    let denied = is_denial(value) && has(&SUCCESS);
     let code = value.as_number().and_then(Number::as_i64).unwrap_or_default();
     let text = value.as_str().unwrap_or_default();
     // The status of an HTTP answer, as problem details repeat it.
@@ -327,6 +325,16 @@ fn has_word(key: &str, known: &[&str]) -> bool {
     words(key).iter().any(|word| known.contains(&word.as_str()))
 }
 
+/// Returns `true` for a value that says no, in whatever type.
+fn is_denial(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => !flag,
+        Value::String(text) => ["false", "no", "0"].contains(&text.to_lowercase().as_str()),
+        Value::Number(_) => *value == Value::from(0_u64),
+        _ => false,
+    }
+}
+
 fn is_failure(word: &str) -> bool {
     ["err", "fail", "partial", "incomplete"].iter().any(|start| word.starts_with(start))
 }
@@ -336,8 +344,28 @@ pub(crate) fn tells_of_trouble(key: &str) -> bool {
     has_word(key, &WORDS)
 }
 
+/// Returns `true` for a key with a word for what should be.
+pub(crate) fn tells_of_success(key: &str) -> bool {
+    has_word(key, &SUCCESS) || has_word(key, &["evaluated"])
+}
+
+/// Words that APIs also write together with others: `hasnext`, `timedout`.
+const JOINED: [&str; 8] =
+    ["next", "truncated", "timed", "error", "partial", "incomplete", "cursor", "failed"];
+
 /// Returns the words of a key, in lower case: `nextPage`, `next_page` and `Next-Page` have two.
 pub(crate) fn words(key: &str) -> Vec<String> {
+    let mut words = separated(key);
+    let joined = |word: &String| {
+        let within = JOINED.iter().filter(|it| word.starts_with(**it) || word.ends_with(**it));
+        within.filter(|it| word != *it).map(|it| (*it).to_owned()).collect::<Vec<_>>()
+    };
+    let more: Vec<String> = words.iter().flat_map(joined).collect();
+    words.extend(more);
+    words
+}
+
+fn separated(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;
     for c in key.chars() {
@@ -520,6 +548,12 @@ mod tests {
             r#"{"items":[{"id":"a"}]}"#,
             r#"{"lastEvaluatedKey":{"id":1}}"#,
             r#"{"exhausted":false}"#,
+            r#"{"success":0}"#,
+            r#"{"success":"false"}"#,
+            r#"{"complete":"no"}"#,
+            r#"{"hasnext":true}"#,
+            r#"{"ISTRUNCATED":true}"#,
+            r#"{"timedout":true}"#,
             r#"{"limit_reached":true}"#,
             r#"{"status":"degraded"}"#,
             r#"{"state":"PENDING"}"#,

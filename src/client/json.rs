@@ -18,6 +18,9 @@ use super::row_layout::{RowLayout, default};
 use crate::resources::types::{Field, Type};
 use crate::text::shorten;
 
+/// The most items of a documented list: each takes much more memory than its text.
+const MAX_ITEMS: usize = 1_000_000;
+
 /// Reads a value of a documented type; null is read as the type's default.
 #[derive(Clone, Copy)]
 pub(crate) struct Typed<'a> {
@@ -188,6 +191,10 @@ impl<'de> Visitor<'de> for Typed<'_> {
             while let Some(item) = seq.next_element_seed(Optional(typed))? {
                 let null = || serde::de::Error::custom(format!("`{}` has a null", self.name));
                 items.push(item.ok_or_else(null)?);
+                if items.len() > MAX_ITEMS {
+                    let message = format!("`{}` has more than {MAX_ITEMS} items", self.name);
+                    return Err(serde::de::Error::custom(message));
+                }
             }
         }
         Ok(Value::from(items))

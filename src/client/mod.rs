@@ -50,8 +50,8 @@ pub(crate) use endpoints::{
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use envelope::{
-    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_trouble,
-    undocumented, words,
+    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_success,
+    tells_of_trouble, undocumented, words,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;

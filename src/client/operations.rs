@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 use bytes::Bytes;
 
-use super::envelope::{refuse, refuse_failed, undocumented};
+use super::envelope::{refuse_around_list, undocumented};
 use super::page::parse_envelope;
 use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
 use crate::resources::types::{Field, Type};
@@ -99,9 +99,18 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
     let Some(operation) = answer.get(&Value::from("operation")) else {
         return Err(protocol("the service's answer has no `operation`"));
     };
-    if let Value::Object(fields) = operation {
-        refuse(undocumented(fields, OPERATION_FIELDS))
-            .and_then(|()| refuse_failed(fields, OPERATION_FIELDS))
+    for (object, documented) in [(answer, ANSWER), (operation, OPERATION_FIELDS)] {
+        let Value::Object(fields) = object else { continue };
+        let found = undocumented(fields, documented);
+        let result = |key: &str| {
+            let key = key.to_lowercase();
+            ["violation", "finding", "issue"].iter().any(|word| key.starts_with(word))
+        };
+        refuse_around_list(found.clone())
+            .and_then(|()| match found.into_iter().find(|(key, _)| result(key)) {
+                Some((key, _)) => Err(format!("it has `{}` beside its output", shorten(key, 80))),
+                None => Ok(()),
+            })
             .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))?;
     }
     let found = text(operation, "id");
@@ -181,6 +190,13 @@ mod tests {
             let status = format!(r#""status":"{other}""#);
             assert_eq!(with(&status), Ok(None), "{other}");
             assert_eq!(with(&format!("{ok},{status}")), Err(ErrorKind::OperationFailed), "{other}");
+        }
+        let done = format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_SUCCEEDED""#);
+        for more in [r#""partial":true"#, r#""timed_out":true"#, r#""violations":["x"]"#] {
+            assert_eq!(with(&format!("{done},{more}")), Err(ErrorKind::Protocol), "{more}");
+            let body = format!(r#"{{"operation":{{"id":"7",{done}}},{more}}}"#);
+            let answer = parse_envelope(ANSWER, &body);
+            assert!(answer.is_err() || output_if_over("7", &answer.unwrap()).is_err(), "{more}");
         }
         assert_eq!(ask("null"), Err(ErrorKind::Protocol));
         assert_eq!(ask("{}"), Err(ErrorKind::Protocol));

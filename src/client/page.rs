@@ -9,7 +9,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::rego::Value;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
 use super::envelope::{refuse, refuse_around_list, refuse_in_pagination, refuse_misspelt};
 use super::json::{Row, Typed};
@@ -129,6 +131,9 @@ pub(crate) struct Page<T> {
 pub(crate) struct PageSeed<'a, S> {
     pub name: &'a str,
     pub row: S,
+    /// The most rows that are kept; further ones are skipped. A row takes much more memory than its
+    /// text, as it has all of its fields.
+    pub most: usize,
 }
 
 impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for PageSeed<'_, S> {
@@ -199,9 +204,11 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Rows<'_, S> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut rows = Vec::new();
-        while let Some(value) = seq.next_element_seed(self.0.row)? {
+        while rows.len() < self.0.most {
+            let Some(value) = seq.next_element_seed(self.0.row)? else { return Ok(Some(rows)) };
             rows.push(value);
         }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Some(rows))
     }
 }
@@ -267,15 +274,16 @@ pub(crate) fn parse_one<T: serde::de::DeserializeOwned>(
     parse(One { name, resource: PhantomData }, body)
 }
 
-/// Parses a page whose array is called `name` and whose rows are policy values.
+/// Parses a page whose array is called `name` and whose rows are policy values, at most `most`.
 pub(crate) fn parse_rows(
     name: &str,
     fields: &'static [Field],
+    most: usize,
     body: &str,
 ) -> serde_json::Result<Page<Value>> {
     let repeated = Repeated::default();
     let row = Row { repeated: Some(&repeated), ..Row::new(fields, name) };
-    parse(PageSeed { name, row }, body)
+    parse(PageSeed { name, row, most }, body)
 }
 
 /// Parses a whole body; nothing may follow the value.
@@ -353,7 +361,7 @@ mod tests {
             "{\"results\":[],\"pagination\":{\"nextPageToken\":\"c\"}}",
             "{\"results\":[],\"pagination\":{\"total_pages\":1,\"totalPages\":2}}",
         ] {
-            assert!(parse_rows("results", &[], bad).is_err(), "{bad}");
+            assert!(parse_rows("results", &[], 9, bad).is_err(), "{bad}");
         }
         for good in [
             "{\"results\":[]}",
@@ -363,7 +371,7 @@ mod tests {
             "{\"results\":[],\"pagination\":{\"nextCursor\":\"\",\"pageSize\":1,\"limit\":1}}",
             "{\"results\":[],\"pagination\":{\"next_page_token\":\"\"}}",
         ] {
-            assert!(parse_rows("results", &[], good).is_ok(), "{good}");
+            assert!(parse_rows("results", &[], 9, good).is_ok(), "{good}");
         }
     }
 }

@@ -24,6 +24,14 @@ use crate::{Error, ErrorKind, Setting};
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
 
+/// Returns `true` for the type of statements of any version.
+fn is_statement(sort: &str) -> bool {
+    let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
+    version.is_some_and(|version| {
+        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    })
+}
+
 /// Options for passing documents to policies.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentOptions {
@@ -331,7 +339,7 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
         None => whole,
     };
     refuse_foreign_keys(&statement, &[&["payload", "payloadType", "dsseEnvelope"]])?;
-    if !text(&statement, "_type").is_some_and(|sort| sort.starts_with(STATEMENT)) {
+    if !text(&statement, "_type").is_some_and(is_statement) {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
             .by_setting(Setting::Attestations));
     }

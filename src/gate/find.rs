@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use glob::Pattern;
 
 use super::inputs::InputSource;
+use super::policy_yaml;
 use crate::sources::account::{Content, content, is_hidden, is_packed};
 use crate::sources::{Account, Ignore};
 use crate::text::{escape, glob};
@@ -16,6 +17,9 @@ use crate::{Error, ErrorKind, Setting};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
+
+/// The size of the largest file that is looked at for a policy document, in bytes.
+const MAX_POLICY: u64 = 4 << 20;
 
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -49,6 +53,7 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
         if meta.is_dir() {
             search.folder(argument)?;
         } else if meta.is_file() {
+            refuse_policy(argument)?;
             search.take(InputSource::File(argument.to_owned()));
         } else {
             search.take(InputSource::Pipe(argument.to_owned()));
@@ -60,6 +65,27 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
             .by_setting(Setting::Inputs));
     }
     Ok((search.places, search.account))
+}
+
+/// Refuses a policy as an input, as the shell makes of `-d policies/*.rego`: only the first of the
+/// files would be a policy.
+fn refuse_policy(path: &Path) -> Result<(), Error> {
+    let is_rego = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rego"));
+    if !is_rego && !is_policy_document(path) {
+        return Ok(());
+    }
+    let shown = escape(&path.to_string_lossy());
+    Err(wrong(format!("the input `{shown}` is a policy"))
+        .with_hint("give each file of policies an option of its own, or name their folder"))
+}
+
+/// Returns `true` for a policy document; larger files are none.
+fn is_policy_document(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let small = std::fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_POLICY);
+    matches!(extension.as_str(), "yaml" | "yml" | "json")
+        && small
+        && std::fs::read_to_string(path).is_ok_and(|text| policy_yaml::is_valid_policy(&text))
 }
 
 struct Search<'a> {

@@ -308,6 +308,16 @@ impl Gate {
         self.checks.iter().any(|check| check.context.input.how > InputUse::None)
     }
 
+    /// Warns of arguments that none of the policies mentions: the names may be misspelt.
+    fn note_unused(&mut self, arguments: &BTreeMap<String, Value>, sources: &Sources) {
+        for name in arguments.keys() {
+            if !sources.modules.iter().any(|module| module.text.contains(name.as_str())) {
+                let message = format!("no policy uses the argument `{}`", escape(name));
+                self.warn(Diagnostic::warning("unused-argument", message));
+            }
+        }
+    }
+
     /// Refuses a run without an input if a verdict may depend on it.
     pub(crate) fn refuse_no_input(&self) -> Result<(), Error> {
         if !self.reads_input() {
@@ -390,6 +400,7 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
+        self.note_unused(&arguments, sources);
         for asked in packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
             let mut check = Check::new(policies.clone(), asked, &arguments, false, &reach);
@@ -471,6 +482,7 @@ impl Gate {
             let sources = Sources { modules: vec![module], ..Sources::default() };
             let policies = self.load_policies(&sources, options)?;
             self.note_calls(&policies);
+            self.note_unused(&arguments, &sources);
             let reach = Reach::new(&policies);
             let own = policies.packages().next().map(|package| package.path.clone());
             if let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) {

@@ -97,7 +97,7 @@ resource! {
     Override {
         /// identifier
         id: text,
-        /// the identifier of the override that it was taken over from
+        /// the override it was inherited from
         parent_override_id: text,
         /// the identifier of the requirement's version
         requirement_version_id: text,

@@ -161,8 +161,8 @@ impl Attest {
 }
 
 /// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
-/// of policies, data and waivers, and `--name value`, or `--name` if it has none, for each option
-/// that loosens; annotations state which of them took effect.
+/// of policies, data and waivers, `--name value`, or `--name` if it has none, for each option that
+/// loosens, and `--arg name=value` for each argument; annotations state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
     for source in run.sources.iter().chain(&run.inventory.waivers) {
@@ -171,6 +171,9 @@ fn policy(run: &Run) -> Value {
     for option in &run.inventory.options {
         let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
         hash.update(format!("{}{value}\n", option.name));
+    }
+    for (name, value) in &run.inventory.arguments {
+        hash.update(format!("--arg {}={}\n", escape(name), escape(value)));
     }
     let mut digest = String::new();
     for byte in hash.finalize() {

@@ -237,3 +237,33 @@ fn the_digest_of_a_policy_is_that_of_its_file_however_the_path_is_spelt() {
         assert_eq!(digest(&path), format!("sha256:{own}"), "{path}");
     }
 }
+
+#[test]
+fn an_argument_that_no_policy_mentions_is_noted() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\ndeny contains \"x\" if input.x in input.args.banned\n";
+    let policy = sandbox.write("p.rego", text);
+    let input = sandbox.write("i.json", "{\"x\": \"GPL\"}");
+    let gate = |argument: &str| {
+        let arguments = ["gate", "-d", &policy, "-i", &input, "--arg", argument];
+        sandbox.local(&arguments).output()
+    };
+    let noted = gate("bannd=GPL,MIT").code(0).stdout;
+    assert!(noted.contains("no policy uses the argument `bannd`"), "{noted}");
+    assert!(!gate("banned=GPL,MIT").code(1).stdout.contains("no policy uses"));
+}
+
+#[test]
+fn a_policy_is_no_input() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\ndeny contains \"x\" if true\n";
+    let (one, two) = (sandbox.write("a.rego", text), sandbox.write("b.rego", text));
+    let document = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n  \
+                    - embedded: |\n      package p\n      result := {\"violations\": []}\n";
+    let document = sandbox.write("c.yaml", document);
+    // What a shell makes of `-d *.rego`.
+    for input in [two, document] {
+        let output = sandbox.local(&["gate", "-d", &one, &input]).output().code(2);
+        assert!(output.stderr.contains("is a policy"), "{}", output.stderr);
+    }
+}
