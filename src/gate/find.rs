@@ -85,7 +85,7 @@ fn is_policy_document(path: &Path) -> bool {
     let small = std::fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_POLICY);
     matches!(extension.as_str(), "yaml" | "yml" | "json")
         && small
-        && std::fs::read_to_string(path).is_ok_and(|text| policy_yaml::is_valid_policy(&text))
+        && std::fs::read_to_string(path).is_ok_and(|text| policy_yaml::has_policies(&text))
 }
 
 struct Search<'a> {

@@ -139,6 +139,16 @@ pub(super) fn is_valid_policy(text: &str) -> bool {
         })
 }
 
+/// Returns `true` if a document of a text has the modules of a policy document. Other documents with
+/// `kind: Policy`, such as those of a cluster, may be inputs.
+pub(super) fn has_policies(text: &str) -> bool {
+    names_policy(text)
+        && split_documents(text).iter().any(|(text, syntax)| {
+            document("", text, *syntax == Syntax::Yaml)
+                .is_ok_and(|value| field(&value, "spec").is_some_and(has_modules))
+        })
+}
+
 /// Splits a text into its documents: JSON ones if that is what all of them are, else YAML ones. A
 /// YAML document may begin as JSON does.
 fn split_documents(text: &str) -> Vec<(String, Syntax)> {

@@ -261,6 +261,10 @@ fn a_policy_is_no_input() {
     let document = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n  \
                     - embedded: |\n      package p\n      result := {\"violations\": []}\n";
     let document = sandbox.write("c.yaml", document);
+    let other = "apiVersion: kyverno.io/v1\nkind: Policy\nspec:\n  rules: []\n";
+    let passes = sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input.bad\n");
+    let other = sandbox.write("d.yaml", other);
+    sandbox.local(&["gate", "-d", &passes, "-i", &other]).output().code(0);
     // What a shell makes of `-d *.rego`.
     for input in [two, document] {
         let output = sandbox.local(&["gate", "-d", &one, &input]).output().code(2);
