@@ -181,15 +181,18 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
         let context = sender.context();
         let page = self.reader.next(&sender.client, &context, |body| parse(seed, body)).await?;
         let Some(rows) = page else { return Ok(None) };
+        let mut values = Vec::with_capacity(rows.len());
         for row in &rows {
             let text = serde_json::to_vec(row).map_err(|error| {
                 Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
             })?;
             let broken = |_| Error::new(ErrorKind::Internal, "a result has no JSON");
             let value = Value::from_json(&String::from_utf8_lossy(&text)).map_err(broken)?;
-            self.listing.check_rows(&self.filters, std::slice::from_ref(&value))?;
+            values.push(value);
             self.twice |= !self.seen.insert(Sha256::digest(&text).into());
         }
+        self.listing.check_rows(&self.filters, &values)?;
+        self.reader.check_new(&values)?;
         if self.twice && self.reader.must_be_distinct() {
             return Err(protocol("the service sent the same result twice"));
         }

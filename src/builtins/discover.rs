@@ -114,7 +114,7 @@ impl Discover {
                 .map_err(|error| within_list(self.explain(error), &pager))?;
             let (root, more) = self.check(page.result, first.as_ref())?;
             let received = more.len();
-            pager.check_new(&references, &more)?;
+            pager.check_new(&more)?;
             references.extend(more);
             first.get_or_insert(root);
             let max = client.settings.max_results;

@@ -49,8 +49,10 @@ pub(crate) struct Pager {
     /// The largest number of pages that the service has announced.
     total_pages: u64,
     pages: usize,
-    /// The hashes of the pages' rows.
+    /// The rows received, by [`identity`].
     seen: HashSet<u64>,
+    /// The first row.
+    first: Option<u64>,
 }
 
 impl Pager {
@@ -197,20 +199,23 @@ impl Pager {
         self.next.is_some() || self.total.is_some_and(|total| total > have as u64)
     }
 
-    /// Checks that a page isn't an earlier one again: a service that doesn't know offsets would send
-    /// the first for ever, and one that loses its place in place of the rest.
-    pub fn check_new(&mut self, rows: &[Value], page: &[Value]) -> Result<(), Error> {
-        let again = |which: &str| {
-            Err(protocol(format!("the service sent {which} page again instead of the next")))
+    /// Checks that a page brings something new: a service that doesn't know offsets would send the
+    /// first page for ever, and one that loses its place sends rows again, perhaps in another order
+    /// or in parts, in place of the rest.
+    pub fn check_new(&mut self, page: &[Value]) -> Result<(), Error> {
+        let again = |what: &str| {
+            Err(protocol(format!("the service sent {what} again instead of the next page")))
         };
-        if self.by_offset && !rows.is_empty() && rows.first() == page.first() {
-            return again("the first");
+        let Some(head) = page.first().map(identity) else { return Ok(()) };
+        if self.by_offset && self.first == Some(head) {
+            return again("the first page");
         }
-        let mut hasher = DefaultHasher::new();
-        page.hash(&mut hasher);
-        if !page.is_empty() && !self.seen.insert(hasher.finish()) {
-            return again("a");
+        let before = self.seen.len();
+        self.seen.extend(page.iter().map(identity));
+        if self.first.is_some() && self.seen.len() == before {
+            return again("results that it had sent");
         }
+        self.first.get_or_insert(head);
         Ok(())
     }
 
@@ -227,6 +232,24 @@ impl Pager {
     fn must_be_distinct(&self) -> bool {
         self.total.is_some() || self.by_offset
     }
+}
+
+/// Returns a hash of what makes a row the same one on another page: of a row with an id, all its
+/// identifiers, since other fields can change from request to request.
+fn identity(row: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match row {
+        Value::Object(fields) if fields.contains_key(&Value::from("id")) => {
+            let identifiers = fields.iter().filter(|(name, _)| {
+                name.as_str().is_some_and(|name| {
+                    name == "id" || name.ends_with("_id") || name.ends_with("Id")
+                })
+            });
+            identifiers.for_each(|field| field.hash(&mut hasher));
+        }
+        _ => row.hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 /// Returns `true` if no two rows are equal.
@@ -319,11 +342,16 @@ impl Reader {
     ) -> Result<Listed, Error> {
         let mut rows = Vec::new();
         while let Some(page) = self.next(client, context, &parse).await? {
-            self.pager.check_new(&rows, &page)?;
+            self.pager.check_new(&page)?;
             rows.extend(page);
         }
         self.pager.finish(&rows)?;
         Ok(Listed { rows, cut: self.cut })
+    }
+
+    /// Checks that the page which was just read brings something new.
+    pub fn check_new(&mut self, page: &[Value]) -> Result<(), Error> {
+        self.pager.check_new(page)
     }
 
     /// Returns `true` if no row may come twice.
@@ -397,12 +425,22 @@ mod tests {
 
     #[test]
     fn a_page_that_comes_again_is_refused() {
-        let mut pager = Pager::default();
         let (one, two) = (numbers([1, 2]), numbers([3, 1]));
-        for page in [&one[..], &[], &two, &[]] {
-            pager.check_new(&one, page).unwrap();
+        let read = |again: &[Value]| {
+            let mut pager = Pager::default();
+            let pages = [&one[..], &[], &two, &[], again];
+            pages.into_iter().try_for_each(|page| pager.check_new(page))
+        };
+        read(&numbers([1, 4])).unwrap();
+        for again in [&[2_u64, 1][..], &[1, 2], &[3], &[3, 2, 1], &[1, 1]] {
+            let again: Vec<_> = again.iter().copied().map(Value::from).collect();
+            assert_eq!(read(&again).unwrap_err().kind(), ErrorKind::Protocol, "{again:?}");
         }
-        assert!(pager.check_new(&one, &two).is_err() && pager.check_new(&one, &one).is_err());
+        // An id is enough: other fields can change from request to request.
+        let row = |served: u64| Value::from_json(&format!(r#"{{"id":"a","at":{served}}}"#)).unwrap();
+        let mut pager = Pager::default();
+        pager.check_new(&[row(1)]).unwrap();
+        assert!(pager.check_new(&[row(2)]).is_err());
     }
 
     #[test]
