@@ -50,6 +50,9 @@ pub enum Setting {
     /// Whether statements are taken out of their envelopes,
     /// `gate::DocumentOptions::attestation`
     Envelopes,
+    /// Whether all inputs are combined into one,
+    /// `gate::DocumentOptions::combine`
+    Combine,
     /// Whether signed bundles are loaded unchecked
     SignedBundles,
     /// Whether every policy that can call the service must do so,

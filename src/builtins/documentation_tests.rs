@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use super::known_fields::{KINDS, METADATA, STATUSES};
 use super::{FUNCTIONS, Field, Function, Type};
 use crate::resources::*;
 
@@ -142,6 +143,20 @@ fn generated() -> String {
         let _ = writeln!(out, "**`{}`**\n", name(resource).unwrap());
         out.push_str(&table("field", fields(resource)));
     }
+    out.push_str(&known_values());
+    out
+}
+
+/// Returns the section about known values.
+fn known_values() -> String {
+    let list = |values: &[&str]| {
+        values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut out = String::from("### Known values\n\n");
+    let _ = writeln!(out, "**Kinds** of materials and digests: {}\n", list(KINDS));
+    let _ = writeln!(out, "**Statuses** of requirements: {}\n", list(STATUSES));
+    out.push_str("**`metadata`** of a digest or a reference:\n\n");
+    out.push_str(&table("field", fields(METADATA)));
     out
 }
 

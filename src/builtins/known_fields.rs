@@ -1,11 +1,14 @@
 //! Fields and values that the service is known to send beyond its documented interface.
 //!
 //! Owns one table: fields that aren't documented and exist all the same, and the values that fields
-//! are known to have. It leads to warnings, never to errors, and no answer is parsed with it: the
-//! service may send something else tomorrow.
+//! are known to have. An unknown field or value leads to a warning at most: the service may send
+//! something else tomorrow. A known one in another spelling or type (`"FAIL"`, or `true` for
+//! `"true"`) is refused, since a policy that compares it with the known form would overlook it.
 
 use super::{Field, Type, discover, evidence, project_compliance};
+use crate::rego::Value;
 use crate::resources::{ProjectEvaluation, RequirementEvaluation};
+use crate::text::shorten;
 
 /// A field that the service is known to send.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +22,7 @@ pub(crate) struct KnownField {
 }
 
 /// Material types, and the other kinds of digests.
-static KINDS: &[&str] = &[
+pub(super) static KINDS: &[&str] = &[
     "STRING",
     "CONTAINER_IMAGE",
     "ARTIFACT",
@@ -56,7 +59,7 @@ static KINDS: &[&str] = &[
 ];
 
 /// Statuses of requirements: those that `ComplianceMetrics` counts.
-static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
+pub(super) static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
 
 /// Booleans that are sent as strings.
 pub(crate) static BOOLEANS: &[&str] = &["true", "false"];
@@ -65,7 +68,7 @@ const KIND: KnownField = KnownField { name: "kind", ty: Type::String, values: KI
 
 static KIND_ONLY: &[KnownField] = &[KIND];
 
-static METADATA: &[Field] = &[
+pub(super) static METADATA: &[Field] = &[
     Field::optional("name", Type::String, "its name"),
     Field::optional("organization", Type::String, "the organization's name"),
     Field::optional("project", Type::String, "the project's name"),
@@ -103,7 +106,132 @@ pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
     found.map_or(&[], |(_, known)| known)
 }
 
+/// Checks that no known field or value of an answer is in another spelling or type.
+pub(crate) fn refuse_respelt(ty: Type, answer: &Value) -> Result<(), String> {
+    match (ty, answer) {
+        (Type::Array(item), Value::Array(items)) if has_fields(*item) => {
+            items.iter().try_for_each(|value| refuse_respelt(*item, value))
+        }
+        (Type::Map(item), Value::Object(members)) if has_fields(*item) => {
+            members.values().try_for_each(|value| refuse_respelt(*item, value))
+        }
+        (Type::Object(fields), Value::Object(members)) => {
+            let known = known_fields(fields);
+            for known in known.iter().filter(|known| !known.values.is_empty()) {
+                match answer.get_str(known.name) {
+                    Some(value) => respelt_value(known, value)?,
+                    None => respelt_name(known, members.keys())?,
+                }
+            }
+            let nested = known
+                .iter()
+                .map(|known| (known.name, known.ty))
+                .chain(fields.iter().map(|field| (field.name, field.ty)))
+                .filter(|(_, ty)| has_fields(*ty));
+            for (name, ty) in nested {
+                answer.get_str(name).map_or(Ok(()), |value| refuse_respelt(ty, value))?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns `true` for the type of a value that may have fields.
+const fn has_fields(ty: Type) -> bool {
+    matches!(ty, Type::Array(_) | Type::Map(_) | Type::Object(_))
+}
+
+fn respelt_value(known: &KnownField, value: &Value) -> Result<(), String> {
+    match value {
+        Value::Null => Ok(()),
+        Value::String(text) if known.values.contains(&&**text) => Ok(()),
+        Value::String(text) => match known.values.iter().find(|it| is_respelt(it, text)) {
+            Some(usual) => Err(format!(
+                "`{}` is `{}`, which is `{usual}` in the usual spelling",
+                known.name,
+                shorten(text, 80)
+            )),
+            None => Ok(()),
+        },
+        _ => Err(format!("`{}` isn't a string", known.name)),
+    }
+}
+
+fn respelt_name<'a>(
+    known: &KnownField,
+    mut names: impl Iterator<Item = &'a Value>,
+) -> Result<(), String> {
+    match names.find_map(|name| name.as_str().filter(|name| is_respelt(known.name, name))) {
+        Some(name) => Err(format!(
+            "it has `{}`, which is `{}` in the usual spelling",
+            shorten(name, 80),
+            known.name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns `true` if two names or values differ only in their case, in what separates their words,
+/// or in space around them.
+fn is_respelt(usual: &str, text: &str) -> bool {
+    fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
+        let kept = text.chars().filter(|c| !matches!(c, '_' | '-') && !c.is_whitespace());
+        kept.flat_map(char::to_lowercase)
+    }
+    folded(usual).eq(folded(text))
+}
+
 /// Returns the values that an argument of a function is known to take.
 pub(crate) fn argument(function: &str, name: &str) -> &'static [&'static str] {
     if (function, name) == ("discover", "kind") { KINDS } else { &[] }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn known_fields_and_values_in_another_spelling_are_refused() {
+        let check = |function: &str, text: &str| {
+            let function = crate::builtins::function(function).unwrap();
+            refuse_respelt(function.result, &Value::from_json(text).unwrap())
+        };
+        let reference = |metadata: &str| {
+            format!(r#"{{"references":[{{"kind":"ATTESTATION","metadata":{metadata}}}]}}"#)
+        };
+        for good in
+            ["{}", "null", r#"{"hasPolicyViolations":"true"}"#, r#"{"hasPolicyViolations":""}"#]
+        {
+            check("discover", &reference(good)).unwrap();
+        }
+        for bad in [
+            r#"{"hasPolicyViolations":true}"#,
+            r#"{"hasPolicyViolations":1}"#,
+            r#"{"hasPolicyViolations":["true"]}"#,
+            r#"{"hasPolicyViolations":"True"}"#,
+            r#"{"hasPolicyViolations":" true"}"#,
+            r#"{"has_policy_violations":"true"}"#,
+            r#"{"HasPolicyViolations":"true"}"#,
+        ] {
+            check("discover", &reference(bad)).unwrap_err();
+            check("discover", &format!(r#"{{"metadata":{bad}}}"#)).unwrap_err();
+        }
+        let status = |status: &str| format!(r#"{{"evaluations":[{{"status":"{status}"}}]}}"#);
+        for good in ["pass", "fail", "", "blocked"] {
+            check("project_compliance", &status(good)).unwrap();
+        }
+        for bad in ["FAIL", "Fail", "fail ", "PENDING"] {
+            check("project_compliance", &status(bad)).unwrap_err();
+        }
+        let kind = |kind: &str| format!(r#"{{"results":[{{"kind":"{kind}"}}]}}"#);
+        for good in ["SARIF", "SBOM_CYCLONEDX_JSON", "SBOM", "NEW_KIND"] {
+            check("evidence", &kind(good)).unwrap();
+        }
+        for bad in ["sarif", "SBOM-CYCLONEDX-JSON", "SbomCyclonedxJson"] {
+            check("evidence", &kind(bad)).unwrap_err();
+        }
+    }
 }

@@ -26,13 +26,15 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 
-use crate::client::{Client, Context};
+use crate::client::{Client, Context, protocol};
 use crate::{Error, ErrorKind, Product};
 
 pub use crate::resources::types::{Field, Type};
 pub use set::FunctionSet;
 
 pub(crate) use crate::resources::types::describe;
+use known_fields::refuse_respelt;
+
 pub(crate) use arguments::{Filter, Invalid, identifier};
 pub(crate) use evidence_prompt::is_skipped;
 pub(crate) use lists::Listing;
@@ -149,7 +151,9 @@ impl Function {
                 Error::new(ErrorKind::InvalidArgument, message).with_hint(self.called_as(product))
             );
         }
-        (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))
+        let request =
+            (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))?;
+        Ok(Arc::new(CheckedRequest { request, result: self.result }))
     }
 
     /// Returns a hint for wrong arguments: the function's signature.
@@ -225,6 +229,28 @@ pub(crate) trait Request: Send + Sync + std::fmt::Debug {
 
     /// Sends the request to the service.
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
+}
+
+/// A request whose answer is checked for known fields and values in another spelling.
+#[derive(Debug)]
+struct CheckedRequest {
+    request: Arc<dyn Request>,
+    result: Type,
+}
+
+impl Request for CheckedRequest {
+    fn normalised(&self) -> Vec<Value> {
+        self.request.normalised()
+    }
+
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        Box::pin(async move {
+            let answer = self.request.send(client, context).await?;
+            refuse_respelt(self.result, &answer.value)
+                .map_err(|why| protocol(format!("the service's answer can't be used: {why}")))?;
+            Ok(answer)
+        })
+    }
 }
 
 /// Parses the rows on one page of a list function's answer (`evidence`): just the parsing, for the

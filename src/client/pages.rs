@@ -437,7 +437,8 @@ mod tests {
             assert_eq!(read(&again).unwrap_err().kind(), ErrorKind::Protocol, "{again:?}");
         }
         // An id is enough: other fields can change from request to request.
-        let row = |served: u64| Value::from_json(&format!(r#"{{"id":"a","at":{served}}}"#)).unwrap();
+        let row =
+            |served: u64| Value::from_json(&format!(r#"{{"id":"a","at":{served}}}"#)).unwrap();
         let mut pager = Pager::default();
         pager.check_new(&[row(1)]).unwrap();
         assert!(pager.check_new(&[row(2)]).is_err());

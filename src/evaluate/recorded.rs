@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use sha2::{Digest as _, Sha256};
 
+use crate::builtins::known_fields::refuse_respelt;
 use crate::builtins::{self, ContentForm, Type};
 use crate::client::{
     refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, undocumented,
@@ -63,6 +64,7 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
         _ => {}
     }
     check_type(function.result, value, "the answer")?;
+    refuse_respelt(function.result, value)?;
     if let (Type::Object(fields), Value::Object(object)) = (function.result, value) {
         for (key, _) in undocumented(object, fields) {
             refuse_misspelt(fields.iter().map(|field| field.name), key)?;

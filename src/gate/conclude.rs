@@ -256,6 +256,15 @@ fn reasons(run: &Run) -> Vec<String> {
         let inputs = counted(totals.failed, "input");
         reasons.push(format!("{inputs} failed, {}", counted(totals.violations, "violation")));
     }
+    reasons.extend(circumstances(run));
+    reasons
+}
+
+/// Returns the reasons that aren't in the totals: why inputs weren't evaluated, and waivers that
+/// expired.
+pub(crate) fn circumstances(run: &Run) -> Vec<String> {
+    let totals = &run.totals;
+    let mut reasons = Vec::new();
     if totals.not_evaluated > 0 {
         let inputs = counted(totals.not_evaluated, "input");
         let why = if run.failure.is_some() {

@@ -67,6 +67,8 @@ pub(super) struct PolicyContext {
     pub input: Expected,
     /// What it expects of each document of an array of combined ones.
     pub contents: Expected,
+    /// Set if it names `input[_].contents`, which combined inputs have.
+    pub names_contents: bool,
 }
 
 /// What a policy expects of a document.
@@ -520,7 +522,14 @@ mod tests {
     /// The context of a policy that was loaded by itself.
     fn plain(input: Expected, contents: Expected) -> PolicyContext {
         let arguments = BTreeMap::new();
-        PolicyContext { arguments, has_arguments: false, document: false, input, contents }
+        PolicyContext {
+            arguments,
+            has_arguments: false,
+            document: false,
+            input,
+            contents,
+            names_contents: false,
+        }
     }
 
     #[test]
@@ -621,6 +630,7 @@ mod tests {
             document: false,
             input: expected(InputUse::Whole),
             contents: Expected::default(),
+            names_contents: false,
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -656,6 +666,7 @@ mod tests {
             document: true,
             input: expected(InputUse::Fields),
             contents: Expected::default(),
+            names_contents: false,
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };

@@ -69,6 +69,8 @@ pub(super) struct DocumentUse {
 pub(super) struct RuleInput {
     pub alone: DocumentUse,
     pub contents: DocumentUse,
+    /// Set if `contents` of the elements of `input` is named, which combined inputs have.
+    pub names_contents: bool,
 }
 
 impl DocumentUse {
@@ -119,6 +121,7 @@ impl RuleInput {
     pub fn extend(&mut self, other: &Self) {
         self.alone.extend(&other.alone);
         self.contents.extend(&other.contents);
+        self.names_contents |= other.names_contents;
     }
 
     /// Adds what a rule looks at.
@@ -143,7 +146,10 @@ impl RuleInput {
             _ => path,
         };
         match elements {
-            [_, Step::Name(part), rest @ ..] if **part == *CONTENTS => self.contents.path(rest),
+            [_, Step::Name(part), rest @ ..] if **part == *CONTENTS => {
+                self.names_contents = true;
+                self.contents.path(rest);
+            }
             [_, Step::Name(_) | Step::Other, ..] => {}
             _ => self.contents.how = InputUse::Whole,
         }

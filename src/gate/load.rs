@@ -91,11 +91,12 @@ impl Check {
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let RuleInput { alone, contents } = reach.input(&package.path, rules());
+        let RuleInput { alone, contents, names_contents } = reach.input(&package.path, rules());
         let sites = reach.sites(&package.path, rules());
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
         let (input, contents) = (Expected::by(&alone), Expected::by(&contents));
-        let context = PolicyContext { arguments, has_arguments, document, input, contents };
+        let context =
+            PolicyContext { arguments, has_arguments, document, input, contents, names_contents };
         Self { policies, package, context, sites }
     }
 }

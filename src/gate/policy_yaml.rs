@@ -119,7 +119,7 @@ fn wrong(message: impl Into<String>) -> Error {
 /// of several documents, or can't be parsed. A policy document mistaken for data would silently
 /// give no verdict.
 pub(super) fn is_policy(text: &str) -> bool {
-    if text.len() > MAX_DOCUMENT && !names_policy(text) {
+    if text.len() > MAX_DOCUMENT && !has_words(text) {
         return false;
     }
     split_documents(text).iter().any(|(document_text, syntax)| {
@@ -129,6 +129,13 @@ pub(super) fn is_policy(text: &str) -> bool {
             Err(_) => names_policy(document_text),
         }
     })
+}
+
+/// Returns `true` if a text has one of the words without which it isn't a policy document: large
+/// data without them isn't parsed to find out.
+fn has_words(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["kind", "spec", "policies"].iter().any(|word| text.contains(word))
 }
 
 /// Returns `true` if a document of a text is valid and a policy document.
@@ -181,7 +188,15 @@ fn is_policy_value(value: &Value) -> bool {
         Some(Value::Array(items)) => items.iter().any(is_policy_value),
         _ => false,
     };
-    is_kind && (has("apiVersion") || has("api_version") || has("spec"))
+    let has_version = has("apiVersion") || has("api_version");
+    // Its `kind` was forgotten.
+    let is_nameless = !has("kind")
+        && (has_version || has("metadata"))
+        && field(value, "spec").is_some_and(|spec| {
+            ["policies", "embedded", "path", "ref"].iter().any(|name| field(spec, name).is_some())
+        });
+    is_kind && (has_version || has("spec"))
+        || is_nameless
         || field(value, "spec")
             .is_some_and(|spec| has_modules(spec) || field(spec, "embedded").is_some())
         || has_modules(value)
@@ -617,6 +632,40 @@ mod tests {
             let error = parse("p.yaml", &text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_document_without_a_kind_or_on_one_long_line_is_not_data() {
+        for spec in [
+            "policies: [{embedded: package x}]",
+            "policies: [{ref: sbom-present}]",
+            "type: SARIF\n  path: x.rego",
+            "policies:\n    materials: [{name: sbom}]",
+        ] {
+            for head in ["apiVersion: x/v1\n", "metadata: {name: n}\n"] {
+                let text = format!("{head}spec:\n  {spec}\n");
+                assert!(is_policy(&text), "{text}");
+                assert!(parse("p.yaml", &text).is_err());
+            }
+        }
+        for data in ["spec: {policies: [{ref: a}]}", "metadata: {}\nspec: {replicas: 1}"] {
+            assert!(!is_policy(data), "{data}");
+        }
+        let spaces = " ".repeat(MAX_DOCUMENT);
+        let document = |kind: &str| {
+            serde_json::json!({
+                "apiVersion": "x.example/v1",
+                kind: "Policy",
+                "metadata": {"name": "n"},
+                "spec": {"policies": [{"embedded": format!("package main\n#{spaces}")}]},
+            })
+        };
+        for kind in ["kind", "KIND", "other"] {
+            let text = document(kind).to_string();
+            assert!(is_policy(&text));
+            assert!(parse("p.json", &text).unwrap_err().to_string().contains("larger than"));
+        }
+        assert!(!is_policy(&format!("{{\"kind\": \"x\", \"text\": \"{spaces}\"}}")));
     }
 
     #[test]

@@ -243,7 +243,8 @@ mod tests {
     /// Returns the uses of the input, and of the contents of combined ones, by a body.
     fn used(body: &str) -> (InputUse, InputUse) {
         let found = reach(&format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
-        let RuleInput { alone, contents } = found.input(&["p".to_owned()], ["deny"].into_iter());
+        let RuleInput { alone, contents, .. } =
+            found.input(&["p".to_owned()], ["deny"].into_iter());
         (alone.how, contents.how)
     }
 

@@ -124,6 +124,17 @@ impl Gate {
             run.notes
                 .push("no input was given: each policy was evaluated once without one".to_owned());
         }
+        if !options.documents.combine {
+            let named = self.checks.iter().filter(|check| check.context.names_contents);
+            run.notes.extend(named.map(|check| {
+                format!(
+                    "the policy `{}` reads `input[_].contents`, which inputs have if they are \
+                     combined; {}",
+                    check.package.name,
+                    crate::report::option(Setting::Combine)
+                )
+            }));
+        }
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
         if options.documents.attestation {

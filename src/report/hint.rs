@@ -59,6 +59,7 @@ pub(crate) fn option(setting: Setting) -> String {
         Setting::Arguments => "`--arg NAME=VALUE` gives it",
         Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
         Setting::Attestations => "without `--attestation` it is taken as it is",
+        Setting::Combine => "`--combine` evaluates all inputs together, as one array",
         Setting::Envelopes => "`--attestation` takes statements out of their envelopes",
         Setting::SignedBundles => "`--skip-verify` loads it unchecked",
         Setting::DataSet => "`rego-platform new --examples` writes one",

@@ -162,7 +162,7 @@ impl Attest {
 
 /// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
 /// of policies, data and waivers, `--name value`, or `--name` if it has none, for each option that
-/// loosens, and `--arg name=value` for each argument; annotations state which of them took effect.
+/// relaxes the gate, and `--arg name=value` for each argument; annotations state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
     for source in run.sources.iter().chain(&run.inventory.waivers) {

@@ -56,42 +56,24 @@ impl Report for Human {
         }
         let answers = match run.answers {
             AnsweredBy::Service | AnsweredBy::None => "",
-            AnsweredBy::Emulator => " (answered by an emulator: it proves nothing)",
-            AnsweredBy::Replay => " (answered by a recording: it proves nothing new)",
+            AnsweredBy::Emulator => " (answered by an emulator: not evidence of compliance)",
+            AnsweredBy::Replay => " (from a recording: not evidence of the present state)",
         };
-        let outcome = match run.outcome {
-            Outcome::Passed => self.paint(GREEN, "passed"),
-            Outcome::Failed => self.paint(RED, "failed"),
-            Outcome::NoVerdict => self.paint(RED, "no verdict"),
-        };
-        // The failure itself is stated above.
-        let stated = run.failure.as_ref().map(|failure| &failure.message);
-        let reasons = run.reasons.iter().filter(|reason| Some(*reason) != stated);
-        let reasons: Vec<String> = reasons.map(|reason| line(reason)).collect();
-        let separator = if reasons.is_empty() { "" } else { ": " };
-        writeln!(out, "{outcome}{separator}{}{answers}", reasons.join("; "))?;
-        let totals = &run.totals;
-        let mut sums = vec![
-            count(totals.inputs, "input"),
-            count(run.policies.len() as u64, "policy"),
-            count(totals.violations, "violation"),
-        ];
-        for (number, what) in [
-            (totals.warnings, "warning"),
-            (totals.waived, "waived"),
-            (totals.below_threshold, facts::below(run).as_str()),
-            (totals.skipped, "skipped"),
-        ] {
-            if number > 0 {
-                let plain = what != "warning";
-                sums.push(if plain { format!("{number} {what}") } else { count(number, what) });
-            }
+        let headline = facts::headline(run);
+        let (word, rest) = headline.split_once(':').unwrap_or((&headline, ""));
+        let style = if run.outcome == Outcome::Passed { GREEN } else { RED };
+        writeln!(out, "{}:{rest}{answers}", self.paint(style, word))?;
+        for reason in facts::circumstances(run) {
+            writeln!(out, "{reason}")?;
         }
-        sums.push(count(totals.calls, "call"));
-        if run.ai {
-            sums.push("AI answers took part".to_owned());
+        // Of a run that ended before its first input, the error above is all there is.
+        if run.inputs.is_empty() && run.failure.is_some() {
+            return Ok(());
         }
-        writeln!(out, "{}", self.paint(DIM, &sums.join(", ")))?;
+        let calls = count(run.totals.calls, "call");
+        let ai = if run.ai { ", AI answers used" } else { "" };
+        let sums = format!("{}, {calls}{ai}", count(run.policies.len() as u64, "policy"));
+        writeln!(out, "{}", self.paint(DIM, &sums))?;
         self.provenance(run, out)
     }
 }
@@ -123,17 +105,17 @@ impl Human {
     fn details(&self, input: &Input, out: &mut dyn Write) -> io::Result<()> {
         let mut parts: Vec<String> = input.digest.iter().map(|digest| line(digest)).collect();
         let ledger = &input.ledger;
-        let origins = ledger.origins.iter();
-        let mut from: Vec<String> =
-            origins.map(|(origin, number)| format!("{number} {}", line(origin))).collect();
         let calls = ledger.total();
         if calls > 0 {
+            let origins = ledger.origins.iter();
+            let mut from: Vec<String> =
+                origins.map(|(origin, number)| format!("{number} {}", line(origin))).collect();
             let unsent = ledger.unsent();
             if unsent > 0 {
                 from.push(format!("{unsent} not sent"));
             }
-            from.push(count(ledger.attempts, "request"));
-            parts.push(format!("{}: {}", count(calls, "call"), from.join(", ")));
+            let (calls, requests) = (count(calls, "call"), count(ledger.attempts, "request"));
+            parts.push(format!("{calls} ({}), {requests}", from.join(", ")));
         }
         parts.push(shown(Duration::from_millis(input.duration_ms)));
         writeln!(out, "  {}", self.paint(DIM, &parts.join("; ")))?;
@@ -148,13 +130,13 @@ impl Human {
                 number => format!(", {} not compared", count(number, "field")),
             };
             let text = format!(
-                "pass {}: {} {}: {} {}, {} for {}{guess}{form}{cut}{skipped}{unchecked}",
-                call.pass,
+                "{} {}: {} {}, {}, in pass {} for {}{guess}{form}{cut}{skipped}{unchecked}",
                 line(&call.function),
                 line(&call.arguments),
                 line(&call.outcome),
                 facts::sent(call),
                 shown(Duration::from_micros(call.latency_us)),
+                call.pass,
                 line(&call.policy),
             );
             writeln!(out, "    {}", self.paint(DIM, &text))?;
@@ -173,10 +155,10 @@ impl Human {
         for subject in &input.subjects {
             let digests: Vec<String> =
                 subject.digest.iter().map(|(name, hex)| format!("{name}:{hex}")).collect();
-            writeln!(out, "  about {} {}", line(&subject.name), line(&digests.join(" ")))?;
+            writeln!(out, "  subject: {} {}", line(&subject.name), line(&digests.join(" ")))?;
         }
         if let Some(predicate) = &input.predicate_type {
-            writeln!(out, "  states {}", line(predicate))?;
+            writeln!(out, "  predicate type: {}", line(predicate))?;
         }
         self.details(input, out)?;
         if let Some(error) = &input.error {
@@ -257,7 +239,7 @@ impl Human {
             (Effect::BelowThreshold, _) => {
                 writeln!(out, "      {}", facts::below(run))
             }
-            (Effect::Disregarded, _) => writeln!(out, "      doesn't count"),
+            (Effect::Disregarded, _) => writeln!(out, "      disregarded, as the policy says"),
             _ => Ok(()),
         }
     }
@@ -295,7 +277,8 @@ impl Human {
 
     fn failure(&self, indent: &str, failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
         let label = self.paint(RED, "error");
-        writeln!(out, "{indent}{label}: {}", line(&failure.message))?;
+        let message = line(&shorten(&failure.message, MAX_MESSAGE));
+        writeln!(out, "{indent}{label}: {message}")?;
         self.position(indent, failure.position.as_ref(), out)?;
         match &failure.hint {
             Some(hint) => writeln!(out, "{indent}help: {}", line(hint)),
@@ -317,11 +300,11 @@ impl Human {
 
 /// Returns `true` if a run passed, and no note, warning, option or answer limits what that means.
 fn is_plain_pass(run: &Run) -> bool {
-    let loosened = |option: &OptionUse| option.effect == OptionEffect::TookEffect;
+    let relaxed = |option: &OptionUse| option.effect == OptionEffect::TookEffect;
     run.outcome == Outcome::Passed
         && run.notes.is_empty()
         && (run.answers == AnsweredBy::Service || run.totals.calls == 0)
-        && !run.inventory.options.iter().any(loosened)
+        && !run.inventory.options.iter().any(relaxed)
         && run.inputs.iter().all(view::is_plain)
 }
 

@@ -305,7 +305,7 @@ fn prepare(
     args.attest.check(options, args.is_attestation(), args.unverified)?;
     if args.no_fail && args.attest.file.is_some() {
         return Err(wrong("`--attest` and `--no-fail` can't be used together")
-            .with_hint("a run that can't fail proves nothing"));
+            .with_hint("an attestation of a run that can't fail is worthless"));
     }
     if args.no_input && !args.input.is_empty() {
         return Err(wrong("`--no-input` and `--input` can't be used together")
@@ -317,7 +317,7 @@ fn prepare(
     let others = args.attest.file.as_deref().into_iter().chain(options.record.as_deref());
     let ignore = Ignore::new(&args.ignore)?.with_written(reports.chain(others));
     let arguments = arguments(&args.arg)?;
-    inventory.options = loosening(args, options);
+    inventory.options = relaxing(args, options);
     inventory.arguments.clone_from(&arguments);
     inventory.metadata = args.metadata().collect();
     inventory.unverified = args.is_attestation();
@@ -390,8 +390,8 @@ impl GateArgs {
     }
 }
 
-/// The options that loosen the gate: less fails, or less is examined.
-fn loosening(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
+/// The options that relax the gate: less fails, or less is examined.
+fn relaxing(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     let mut all = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         let (name, effect) = (name.to_owned(), OptionEffect::Recorded);

@@ -21,7 +21,7 @@ pub struct Inventory {
     pub inputs: Vec<Argument>,
     /// Every package that was loaded.
     pub packages: Vec<PackageUse>,
-    /// The options that loosen the gate: with them, less fails or less is looked at.
+    /// The options that relax the gate: with them, less fails or less is evaluated.
     pub options: Vec<OptionUse>,
     /// The file with the waivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct PackageUse {
     pub cut_short: bool,
 }
 
-/// An option that loosens the gate.
+/// An option that relaxes the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OptionUse {

@@ -93,9 +93,9 @@ pub struct Tool {
 pub enum AnsweredBy {
     /// The service.
     Service,
-    /// An emulator with canned data (`--local`), so that the outcome proves nothing.
+    /// An emulator with canned data (`--local`), so that the outcome isn't evidence of compliance.
     Emulator,
-    /// A recording (`--replay`), so that the outcome proves nothing new.
+    /// A recording (`--replay`), so that the outcome isn't evidence of the present state.
     Replay,
     /// None: the run ended before any call.
     None,

@@ -3,9 +3,11 @@
 //! Owns their wording. Each is one clean line (see [`super::words`]), so that a format only has to
 //! escape its own syntax.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::words::{count, line, microseconds, milliseconds};
+use crate::gate::conclude;
 use crate::gate::model::{
     AnsweredBy, Argument, Call, CallSite, Class, Effect, Failure, Input, OptionEffect, OptionUse,
     Outcome, PackageUse, Policy, Run, Severity, Violation, WaivedBy, Waiver,
@@ -21,18 +23,28 @@ pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Returns the outcome of the run and its totals.
-pub(super) fn headline(run: &Run) -> String {
+/// Returns the outcome of the run and its totals: the summary that every report has.
+pub(crate) fn headline(run: &Run) -> String {
     let t = &run.totals;
-    let mut out = format!("{}: {}", outcome(run.outcome), count(t.inputs, "input"));
+    let word = outcome(run.outcome);
+    if t.inputs == 0 {
+        return format!("{word}: nothing was evaluated");
+    }
+    let mut out = format!("{word}: {}", count(t.inputs, "input"));
     let parts = [
-        (t.passed, "passed"),
-        (t.failed, "failed"),
-        (t.no_verdict, "without a verdict"),
-        (t.not_evaluated, "not evaluated"),
+        (t.passed, "passed", Outcome::Passed),
+        (t.failed, "failed", Outcome::Failed),
+        (t.no_verdict, "without a verdict", Outcome::NoVerdict),
     ];
-    for (number, words) in parts.into_iter().filter(|(number, _)| *number > 0) {
-        let _ = write!(out, ", {number} {words}");
+    // If all inputs have the outcome of the run, the first word says so.
+    let is_mixed = |number: u64, of: Outcome| of != run.outcome || number != t.inputs;
+    for (number, words, of) in parts {
+        if number > 0 && is_mixed(number, of) {
+            let _ = write!(out, ", {number} {words}");
+        }
+    }
+    if t.not_evaluated > 0 {
+        let _ = write!(out, ", {} not evaluated", t.not_evaluated);
     }
     let parts = [
         (t.violations, "violation"),
@@ -44,13 +56,25 @@ pub(super) fn headline(run: &Run) -> String {
         let _ = write!(out, "{sign} {}", count(number, words));
         sign = ',';
     }
-    for (number, words) in [(t.waived, "waived"), (t.below_threshold, "below the threshold")] {
+    let threshold = below(run);
+    for (number, words) in [(t.waived, "waived"), (t.below_threshold, threshold.as_str())] {
         if number > 0 {
             let _ = write!(out, "{sign} {number} {words}");
             sign = ',';
         }
     }
     out
+}
+
+/// Returns why a run didn't pass, as far as [`headline`] doesn't state it: the failure of the run,
+/// and its [`circumstances`].
+pub(super) fn reasons(run: &Run) -> Vec<String> {
+    run.failure.iter().map(|failure| line(&failure.message)).chain(circumstances(run)).collect()
+}
+
+/// Returns the reasons of a run that aren't in its totals.
+pub(crate) fn circumstances(run: &Run) -> Vec<String> {
+    conclude::circumstances(run).iter().map(|reason| line(reason)).collect()
 }
 
 /// Returns the provenance of a verdict, as names and values.
@@ -89,11 +113,11 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     let sum = |arguments: &[Argument]| {
         let taken: u64 = arguments.iter().map(|argument| argument.taken).sum();
         let found: u64 = arguments.iter().map(|argument| argument.found).sum();
-        format!("{taken} taken, {} left out", found.saturating_sub(taken))
+        format!("{taken} of {found}")
     };
     let mut all = vec![(
-        "files",
-        format!("policies {}; inputs {}", sum(&inventory.policies), sum(&inventory.inputs)),
+        "files read",
+        format!("policies {}, inputs {}", sum(&inventory.policies), sum(&inventory.inputs)),
     )];
     if !inventory.options.is_empty() {
         let option = |option: &OptionUse| {
@@ -106,7 +130,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
             format!("{}{value}{effect}", line(&option.name))
         };
         let options: Vec<String> = inventory.options.iter().map(option).collect();
-        all.push(("loosened by", options.join(", ")));
+        all.push(("relaxed by", options.join(", ")));
     }
     if inventory.unverified {
         all.push(("signatures", "not checked: the attestations may come from anyone".into()));
@@ -137,8 +161,8 @@ pub(crate) fn finding(finding: &Diagnostic) -> String {
 const fn answers(answers: AnsweredBy) -> &'static str {
     match answers {
         AnsweredBy::Service => "from the service",
-        AnsweredBy::Emulator => "from an emulator with canned data: this outcome proves nothing",
-        AnsweredBy::Replay => "from a recording (replay): this outcome proves nothing new",
+        AnsweredBy::Emulator => "from an emulator with canned data: not evidence of compliance",
+        AnsweredBy::Replay => "from a recording (replay): not evidence of the present state",
         AnsweredBy::None => "none: no call was made",
     }
 }
@@ -229,12 +253,15 @@ pub(super) const fn class(class: Class) -> &'static str {
     }
 }
 
-/// Returns the other fields of a violation as JSON.
+/// Returns the fields of a violation that [`violation`] doesn't show, as JSON.
 pub(super) fn fields(found: &Violation) -> Option<String> {
-    if found.fields.is_empty() {
+    let is_id =
+        |value: &serde_json::Value| value.as_str().is_some_and(|v| Some(v) == found.id.as_deref());
+    let other: BTreeMap<_, _> = found.fields.iter().filter(|(_, value)| !is_id(value)).collect();
+    if other.is_empty() {
         return None;
     }
-    serde_json::to_string(&found.fields).ok().map(|text| line(&text))
+    serde_json::to_string(&other).ok().map(|text| line(&text))
 }
 
 /// Returns the reason for a missing verdict, followed by its hint.
@@ -261,14 +288,14 @@ pub(crate) fn sent(call: &Call) -> String {
 /// Returns a call as one line.
 pub(super) fn call(call: &Call) -> String {
     let mut out = format!(
-        "pass {}: {} {} -> {} {}, {}, {}, for {}",
-        call.pass,
+        "{} {} -> {} {}, {}, {}, in pass {} for {}",
         line(&call.function),
         line(&call.arguments),
         line(&call.outcome),
         sent(call),
         count(call.bytes, "byte"),
         microseconds(call.latency_us),
+        call.pass,
         line(&call.policy),
     );
     if !call.needed {

@@ -169,8 +169,11 @@ impl GitHub {
             (State::Failed | State::Passed, _) => return Ok(()),
         };
         let input = case.input.map_or("", |input| input.name.as_str());
-        let subject = if input.is_empty() { "(run)".to_owned() } else { line(input) };
-        let title = format!("{} ({subject})", line(case.policy.unwrap_or("verdict")));
+        let title = match (case.policy, case.input) {
+            (Some(policy), _) => format!("{} ({})", line(policy), line(input)),
+            (None, Some(_)) => line(input),
+            (None, None) => "gate".to_owned(),
+        };
         // The details of an error begin with the summary.
         let begun = case.details.first().is_some_and(|first| first.starts_with(&case.summary));
         let mut text: Vec<String> = if begun { Vec::new() } else { vec![case.summary.clone()] };

@@ -108,7 +108,7 @@ fn head(run: &Run) -> String {
         shares(run),
         esc(&facts::headline(run))
     );
-    list(&mut out, run.reasons.iter().map(|reason| prose(reason)));
+    list(&mut out, facts::reasons(run).iter().map(|reason| prose(reason)));
     out.push_str("</header>\n");
     if run.answers != AnsweredBy::Service {
         let answers = facts::provenance(run).into_iter().find(|(name, _)| *name == "answers");

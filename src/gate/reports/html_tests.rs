@@ -44,7 +44,7 @@ fn the_page_is_complete() {
         "skipped: no image here",
         "help: try again",
         "An AI model&#39;s",
-        "this outcome proves nothing new",
+        "not evidence of the present state",
         "release.licences sha256:2222: Licences",
         "<dt>digest</dt><dd>sha256:1111</dd>",
         "<dt>tool</dt><dd>rego-platform 0.1.0 (abc1234)</dd>",

@@ -238,7 +238,7 @@ mod tests {
         for known in [
             ("tool", "rego-platform 0.1.0 (abc1234)"),
             ("duration", "2.5 s"),
-            ("answers", "from a recording (replay): this outcome proves nothing new"),
+            ("answers", "from a recording (replay): not evidence of the present state"),
             ("ai", "an AI model's answers were used"),
             ("digest", "sha256:1111"),
             ("started", "2026-11-21T05:00:00Z"),

@@ -11,7 +11,7 @@ use super::cases::{Case, State, cases};
 use super::facts;
 use super::view::{Listed, View};
 use super::words::line;
-use crate::gate::model::{Outcome, Run};
+use crate::gate::model::{Outcome, Run, Verdict, Violation};
 use crate::gate::report::Report;
 
 /// The size of a comment on a pull request. GitHub has the lowest limit, 65,536 characters.
@@ -52,8 +52,8 @@ impl Page {
 pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
     let mut page = Page { text: String::new(), limit, left_out: 0 };
     page.add(&format!("## rego-platform gate: {}\n\n{}\n\n", word(run), facts::headline(run)));
-    for reason in &run.reasons {
-        page.add(&format!("- {}\n", code(reason)));
+    for reason in facts::reasons(run) {
+        page.add(&format!("- {}\n", code(&reason)));
     }
     let (listed, rest) = view.inputs(run);
     let mut all: Vec<Case<'_>> = Vec::new();
@@ -68,16 +68,16 @@ pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
         case.details.extend(case.more(others));
         all.push(case);
     }
-    section(&mut page, "No verdict", &all, State::Error);
+    section(&mut page, run, "No verdict", &all, State::Error);
     for same in listed.iter().filter_map(|listed| listed.same(view)) {
         page.add(&format!("- {}\n", code(&same)));
     }
-    section(&mut page, "Violations", &all, State::Failed);
+    section(&mut page, run, "Violations", &all, State::Failed);
     for rest in &rest {
         page.add(&format!("- {}\n", code(rest)));
     }
-    remarks(&mut page, &all);
-    section(&mut page, "Skipped and ignored", &all, State::Skipped);
+    remarks(&mut page, run, &all);
+    section(&mut page, run, "Skipped and ignored", &all, State::Skipped);
     if !run.waivers.is_empty() {
         page.add("\n### Waivers\n\n");
         for waiver in &run.waivers {
@@ -110,39 +110,73 @@ fn name(case: &Case<'_>) -> String {
     case.policy.map_or_else(|| code(input), |policy| format!("{} {}", code(input), code(policy)))
 }
 
-fn section(page: &mut Page, title: &str, all: &[Case<'_>], state: State) {
+/// Returns a violation: its severity, message, place, other fields, and why it doesn't fail.
+fn violation(run: &Run, found: &Violation) -> String {
+    let mut out = String::new();
+    if let Some(severity) = &found.severity {
+        let _ = write!(out, "{} ", code(severity));
+    }
+    if let Some(id) = found.id.as_ref().filter(|id| !found.message.contains(id.as_str())) {
+        let _ = write!(out, "{} ", code(id));
+    }
+    let _ = write!(out, "{}", code(&found.message));
+    if let Some(position) = &found.position {
+        let _ = write!(out, " at {}", code(&facts::place(position)));
+    }
+    if let Some(fields) = facts::fields(found) {
+        let _ = write!(out, " with {}", code(&fields));
+    }
+    if let Some(effect) = facts::effect(run, found) {
+        let _ = write!(out, ": {}", code(&effect));
+    }
+    out
+}
+
+fn section(page: &mut Page, run: &Run, title: &str, all: &[Case<'_>], state: State) {
     let mut found = all.iter().filter(|case| case.state == state).peekable();
     if found.peek().is_some() {
         page.add(&format!("\n### {title}\n\n"));
     }
     for case in found {
         let mut block = format!("- {}\n", name(case));
-        let summary = std::slice::from_ref(&case.summary);
-        let details = if case.details.is_empty() { summary } else { &case.details };
-        for detail in details {
-            let _ = writeln!(block, "  - {}", code(detail));
+        let failing = case.verdict.filter(|_| state == State::Failed).into_iter();
+        let failing: Vec<_> = failing.flat_map(Verdict::failing).collect();
+        for found in &failing {
+            let _ = writeln!(block, "  - {}", violation(run, found));
+        }
+        if failing.is_empty() {
+            let summary = std::slice::from_ref(&case.summary);
+            let details = if case.details.is_empty() { summary } else { &case.details };
+            for detail in details {
+                let _ = writeln!(block, "  - {}", code(detail));
+            }
         }
         page.add(&block);
     }
 }
 
 /// Adds the remarks of cases: violations that don't fail.
-fn remarks(page: &mut Page, all: &[Case<'_>]) {
-    let mut found = all.iter().filter(|case| !case.notes.is_empty()).peekable();
-    if found.peek().is_some() {
-        page.add("\n### Found, and does not fail\n\n");
+fn remarks(page: &mut Page, run: &Run, all: &[Case<'_>]) {
+    let mut remarks = all
+        .iter()
+        .filter_map(|case| Some((case, case.verdict?.violations.iter().filter(|v| !v.fails()))))
+        .map(|(case, found)| (case, found.collect::<Vec<_>>()))
+        .filter(|(_, found)| !found.is_empty())
+        .peekable();
+    if remarks.peek().is_some() {
+        page.add("\n### Found, but doesn't fail\n\n");
     }
-    for case in found {
+    for (case, found) in remarks {
         let mut block = format!("- {}\n", name(case));
-        for note in &case.notes {
-            let _ = writeln!(block, "  - {}", code(note));
+        for found in found {
+            let _ = writeln!(block, "  - {}", violation(run, found));
         }
         page.add(&block);
     }
 }
 
 fn provenance(page: &mut Page, run: &Run) {
-    page.add("\n### Where this comes from\n\n");
+    page.add("\n### About this run\n\n");
     for (name, value) in facts::provenance(run) {
         page.add(&format!("- {name}: {}\n", code(&value)));
     }
@@ -228,12 +262,12 @@ mod tests {
         for known in [
             "## rego-platform gate: ⚠️ no verdict\n",
             "### No verdict\n\n- `<stdin>` `release.licences`\n",
-            "### Violations\n\n- `build/sbom.json` `release.licences`\n  - `` license `GPL-3.0` is",
+            "### Violations\n\n- `build/sbom.json` `release.licences`\n  - `high` `L-1` `` license",
             "the waiver of ops expired on 2026-01-31: was urgent",
             "waived until 2027-12-31 by ops, matched by the input's digest: being replaced",
             "`skipped: no image here`",
             "- tool: `rego-platform 0.1.0 (abc1234)`",
-            "- answers: `from a recording (replay): this outcome proves nothing new`",
+            "- answers: `from a recording (replay): not evidence of the present state`",
             "- policy: `` release.licences sha256:2222: Licences (from policy document `licences`) ``",
             "  - digest: `sha256:1111`",
             "list cut at the policy's own limit`",

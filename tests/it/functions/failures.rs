@@ -22,6 +22,33 @@ fn good_calls() -> [(&'static str, Value); 5] {
 }
 
 #[test]
+fn a_known_value_in_another_spelling_is_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client(&emulator);
+    let reference = |metadata: &str| {
+        format!(
+            r#"discover:status=200:body={{"result":{{"digest":"{CLEAN_IMAGE}","kind":"CONTAINER_IMAGE","references":[{{"digest":"{CLEAN_IMAGE}","kind":"ATTESTATION","metadata":{metadata}}}]}}}}"#
+        )
+    };
+    for (metadata, is_right) in [
+        (r#"{"hasPolicyViolations":"true"}"#, true),
+        (r#"{"hasPolicyViolations":true}"#, false),
+        (r#"{"hasPolicyViolations":"TRUE"}"#, false),
+        (r#"{"has_policy_violations":"true"}"#, false),
+    ] {
+        misbehave(&emulator, &[&reference(metadata)]);
+        let answer = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""]));
+        match answer {
+            Ok(_) => assert!(is_right, "{metadata}"),
+            Err(error) => {
+                assert!(!is_right, "{metadata}: {error}");
+                assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_refused_caller_learns_why() {
     let emulator = start(EmulatorOptions::default());
     for (function, arguments) in good_calls() {

@@ -688,7 +688,7 @@ fn nothing_is_written_over_what_is_read_or_written_otherwise() {
         let fixed = [&fixed[..], &["--ignore", "gate.json", "--ignore", "junit.xml"]].concat();
         let written = ["-o", &inside[0], "--record", &inside[1]];
         let output = sandbox.run(&[&fixed[..], &written].concat()).output().code(0);
-        assert!(output.stdout.contains("inputs 1 taken"), "{}", output.stdout);
+        assert!(output.stdout.contains("inputs 1 of"), "{}", output.stdout);
     }
     let query = ["eval", "-d", &policy, "-i", &input, "data.p.deny", "--record", &input];
     sandbox.run(&query).output().code(2).says("read and written");
@@ -969,7 +969,7 @@ fn a_call_that_was_not_sent_comes_from_nowhere() {
     assert_eq!(report["ai"], false, "{report}");
     assert_eq!(report["inputs"][0]["ledger"]["origins"], serde_json::json!({}), "{report}");
     let text = run("human").stdout;
-    assert!(text.contains("1 call: 1 not sent") && !text.contains("network"), "{text}");
+    assert!(text.contains("1 call (1 not sent)") && !text.contains("network"), "{text}");
 }
 
 #[test]

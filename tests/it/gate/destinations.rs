@@ -145,7 +145,7 @@ fn links_are_followed_as_readers_follow_them() {
     for _ in 0..2 {
         let folder = ["gate", "-d", &policy, "-i", &inputs, "-o", &own];
         let output = sandbox.run(&folder).output().code(0);
-        assert!(output.stdout.contains("inputs 1 taken, 1 left out"), "{}", output.stdout);
+        assert!(output.stdout.contains("inputs 1 of 2"), "{}", output.stdout);
     }
 }
 
@@ -162,7 +162,7 @@ fn a_report_among_the_inputs_of_a_glob_is_replaced_again_and_again() {
     let report = sandbox.path("in/r.json").display().to_string();
     for _ in 0..3 {
         let output = run(&report).code(0);
-        assert!(output.stdout.contains("inputs 1 taken"), "{}", output.stdout);
+        assert!(output.stdout.contains("inputs 1 of"), "{}", output.stdout);
     }
     run(&input).code(2).says("read and written");
     assert_eq!(fs::read_to_string(&input).unwrap(), "{}");
@@ -215,7 +215,7 @@ fn an_earlier_output_of_the_same_kind_is_replaced() {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         for _ in 0..2 {
             let output = run(&options).code(0);
-            assert!(output.stdout.contains("inputs 1 taken"), "{name}: {}", output.stdout);
+            assert!(output.stdout.contains("inputs 1 of"), "{name}: {}", output.stdout);
         }
         // Another kind in its place is refused.
         let file = path(&format!("in/{name}"));

@@ -192,6 +192,12 @@ fn a_combined_document_is_checked_as_alone() {
         assert!(error.contains(&format!("`{text}` is a string")), "{error}");
         assert!(error.contains("is it JSON or YAML?"), "{error}");
     }
+    // Without the option, a reader is told.
+    for (body, notes) in [("input[_].contents.bad", 1), ("some x in input\n\tx.bad", 0)] {
+        let report = gate(&sandbox, &rule(body), &["-i", &whole]).code(0).json();
+        let found = report["notes"].to_string().matches("`--combine` evaluates").count();
+        assert_eq!(found, notes, "{body}: {report}");
+    }
     // One that looks at elements sees them.
     let both = "input[_].contents[_].bad";
     gate(&sandbox, &rule(both), &["-i", &good, "-i", &list, "--combine"]).code(1);
