@@ -193,7 +193,7 @@ fn is_test_rule(rule: &Rule) -> bool {
                 | TermKind::Set(_)
         ),
     });
-    named && !rule.head.is_function && !constant
+    named && !rule.head.is_function() && !constant
 }
 
 /// Returns the path of a module's package without its first part, `data`.
@@ -221,7 +221,7 @@ fn described(rule: &Rule) -> (Vec<String>, RuleKind) {
             _ => keys += 1,
         }
     }
-    let kind = if head.is_function {
+    let kind = if head.is_function() {
         RuleKind::Function { arity: head.args.len() }
     } else if head.key.is_some() && head.value.is_none() && keys == 0 {
         RuleKind::PartialSet

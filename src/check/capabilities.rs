@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::builtins::{Function, Type};
 use crate::load::{HostFunction, LoadOptions};
-use crate::rego::types;
+use crate::rego::{self, types};
 use crate::{Error, ErrorKind, Product};
 
 /// Returns a document with only the functions of `options`, the service's and the host's.
@@ -22,23 +22,9 @@ pub fn capabilities(options: &LoadOptions) -> Value {
 /// # Errors
 /// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
 pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error> {
-    let refused = |why: &str| {
-        Error::new(ErrorKind::Configuration, format!("this isn't a capabilities document: {why}"))
-            .with_hint("`opa capabilities --current` writes one")
-    };
-    let known = document
-        .as_object_mut()
-        .ok_or_else(|| refused("it isn't an object"))?
-        .get_mut("builtins")
-        .ok_or_else(|| refused("it has no `builtins`"))?
-        .as_array_mut()
-        .ok_or_else(|| refused("`builtins` isn't an array"))?;
-    let is_builtin = |b: &Value| {
-        b.get("name").is_some_and(Value::is_string) && b.get("decl").is_some_and(Value::is_object)
-    };
-    if !known.iter().all(is_builtin) {
-        return Err(refused("one of `builtins` has no `name` or no `decl`"));
-    }
+    listed(&document)?;
+    let known = document.get_mut("builtins").and_then(Value::as_array_mut);
+    let Some(known) = known else { return Ok(document) };
     for ours in builtins(options) {
         match known.iter_mut().find(|b| b.get("name") == ours.get("name")) {
             Some(same) => *same = ours,
@@ -48,6 +34,96 @@ pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error
     Ok(document)
 }
 
+/// Returns the built-ins of a capabilities document, which all have a name and a declaration.
+fn listed(document: &Value) -> Result<&[Value], Error> {
+    let refused = |why: &str| {
+        Error::new(ErrorKind::Configuration, format!("this isn't a capabilities document: {why}"))
+            .with_hint("`opa capabilities --current` writes one")
+    };
+    let known = document
+        .as_object()
+        .ok_or_else(|| refused("it isn't an object"))?
+        .get("builtins")
+        .ok_or_else(|| refused("it has no `builtins`"))?
+        .as_array()
+        .ok_or_else(|| refused("`builtins` isn't an array"))?;
+    let is_builtin = |b: &Value| {
+        b.get("name").is_some_and(Value::is_string) && b.get("decl").is_some_and(Value::is_object)
+    };
+    if known.iter().all(is_builtin) {
+        Ok(known)
+    } else {
+        Err(refused("one of `builtins` has no `name` or no `decl`"))
+    }
+}
+
+/// Returns the functions of a capabilities document that neither Rego nor the service has: a host
+/// implements them, and tests replace them with `with`. A policy that calls one of them loads; an
+/// evaluation that reaches such a call fails with [`ErrorKind::NotAnswered`].
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
+pub fn declared_functions(document: &Value, product: &Product) -> Result<Vec<HostFunction>, Error> {
+    let is_known = |name: &str| {
+        let first = name.split('.').next().unwrap_or_default();
+        rego::builtins::lookup(name).is_some() || first == "internal" || first == product.as_str()
+    };
+    let mut functions: Vec<HostFunction> = Vec::new();
+    for builtin in listed(document)? {
+        let name = builtin.get("name").and_then(Value::as_str).unwrap_or_default();
+        let decl = builtin.get("decl").unwrap_or(&Value::Null);
+        // One with any number of arguments can't be declared.
+        let is_new = !is_known(name) && functions.iter().all(|known| known.name() != name);
+        if is_new && decl.get("variadic").is_none() {
+            let arguments = decl.get("args").and_then(Value::as_array);
+            let types = types::Function {
+                args: arguments.into_iter().flatten().map(|ty| read_type(ty, 0)).collect(),
+                result: decl.get("result").map_or_else(Default::default, |ty| read_type(ty, 0)),
+                ..types::Function::default()
+            };
+            functions.push(HostFunction::typed(name, &types));
+        }
+    }
+    Ok(functions)
+}
+
+/// The depth of types below which any value is accepted.
+const MAX_DEPTH: usize = 32;
+
+/// Reads a type as OPA writes it: the opposite of [`declared`].
+fn read_type(ty: &Value, depth: usize) -> types::Type {
+    use types::{Dynamic, Property, Type};
+    if depth > MAX_DEPTH {
+        return Type::any();
+    }
+    let part = |name: &str| ty.get(name).map(|it| read_type(it, depth + 1));
+    let list = |name: &str| ty.get(name).and_then(Value::as_array).into_iter().flatten();
+    match ty.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "null" => Type::Null,
+        "boolean" => Type::Boolean,
+        "number" => Type::Number,
+        "string" => Type::String,
+        "set" => Type::set(part("of").unwrap_or_else(Type::any)),
+        "array" => {
+            let fixed = list("static").map(|it| read_type(it, depth + 1)).collect();
+            Type::array(fixed, part("dynamic").unwrap_or_default())
+        }
+        "object" => {
+            let member = |it: &Value| {
+                let key = it.get("key")?.as_str()?.into();
+                Some(Property { key, value: read_type(it.get("value")?, depth + 1) })
+            };
+            let rest = ty.get("dynamic").and_then(|it| {
+                let (key, value) = (it.get("key")?, it.get("value")?);
+                let (key, value) = (read_type(key, depth + 1), read_type(value, depth + 1));
+                Some(Dynamic { key, value })
+            });
+            Type::object(list("static").filter_map(member).collect(), rest)
+        }
+        _ => Type::any_of(list("of").map(|it| read_type(it, depth + 1)).collect()),
+    }
+}
+
 fn builtins(options: &LoadOptions) -> Vec<Value> {
     let mut functions: Vec<_> = options.enabled.iter().collect();
     functions.sort_by_key(|f| f.name);
@@ -55,13 +131,13 @@ fn builtins(options: &LoadOptions) -> Vec<Value> {
     ours.chain(options.host_functions.iter().map(host)).collect()
 }
 
-/// Describes a function of the host, of which only the number of arguments is known.
+/// Describes a function of the host.
 fn host(function: &HostFunction) -> Value {
-    let any = json!({ "type": "any" });
-    let arguments = vec![any.clone(); usize::from(function.arity())];
+    let types = types::Function::parse(&function.signature()).unwrap_or_default();
+    let arguments: Vec<Value> = types.args.iter().map(declared).collect();
     json!({
         "name": function.name(),
-        "decl": { "type": "function", "args": arguments, "result": any },
+        "decl": { "type": "function", "args": arguments, "result": declared(&types.result) },
         "nondeterministic": true,
     })
 }

@@ -33,7 +33,7 @@ use crate::rego::syntax::visit;
 use crate::sources::{ModuleSource, Sources};
 use crate::{Diagnostic, Position};
 
-pub use capabilities::{capabilities, merged};
+pub use capabilities::{capabilities, declared_functions, merged};
 pub use fix::{Fixed, fix};
 pub(crate) use names::unknown_function;
 #[cfg(feature = "cli")]
@@ -93,7 +93,8 @@ impl<'a> Inspected<'a> {
             for rule in &module.rules {
                 let Some(path) = names::rule_path(module, rule) else { continue };
                 let constant = rule.generated_body && rule.else_rule.is_none() && !rule.default;
-                let value = rule.head.value.as_ref().filter(|_| constant && !rule.head.is_function);
+                let value =
+                    rule.head.value.as_ref().filter(|_| constant && !rule.head.is_function());
                 all.entry(path).and_modify(|known| *known = None).or_insert(value);
             }
         }

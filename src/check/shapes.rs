@@ -41,7 +41,7 @@ fn verdict_name(rule: &Rule) -> Option<&str> {
     let named = is_verdict(name);
     // `deny[x]` is a set or an object; a rule with more parts is refused because of its name.
     let whole = head.reference.len() == 1 || head.reference.len() == 2 && head.key.is_some();
-    (named && whole && !head.is_function).then_some(name)
+    (named && whole && !head.is_function()).then_some(name)
 }
 
 struct Look<'l, 'a> {

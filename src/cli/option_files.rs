@@ -56,3 +56,18 @@ fn all(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
+
+/// Reads a file of JSON.
+pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
+    let shown = escape(&path.display().to_string());
+    let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
+    let bytes = std::fs::read(path).map_err(|error| unreadable("", path, error))?;
+    serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
+}
+
+/// Returns the error for a file whose content is wrong; `what` says what it can't be used for.
+pub(super) fn in_file(path: &Path, what: &str, error: Error) -> Error {
+    let shown = escape(&path.display().to_string());
+    let hint = error.hint().unwrap_or_default().to_owned();
+    Error::new(error.kind(), format!("`{shown}` {what}")).with_source(error).with_hint(hint)
+}

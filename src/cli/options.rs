@@ -11,6 +11,7 @@ use secrecy::SecretString;
 
 use super::{config, option_files, stdin};
 use crate::builtins::FunctionSet;
+use crate::check::declared_functions;
 use crate::http::{AllowedHost, Http};
 use crate::load::LoadOptions;
 use crate::sources::{SchemaSet, SourceLimits};
@@ -142,6 +143,10 @@ pub(super) struct LoadArgs {
     /// `a/b.json` is `schema.a.b`
     #[arg(short, long, value_name = "PATH")]
     schema: Option<PathBuf>,
+    /// An OPA capabilities document: its functions that aren't built in can be called, and replaced
+    /// in tests; without that, reaching such a call is an error
+    #[arg(long, value_name = "FILE")]
+    capabilities: Option<PathBuf>,
     #[command(flatten)]
     functions: FunctionsArgs,
 }
@@ -149,15 +154,21 @@ pub(super) struct LoadArgs {
 impl LoadArgs {
     /// Returns the files and folders that are read because of these options.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
-        self.schema.clone().into_iter()
+        self.schema.clone().into_iter().chain(self.capabilities.clone())
     }
 
     /// Returns the options for loading. A schema that is a pipe must end within `timeout`.
     pub fn options(&self, product: Product, timeout: Duration) -> Result<LoadOptions, Error> {
         let schemas = self.schema.as_deref().map(|path| schemas(path, timeout)).transpose()?;
+        let host_functions = match &self.capabilities {
+            Some(path) => declared_functions(&option_files::json(path)?, &product)
+                .map_err(|error| option_files::in_file(path, "can't be used", error))?,
+            None => Vec::new(),
+        };
         Ok(LoadOptions {
             product,
             enabled: self.functions.set(),
+            host_functions,
             rego_v0: self.v0_compatible,
             schemas: schemas.unwrap_or_default(),
             ..LoadOptions::default()

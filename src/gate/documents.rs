@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::rego::Value;
+use crate::rego::value::Object;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -16,10 +17,16 @@ use super::input_use::{
 };
 use super::model::Subject;
 use super::split::{RawDocument, Syntax};
+use crate::builtins::describe;
 use crate::evaluate::reject_duplicate_keys;
 use crate::sources::document;
 use crate::text::escape;
 use crate::{Error, ErrorKind, Setting};
+
+/// The field of the metadata, and the annotation in it, in which policies look for the kind of the
+/// input; see [`METADATA`].
+const ANNOTATIONS: &str = "annotations";
+const KIND: &str = "chainloop.material.type";
 
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
@@ -69,6 +76,8 @@ pub(super) struct PolicyContext {
     pub contents: Expected,
     /// Set if it names `input[_].contents`, which combined inputs have.
     pub names_contents: bool,
+    /// The kind of the inputs, if the policy looks for it.
+    pub kind: Option<String>,
 }
 
 /// What a policy expects of a document.
@@ -82,6 +91,8 @@ pub(super) struct Expected {
     pub elements: bool,
     /// Set if it looks only at fields, and at others than those that the gate adds.
     pub other_fields: bool,
+    /// Set if it uses the document itself, which may then be a string.
+    pub bare: bool,
 }
 
 impl Expected {
@@ -92,7 +103,7 @@ impl Expected {
             && !used.may_use(BUNDLE_KEYS);
         let elements = used.may_use(&[ELEMENTS]);
         let other_fields = used.how == InputUse::Fields && !elements && used.names_own();
-        Self { how: used.how, statements, elements, other_fields }
+        Self { how: used.how, statements, elements, other_fields, bare: used.bare }
     }
 
     /// Refuses a document of which a policy would see nothing. `path` names one of combined ones.
@@ -119,10 +130,6 @@ impl Expected {
             let error =
                 wrong(format!("{name} is {what}, and the policy only uses fields of an object"));
             return Err(match (value, path) {
-                // Text without a structure is a string in YAML.
-                (Value::String(_), _) => error.with_hint(
-                    "is it JSON or YAML? other text, such as TOML or XML, is read as a YAML string",
-                ),
                 (_, None) if is_array && options.combine => {
                     error.with_hint("write `input[_].contents` for the contents of each input")
                 }
@@ -131,6 +138,16 @@ impl Expected {
                     .with_hint("leave it out, or refer to its elements: `input[_].contents[_]`"),
                 _ => error.with_hint("write it as an object, with fields that have names"),
             });
+        }
+        let is_scalar = match value {
+            Value::Array(_) | Value::Set(_) | Value::Object(_) => false,
+            Value::String(_) => !self.bare,
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        };
+        if self.how == InputUse::Whole && is_scalar {
+            let what = describe(value);
+            return Err(wrong(format!("{name} is {what}, in which the policy finds nothing"))
+                .with_hint("is it the right file? a command before this one may have failed"));
         }
         if self.statements && !options.attestation && holds_envelope(value) {
             return Err(wrong(format!(
@@ -167,6 +184,11 @@ pub(super) fn parse(
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = value(text, name, raw.syntax == Syntax::Yaml, raw.line)?;
+    // Any text without a structure is a string in YAML, in which policies find nothing.
+    if matches!(value, Value::String(_)) && !Value::is_json(text.as_bytes()) {
+        return Err(wrong(format!("{name}: the text is neither JSON nor YAML with fields"))
+            .with_hint("convert other formats, such as TOML, XML or a Dockerfile, to JSON first"));
+    }
     if options.attestation {
         // YAML has further ways to write a key twice.
         if raw.syntax == Syntax::Yaml && !Value::is_json(text.as_bytes()) {
@@ -405,7 +427,8 @@ pub(super) fn finish(
         return Err(wrong("the input has `args` already: the arguments would replace it")
             .with_hint("rename the field, or give no arguments"));
     }
-    if context.arguments.is_empty() && metadata.is_empty() && !context.document {
+    let is_unchanged = context.arguments.is_empty() && metadata.is_empty();
+    if is_unchanged && context.kind.is_none() && !context.document {
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
@@ -413,6 +436,9 @@ pub(super) fn finish(
         return Err(wrong("the input isn't an object: it has no place for arguments")
             .by_setting(Setting::WrappedArrays));
     };
+    if let Some(kind) = &context.kind {
+        of_kind(fields, kind, context.document)?;
+    }
     if !metadata.is_empty() {
         let mut all = match fields.remove(&Value::from(METADATA)) {
             Some(own) => of_project(own, &metadata, context.document)?,
@@ -462,6 +488,32 @@ fn of_project(own: Value, given: &[(&str, &str)], document: bool) -> Result<Valu
                 .with_hint("give the input's own, or none"))
         }
     }
+}
+
+/// Adds the kind of the input to the annotations in its metadata.
+fn of_kind(fields: &mut Object, kind: &str, document: bool) -> Result<(), Error> {
+    let take = |fields: &mut Object, name: &str| match fields.remove(&Value::from(name)) {
+        None => Ok(Value::new_object()),
+        Some(own @ Value::Object(_)) => Ok(own),
+        Some(_) if document => Ok(Value::new_object()),
+        Some(_) => Err(wrong(format!("the input's own `{name}` isn't an object"))
+            .with_hint("rename the field, or give no kind")),
+    };
+    let mut metadata = take(fields, METADATA)?;
+    if let Some(members) = metadata.as_object_mut() {
+        let mut annotations = take(members, ANNOTATIONS)?;
+        let own = text(&annotations, KIND).map(str::to_owned);
+        if let Some(own) = own.filter(|own| own != kind && !document) {
+            return Err(wrong(format!("the input is of the kind `{}`", escape(&own)))
+                .with_hint(format!("`{}` was given", escape(kind))));
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(Value::from(KIND), Value::from(kind));
+        }
+        members.insert(Value::from(ANNOTATIONS), annotations);
+    }
+    fields.insert(Value::from(METADATA), metadata);
+    Ok(())
 }
 
 impl Metadata {
@@ -529,6 +581,7 @@ mod tests {
             input,
             contents,
             names_contents: false,
+            kind: None,
         }
     }
 
@@ -538,7 +591,7 @@ mod tests {
         for (text, combine, expected) in [
             ("[1]", false, "array"),
             ("[1]", true, "`input[_].contents`"),
-            ("\"a = 1\"", false, "is it JSON or YAML?"),
+            ("\"a = 1\"", false, "a string"),
             ("1", false, "scalar"),
         ] {
             let options = DocumentOptions { combine, ..DocumentOptions::default() };
@@ -568,8 +621,15 @@ mod tests {
             for document in [false, true] {
                 let error = finish(contents, fields, document).unwrap_err();
                 assert!(error.to_string().starts_with("`b` is a"), "{error}");
-                finish(contents, expected(InputUse::Whole), document).unwrap();
+                let whole = finish(contents, expected(InputUse::Whole), document);
+                assert_eq!(whole.is_ok(), contents.starts_with('['), "{contents}");
             }
+        }
+        let bare = Expected { bare: true, ..expected(InputUse::Whole) };
+        for (contents, is_right) in
+            [("\"x\"", true), ("{}", true), ("null", false), ("1", false), ("true", false)]
+        {
+            assert_eq!(finish(contents, bare, false).is_ok(), is_right, "{contents}");
         }
         let statements = Expected { statements: true, ..fields };
         let envelope = "{\"payloadType\": \"t\", \"payload\": \"\"}";
@@ -631,6 +691,7 @@ mod tests {
             input: expected(InputUse::Whole),
             contents: Expected::default(),
             names_contents: false,
+            kind: None,
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -651,10 +712,12 @@ mod tests {
         assert_eq!(shown(&finish(parse("{}"), &empty, &plain).unwrap().unwrap()), "{}");
         // A policy that uses only fields needs an object.
         let fields = PolicyContext { input: expected(InputUse::Fields), ..bare.clone() };
-        for text in ["[1]", "1", "\"x\""] {
-            finish(parse(text), &bare, &plain).unwrap();
+        for text in ["[1]", "1", "\"x\"", "null"] {
+            assert_eq!(finish(parse(text), &bare, &plain).is_ok(), text == "[1]", "{text}");
             finish(parse(text), &fields, &plain).unwrap_err();
         }
+        let unused = PolicyContext { input: expected(InputUse::None), ..bare.clone() };
+        finish(parse("null"), &unused, &plain).unwrap();
         finish(parse("[1]"), &fields, &wrap).unwrap();
     }
 
@@ -667,6 +730,7 @@ mod tests {
             input: expected(InputUse::Fields),
             contents: Expected::default(),
             names_contents: false,
+            kind: None,
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };

@@ -62,6 +62,8 @@ pub(super) struct DocumentUse {
     others: bool,
     /// Set if it is given to a function that takes any object.
     members: bool,
+    /// Set if the document itself is used, not just what is in it.
+    pub bare: bool,
 }
 
 /// The use of `input`, and of each one's `contents` if it is the array of combined inputs.
@@ -79,6 +81,7 @@ impl DocumentUse {
         self.known.extend(other.known.iter().cloned());
         self.others |= other.others;
         self.members |= other.members;
+        self.bare |= other.bare;
     }
 
     /// Returns `true` if one of these fields may be looked at.
@@ -111,7 +114,11 @@ impl DocumentUse {
                 self.members = true;
                 InputUse::Fields
             }
-            Some(Step::Any) | None => InputUse::Whole,
+            Some(Step::Any) => InputUse::Whole,
+            None => {
+                self.bare = true;
+                InputUse::Whole
+            }
         };
         self.how = self.how.max(how);
     }
@@ -151,7 +158,10 @@ impl RuleInput {
                 self.contents.path(rest);
             }
             [_, Step::Name(_) | Step::Other, ..] => {}
-            _ => self.contents.how = InputUse::Whole,
+            _ => {
+                self.contents.how = InputUse::Whole;
+                self.contents.bare = true;
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::describe::describe;
 use super::documents::{Expected, PolicyContext, argument};
-use super::input_use::{InputUse, RuleInput};
+use super::input_use::{InputUse, METADATA, RuleInput};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
@@ -30,7 +30,8 @@ pub struct GateOptions {
     pub load: LoadOptions,
     /// The packages and policy documents to evaluate; all if empty.
     pub packages: Vec<String>,
-    /// The kind of material of the inputs; policies for other kinds are left out.
+    /// The kind of material of the inputs; policies for other kinds are left out, and policies find
+    /// it in `input.chainloop_metadata`.
     pub kind: Option<String>,
     /// The arguments for `input.args`.
     pub arguments: BTreeMap<String, String>,
@@ -87,6 +88,7 @@ impl Check {
         policies: Policies,
         package: VerdictPackage,
         arguments: &BTreeMap<String, Value>,
+        kind: Option<&String>,
         document: bool,
         reach: &Reach,
     ) -> Self {
@@ -95,8 +97,15 @@ impl Check {
         let sites = reach.sites(&package.path, rules());
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
         let (input, contents) = (Expected::by(&alone), Expected::by(&contents));
-        let context =
-            PolicyContext { arguments, has_arguments, document, input, contents, names_contents };
+        let context = PolicyContext {
+            arguments,
+            has_arguments,
+            document,
+            input,
+            contents,
+            names_contents,
+            kind: kind.filter(|_| alone.names(&[METADATA])).cloned(),
+        };
         Self { policies, package, context, sites }
     }
 }
@@ -402,9 +411,10 @@ impl Gate {
             .collect();
         self.note_calls(&policies);
         self.note_unused(&arguments, sources);
+        let kind = options.kind.as_ref();
         for asked in packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
-            let mut check = Check::new(policies.clone(), asked, &arguments, false, &reach);
+            let mut check = Check::new(policies.clone(), asked, &arguments, kind, false, &reach);
             check.context.has_arguments = !options.arguments.is_empty();
             self.record_asked(&check);
             self.checks.push(check);
@@ -458,6 +468,7 @@ impl Gate {
             return Ok(());
         }
         let arguments = document.arguments(&options.arguments)?;
+        let kind = options.kind.as_ref();
         for ((number, entry), name) in (1..).zip(&document.entries).zip(names) {
             if !is_chosen(&document.name) && !is_chosen(&name) {
                 self.record_not_asked(name, NOT_CHOSEN);
@@ -508,7 +519,7 @@ impl Gate {
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
-                let check = Check::new(policies.clone(), asked, &arguments, true, &reach);
+                let check = Check::new(policies.clone(), asked, &arguments, kind, true, &reach);
                 self.record_asked(&check);
                 self.checks.push(check);
             }

@@ -62,12 +62,18 @@ pub(super) fn verdict_packages(
         .collect();
     let seen = seen(&candidates, origin, reach);
     let used = used(&all, origin);
+    let tested = |package: &Package| {
+        all.iter().any(|suite| suite.is_suite && suite.refers_to.contains(&package.path))
+    };
     let mut found = Vec::new();
     let mut asked = Vec::new();
     for package in candidates {
         let name = dotted(&package.path);
-        let optional =
-            !is_named(package) && (package.is_test || used.contains(package.path.as_slice()));
+        let optional = !is_named(package)
+            && (package.is_test
+                    || used.contains(package.path.as_slice())
+                    // Functions alone, which tests share, are no policy.
+                    || package.rules.iter().all(is_function) && tested(package));
         match verdict_rules(package, origin, reach, &seen) {
             Err(diagnostics) => found.extend(diagnostics),
             Ok(rules) if !gives_verdict(&rules) => {

@@ -225,7 +225,7 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
     });
     let hosts = options.host_functions.iter().map(|function| program::HostFunction {
         name: function.name().to_owned(),
-        signature: format!("{} -> any", vec!["any"; usize::from(function.arity())].join(", ")),
+        signature: function.signature(),
         nondeterministic: true,
     });
     let case = || program::HostFunction {

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::rego::{Value, builtins};
+use crate::rego::{Value, builtins, types};
 use crate::text::escape;
 use crate::{Diagnostic, Error, Product};
 
@@ -32,6 +32,8 @@ type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
 pub struct HostFunction {
     name: Arc<str>,
     arity: u8,
+    /// The types, if they are known, as [`crate::rego::types`] writes them.
+    signature: Option<Arc<str>>,
     pub(crate) kind: Kind,
 }
 
@@ -69,7 +71,25 @@ impl HostFunction {
     /// Declares a function without implementing it: policies that call it load, and an evaluation
     /// that reaches the call fails. For `check`.
     pub fn declared(name: impl Into<Arc<str>>, arity: u8) -> Self {
-        Self { name: name.into(), arity, kind: Kind::Declared }
+        Self { name: name.into(), arity, signature: None, kind: Kind::Declared }
+    }
+
+    /// Declares a function with its types, as [`declared`](Self::declared) does.
+    pub(crate) fn typed(name: &str, types: &types::Function) -> Self {
+        let arguments: Vec<String> = types.args.iter().map(ToString::to_string).collect();
+        let result =
+            if types.result.is_unknown() { String::new() } else { types.result.to_string() };
+        let signature = format!("{} -> {result}", arguments.join(", "));
+        // Types of members whose names can't be written in a signature.
+        let signature = types::Function::parse(&signature).is_ok().then(|| signature.into());
+        let arity = u8::try_from(types.args.len()).unwrap_or(u8::MAX);
+        Self { signature, ..Self::declared(name, arity) }
+    }
+
+    /// Returns the types in the notation of signatures: `any` where they aren't known.
+    pub(crate) fn signature(&self) -> String {
+        let any = || format!("{} -> any", vec!["any"; usize::from(self.arity)].join(", "));
+        self.signature.as_ref().map_or_else(any, ToString::to_string)
     }
 
     /// Creates a function whose answer depends on its arguments alone and needs no waiting. `None`
@@ -79,7 +99,7 @@ impl HostFunction {
         arity: u8,
         function: impl Fn(&[Value]) -> Result<Option<Value>, Error> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), arity, kind: Kind::Pure(Arc::new(function)) }
+        Self { kind: Kind::Pure(Arc::new(function)), ..Self::declared(name, arity) }
     }
 
     /// Creates a function whose answer takes time. It must be safe to call on a guess, and must
@@ -95,7 +115,7 @@ impl HostFunction {
         F: Future<Output = Result<Value, Error>> + Send + 'static,
     {
         let function = move |arguments| -> AnswerFuture { Box::pin(function(arguments)) };
-        Self { name: name.into(), arity, kind: Kind::Async(AsyncFunction(Arc::new(function))) }
+        Self { kind: Kind::Async(AsyncFunction(Arc::new(function))), ..Self::declared(name, arity) }
     }
 
     /// Returns a finding for each of `functions` whose name is invalid or already taken by Rego,

@@ -33,7 +33,7 @@ impl Pattern {
 
 /// Returns patterns of the messages of one definition, or `None` if they aren't known.
 pub(super) fn patterns(rule: &Rule) -> Option<Vec<Pattern>> {
-    if rule.else_rule.is_some() || rule.head.is_function {
+    if rule.else_rule.is_some() || rule.head.is_function() {
         return None;
     }
     match (&rule.head.key, &rule.head.value) {

@@ -166,6 +166,10 @@ pub(crate) enum Content {
 /// The number of bytes of a file that are looked at.
 const SNIFFED_BYTES: u64 = 1 << 20;
 
+/// Extensions of programs that begin with `package`, as Rego does.
+const PROGRAMS: &[&str] =
+    &["go", "java", "kt", "kts", "scala", "groovy", "proto", "dart", "pl", "pm", "ads", "adb"];
+
 /// Extensions of prose, programs and tables, in which a line may happen to look like YAML.
 const PROSE: &[&str] = &[
     "md",
@@ -183,9 +187,7 @@ const PROSE: &[&str] = &[
     "ts",
     "py",
     "sh",
-    "go",
     "rs",
-    "java",
     "rb",
     "c",
     "h",
@@ -248,7 +250,7 @@ pub(super) fn content_of(path: &Path, bytes: &[u8], whole: bool) -> Content {
     if is_json(text, whole, &named) {
         return Content::Json;
     }
-    if is_nearly_module(text) {
+    if is_nearly_module(text) && !named.is_program {
         return Content::Rego;
     }
     if named.is_data && is_text {
@@ -378,6 +380,7 @@ fn begins_with_word(line: &str, word: &str) -> bool {
 /// The hints about a file's content that an unusual extension gives.
 struct Named {
     is_prose: bool,
+    is_program: bool,
     is_template: bool,
     /// Set if an extension before the last one is one of data, or the last is a dialect of JSON.
     is_data: bool,
@@ -407,7 +410,9 @@ fn named_by(path: &Path) -> Named {
     let is_data = matches!(last, "json5" | "jsonc" | "hujson")
         || (!template && inner.iter().any(|ending| data(ending)));
     let is_template = matches!(last, "tmpl" | "j2" | "tpl");
-    Named { is_prose: PROSE.contains(&last) && !is_data, is_template, is_data }
+    let is_program = PROGRAMS.contains(&last);
+    let is_prose = (is_program || PROSE.contains(&last)) && !is_data;
+    Named { is_prose, is_program, is_template, is_data }
 }
 
 /// Returns `true` if a text begins as only JSON does: after the opening bracket comes a string,

@@ -113,6 +113,7 @@ fn every_file_of_a_folder_is_accounted_for() {
             ("README.md", b"# Words\n\nkey: value\n"),
             ("x.png", b"\x89PNG\0"),
             ("v/x.rego", b"package v"),
+            ("main.go", b"package main\n\nimport (\n\t\"fmt\"\n)\n"),
         ],
     );
     let root = dir.path().to_str().unwrap();
@@ -138,6 +139,7 @@ fn every_file_of_a_folder_is_accounted_for() {
         [
             (".gitignore", "hidden"),
             ("README.md", other),
+            ("main.go", other),
             ("v", "the pattern `v` ignores it"),
             ("x.png", other),
             ("d.YAML", "1 further documents: one is read"),

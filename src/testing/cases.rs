@@ -20,7 +20,7 @@ pub(super) fn report_cases(modules: &mut [Module]) {
     for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
         let Some(length) = name_length(rule) else { continue };
         let keys = rule.head.reference.get(length..).unwrap_or_default().to_vec();
-        if keys.is_empty() || rule.head.is_function || rule.head.has_contains {
+        if keys.is_empty() || rule.head.is_function() || rule.head.has_contains {
             continue;
         }
         for key in &keys {

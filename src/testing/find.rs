@@ -129,7 +129,7 @@ fn shape(rule: &Rule, length: usize) -> TestShape {
     let keys = head.reference.get(length..).unwrap_or_default();
     // The compile stages replace all terms but scalars by variables.
     let variable = |term: &Term| !is_scalar(term.ungrouped());
-    if head.is_function {
+    if head.is_function() {
         TestShape::Function
     } else if head.has_contains || (head.key.is_some() && head.value.is_none()) {
         TestShape::Part

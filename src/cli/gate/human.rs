@@ -188,8 +188,14 @@ impl Human {
         let title = policy.and_then(|policy| policy.title.as_deref());
         let title =
             title.map_or_else(String::new, |title| self.paint(DIM, &format!(" ({})", line(title))));
-        let reason =
-            verdict.reason.as_ref().map_or_else(String::new, |why| format!(": {}", line(why)));
+        let reason = match (&verdict.reason, verdict.status) {
+            (None, _) => String::new(),
+            // It says that it skipped the input, and has violations all the same.
+            (Some(why), Status::Failed) => {
+                format!(", although it skipped the input: {}", line(why))
+            }
+            (Some(why), _) => format!(": {}", line(why)),
+        };
         writeln!(out, "  {status} {}{title}{reason}", line(&verdict.policy))?;
         if let Some(error) = &verdict.error {
             self.error("    ", run, listed, Some(&verdict.policy), error, out)?;

@@ -62,7 +62,7 @@ pub(super) fn classify(text: &str, version: BaseVersion, last: bool) -> Statemen
             let [rule] = module.rules.as_slice() else {
                 return Statement::Rules { names, replaces: false };
             };
-            let replaces = rule.head.assign && rule.generated_body && !rule.head.is_function;
+            let replaces = rule.head.assign && rule.generated_body && !rule.head.is_function();
             Statement::Rules { names, replaces }
         }
         Ok(_) => Statement::Query,

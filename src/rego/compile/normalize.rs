@@ -55,6 +55,17 @@ fn expr(expr: &mut Expr) -> bool {
             expr.kind = ExprKind::Call(std::mem::take(terms));
         }
     }
+    if let ExprKind::Some(decl) = &mut expr.kind {
+        // A name that is declared is a variable, even `input` or `data`.
+        for symbol in decl.symbols.iter_mut().filter(|it| !matches!(it.kind, TermKind::Var(_))) {
+            visit(symbol);
+        }
+        for with in &mut expr.with {
+            visit(&mut with.target);
+            visit(&mut with.value);
+        }
+        return true;
+    }
     if let ExprKind::Call(terms) = &mut expr.kind {
         if let Some(first) = terms.first_mut() {
             operator(first);

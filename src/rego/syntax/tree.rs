@@ -309,10 +309,10 @@ pub struct Rule {
 pub struct Head {
     /// The rule's path within its package: a `Var`, then operands.
     pub reference: Vec<Term>,
-    /// The arguments of a function. As in OPA, `f()` has none and isn't a function.
+    /// The arguments of a function.
     pub args: Vec<Term>,
-    /// `true` if it has parentheses.
-    pub is_function: bool,
+    /// `true` if it has parentheses, perhaps with nothing in them.
+    pub has_parentheses: bool,
     /// The element of a partial set, as OPA keeps it.
     pub key: Option<Term>,
     /// The value.
@@ -327,4 +327,12 @@ pub struct Head {
     pub has_contains: bool,
     /// The position.
     pub span: Span,
+}
+
+impl Head {
+    /// Returns `true` for the head of a function. As in OPA, `f()` has no arguments and is the head of
+    /// a rule.
+    pub fn is_function(&self) -> bool {
+        !self.args.is_empty()
+    }
 }

@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         let head = &rule.rule.head;
-        if head.is_function && !head.args.is_empty() {
+        if head.is_function() {
             for arg in &head.args {
                 Self::type_arguments(&env, arg);
             }

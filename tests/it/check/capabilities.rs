@@ -118,6 +118,60 @@ fn merging_keeps_everything_else_and_can_be_done_again() {
 }
 
 #[test]
+fn functions_of_other_hosts_are_declared_by_a_capabilities_document() {
+    let sandbox = Sandbox::new();
+    let text = |kind: &str| json!({"type": kind});
+    let layers = json!({"type": "object", "static": [
+        {"key": "size", "value": text("number")},
+        {"key": "types", "value": {"type": "set", "of": text("string")}},
+    ]});
+    let document = json!({"builtins": [
+        {"name": "count", "decl": {"type": "function", "args": [text("any")], "result": text("number")}},
+        {"name": "ec.manifest", "decl": {"type": "function", "args": [text("string")],
+            "result": {"type": "array", "dynamic": layers}}},
+        {"name": "ec.now", "decl": {"type": "function", "result": {"type": "any", "of": [text("number"), text("null")]}}},
+    ]});
+    let capabilities = sandbox.write("caps.json", document.to_string());
+    let sizes = "package p\n\nsizes contains l.size if some l in ec.manifest(input.ref)\n";
+    let policy = sandbox.write("p/p.rego", sizes);
+    let test = "package p_test\n\nimport data.p\n\nanswer(_) := [{\"size\": 1}]\n\n\
+                test_mocked if p.sizes == {1} with ec.manifest as answer with input.ref as \"x\"\n\n\
+                test_value if p.sizes == {2} with ec.manifest as [{\"size\": 2}] with input.ref as \"x\"\n";
+    sandbox.write("p/p_test.rego", test);
+    let folder = sandbox.path("p").display().to_string();
+    let tested = sandbox.run(&["test", "--capabilities", &capabilities, &folder]).output().code(0);
+    assert_eq!(tested.stdout, "PASS: 2/2\n");
+    sandbox.run(&["test", &folder]).output().code(2).says("must reference existing");
+    // Without a mock there is no answer: a gate has no verdict.
+    let query = ["eval", "--capabilities", &capabilities, "-d", &policy, "data.p"];
+    let asked = sandbox.run(&[&query[..], &["-i", "-"]].concat()).stdin("{\"ref\": \"x\"}");
+    asked.output().code(2).says("the host gave no answer");
+    for (body, expected) in [
+        ("ec.manifest(1)", Some("invalid argument(s)")),
+        ("ec.manifest(\"a\", \"b\", \"c\")", Some("arity mismatch")),
+        ("ec.manifest(\"a\").size", Some("undefined ref")),
+        ("startswith(ec.now(), \"x\")", Some("invalid argument(s)")),
+        ("ec.manifest(\"a\")[0].size == 1", None),
+        ("ec.now() == null", None),
+    ] {
+        let module = format!("package q\n\ndeny contains \"x\" if {body}\n");
+        let file = sandbox.write("q.rego", module);
+        let check = ["check", "--capabilities", &capabilities, "--level", "error", &file];
+        let output = sandbox.run(&check).output();
+        match expected {
+            Some(expected) => {
+                let output = output.code(1);
+                assert!(output.stdout.contains(expected), "{body}: {}", output.stdout);
+            }
+            None => drop(output.code(0)),
+        }
+    }
+    let broken = sandbox.write("broken.json", "{}");
+    let check = ["check", "--capabilities", &broken, &policy];
+    sandbox.run(&check).output().code(2).says("can't be used").says("no `builtins`");
+}
+
+#[test]
 fn an_invalid_capabilities_document_is_refused() {
     let sandbox = Sandbox::new();
     for (text, why) in [

@@ -188,9 +188,8 @@ fn a_combined_document_is_checked_as_alone() {
         run(&whole).code(1);
         let error = failure(&run(&list).code(2).json());
         assert!(error.contains(&format!("`{list}` is an array")), "{error}");
-        let error = failure(&run(&text).code(2).json());
-        assert!(error.contains(&format!("`{text}` is a string")), "{error}");
-        assert!(error.contains("is it JSON or YAML?"), "{error}");
+        let report = run(&text).code(2).json().to_string();
+        assert!(report.contains("neither JSON nor YAML with fields"), "{report}");
     }
     // Without the option, a reader is told.
     for (body, notes) in [("input[_].contents.bad", 1), ("some x in input\n\tx.bad", 0)] {
@@ -203,6 +202,65 @@ fn a_combined_document_is_checked_as_alone() {
     gate(&sandbox, &rule(both), &["-i", &good, "-i", &list, "--combine"]).code(1);
     let error = failure(&gate(&sandbox, DENY_BAD, &["-i", &good, "--combine"]).code(2).json());
     assert!(error.contains("`input[_].contents`"), "{error}");
+}
+
+#[test]
+fn policies_find_the_kind_of_the_input_in_its_metadata() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"not SARIF\" if {\n\t\
+                  input.chainloop_metadata.annotations[\"chainloop.material.type\"] != \"SARIF\"\n}\n\n\
+                  deny contains \"no kind\" if not input.chainloop_metadata.annotations\n";
+    let own = |kind: &str| {
+        format!(
+            "{{\"chainloop_metadata\": {{\"annotations\": {{\"chainloop.material.type\": \"{kind}\"}}}}}}"
+        )
+    };
+    for (text, kind, code) in [
+        ("{}".to_owned(), Some("SARIF"), 0),
+        ("{}".to_owned(), Some("OPENVEX"), 1),
+        ("{}".to_owned(), None, 1),
+        (own("SARIF"), Some("SARIF"), 0),
+        (own("SARIF"), None, 0),
+        (own("OPENVEX"), Some("SARIF"), 2),
+        ("{\"chainloop_metadata\": 1}".to_owned(), Some("SARIF"), 2),
+        ("{\"chainloop_metadata\": {\"annotations\": []}}".to_owned(), Some("SARIF"), 2),
+    ] {
+        let file = sandbox.write("i.json", &text);
+        let kind = kind.map(|kind| ["--kind", kind]);
+        let given = [&["-i", &file][..], kind.as_ref().map_or(&[][..], |it| &it[..])].concat();
+        let report = gate(&sandbox, policy, &given).code(code).json();
+        assert_eq!(report["exit"], code, "{text}: {report}");
+    }
+    // A policy that doesn't look for it gets the input as it is.
+    let whole = "package p\n\ndeny contains \"changed\" if count(input) != 0\n";
+    let file = sandbox.write("i.json", "{}");
+    gate(&sandbox, whole, &["-i", &file, "--kind", "SARIF"]).code(0);
+}
+
+#[test]
+fn text_without_structure_and_scalars_never_pass() {
+    let sandbox = Sandbox::new();
+    let bodies = ["input[i].Cmd == \"from\"", "some x in input\n\tx.bad", "input.bad"];
+    let walk = "walk(input, [_, v])\n\tv == \"bad\"";
+    for body in bodies.into_iter().chain([walk]) {
+        let policy = format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n");
+        let run = |name: &str, text: &str| {
+            let file = sandbox.write(name, text);
+            gate(&sandbox, &policy, &["-i", &file]).code(2);
+            let policy = sandbox.write("policy.rego", &policy);
+            sandbox.run(&["gate", "-d", &policy, "-i", "-"]).stdin(text).output().code(2);
+        };
+        for text in ["FROM x:latest\nRUN y\n", "a = 1\n", "<a/>\n", "'quoted'\n", "plain\n"] {
+            run("Dockerfile", text);
+            run("x.yaml", text);
+        }
+        for text in ["null", "true", "false", "5", "~", "1.5\n", "--- null\n"] {
+            run("x.json", text);
+        }
+        // A string in JSON may be what a policy wants.
+        let text = sandbox.write("s.json", "\"bad\"");
+        gate(&sandbox, &policy, &["-i", &text]).code(if body == walk { 1 } else { 2 });
+    }
 }
 
 #[test]

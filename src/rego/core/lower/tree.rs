@@ -166,7 +166,7 @@ fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
         parts: path.to_vec(),
         multi: first.is_some_and(|rule| rule.head.value.is_none()),
         ground: rules.iter().all(|(rule, _)| rule.default || is_ground(rule)),
-        function: rules.iter().any(|(rule, _)| rule.head.is_function || !rule.head.args.is_empty()),
+        function: rules.iter().any(|(rule, _)| rule.head.is_function()),
         arity: first.map_or(0, |rule| rule.head.args.len()),
         definitions: Vec::new(),
         default: None,

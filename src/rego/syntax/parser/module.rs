@@ -184,7 +184,7 @@ fn empty_head(span: Span) -> Head {
     Head {
         reference: Vec::new(),
         args: Vec::new(),
-        is_function: false,
+        has_parentheses: false,
         key: None,
         value: None,
         generated_value: false,
@@ -243,7 +243,7 @@ fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule
             let mut call = call.into_iter();
             head.reference = call.next().map(reference).unwrap_or_default();
             head.args = call.collect();
-            head.is_function = true;
+            head.has_parentheses = true;
         }
         Term { kind: TermKind::Ref(parts), .. } => {
             if !begins_with_var(&parts) {
@@ -289,7 +289,7 @@ fn rule_from_call(parts: Vec<Term>) -> Result<Rule, String> {
     let mut head = empty_head(span);
     head.reference = operator.map(reference).unwrap_or_default();
     head.args = parts.collect();
-    head.is_function = true;
+    head.has_parentheses = true;
     head.value = Some(Term { kind: TermKind::Bool(true), span });
     Ok(rule_without_body(head, span))
 }

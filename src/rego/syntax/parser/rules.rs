@@ -253,7 +253,7 @@ impl Parser<'_> {
         let mut head = Head {
             reference: Vec::new(),
             args: Vec::new(),
-            is_function: false,
+            has_parentheses: false,
             key: None,
             value: None,
             generated_value: false,
@@ -280,7 +280,7 @@ impl Parser<'_> {
                     return None;
                 }
                 head.args = parts.collect();
-                head.is_function = true;
+                head.has_parentheses = true;
             }
             _ => return None,
         }
@@ -289,7 +289,7 @@ impl Parser<'_> {
         };
         match self.tok() {
             Tok::Contains => {
-                if head.is_function {
+                if head.has_parentheses {
                     let name = name(&head);
                     self.illegal(&format!(
                         "the contains keyword can only be used with multi-value rule definitions \
