@@ -117,10 +117,14 @@ pub(crate) fn refuse_respelt(ty: Type, answer: &Value) -> Result<(), String> {
         }
         (Type::Object(fields), Value::Object(members)) => {
             let known = known_fields(fields);
-            for known in known.iter().filter(|known| !known.values.is_empty()) {
-                match answer.get_str(known.name) {
-                    Some(value) => respelt_value(known, value)?,
-                    None => respelt_name(known, members.keys())?,
+            for known in known {
+                respelt_name(known.name, members.keys())?;
+                answer.get_str(known.name).map_or(Ok(()), |value| respelt_value(known, value))?;
+                // A part of the metadata beside it.
+                if let Type::Object(parts) = known.ty {
+                    for part in known_fields(parts) {
+                        elsewhere(part.name, members.keys())?;
+                    }
                 }
             }
             let nested = known
@@ -143,31 +147,45 @@ const fn has_fields(ty: Type) -> bool {
 }
 
 fn respelt_value(known: &KnownField, value: &Value) -> Result<(), String> {
-    match value {
-        Value::Null => Ok(()),
-        Value::String(text) if known.values.contains(&&**text) => Ok(()),
-        Value::String(text) => match known.values.iter().find(|it| is_respelt(it, text)) {
-            Some(usual) => Err(format!(
-                "`{}` is `{}`, which is `{usual}` in the usual spelling",
-                known.name,
-                shorten(text, 80)
-            )),
-            None => Ok(()),
-        },
-        _ => Err(format!("`{}` isn't a string", known.name)),
+    let is_boolean = std::ptr::eq(known.values, BOOLEANS);
+    match (known.ty, value) {
+        (_, Value::Null) | (Type::Object(_), Value::Object(_)) => Ok(()),
+        (Type::String, Value::String(text)) if known.values.contains(&&**text) => Ok(()),
+        (Type::String, Value::String(text)) => {
+            match known.values.iter().find(|it| is_respelt(it, text)) {
+                Some(usual) => Err(format!(
+                    "`{}` is `{}`, which is `{usual}` in the usual spelling",
+                    known.name,
+                    shorten(text, 80)
+                )),
+                // It has no third value; an empty one counts as absent.
+                None if is_boolean && !text.is_empty() => Err(format!(
+                    "`{}` is `{}`, neither `true` nor `false`",
+                    known.name,
+                    shorten(text, 80)
+                )),
+                None => Ok(()),
+            }
+        }
+        (ty, _) => Err(format!("`{}` isn't a value of the type {ty}", known.name)),
     }
 }
 
-fn respelt_name<'a>(
-    known: &KnownField,
-    mut names: impl Iterator<Item = &'a Value>,
-) -> Result<(), String> {
-    match names.find_map(|name| name.as_str().filter(|name| is_respelt(known.name, name))) {
-        Some(name) => Err(format!(
-            "it has `{}`, which is `{}` in the usual spelling",
-            shorten(name, 80),
-            known.name
-        )),
+fn respelt_name<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Result<(), String> {
+    let mut names = names.filter_map(Value::as_str).filter(|name| *name != usual);
+    match names.find(|name| is_respelt(usual, name)) {
+        Some(name) => {
+            Err(format!("it has `{}`, which is `{usual}` in the usual spelling", shorten(name, 80)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a name that belongs into an object beside it.
+fn elsewhere<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Result<(), String> {
+    let mut names = names.filter_map(Value::as_str);
+    match names.find(|name| is_respelt(usual, name)) {
+        Some(name) => Err(format!("it has `{}` in another place than usual", shorten(name, 80))),
         None => Ok(()),
     }
 }
@@ -179,7 +197,9 @@ fn is_respelt(usual: &str, text: &str) -> bool {
         let kept = text.chars().filter(|c| !matches!(c, '_' | '-') && !c.is_whitespace());
         kept.flat_map(char::to_lowercase)
     }
-    folded(usual).eq(folded(text))
+    // `REQUIREMENT_STATUS_FAIL`, as an enumeration of the service would be written.
+    let last = text.rsplit_once("STATUS_").map_or(text, |(_, last)| last);
+    folded(usual).eq(folded(last))
 }
 
 /// Returns the values that an argument of a function is known to take.
@@ -215,6 +235,11 @@ mod tests {
             r#"{"hasPolicyViolations":" true"}"#,
             r#"{"has_policy_violations":"true"}"#,
             r#"{"HasPolicyViolations":"true"}"#,
+            r#"{"hasPolicyViolations":"false","has_policy_violations":"true"}"#,
+            r#"{"hasPolicyViolations":"yes"}"#,
+            r#"{"hasPolicyViolations":"1"}"#,
+            r#"[{"hasPolicyViolations":"true"}]"#,
+            r#""{\"hasPolicyViolations\":\"true\"}""#,
         ] {
             check("discover", &reference(bad)).unwrap_err();
             check("discover", &format!(r#"{{"metadata":{bad}}}"#)).unwrap_err();
@@ -223,7 +248,11 @@ mod tests {
         for good in ["pass", "fail", "", "blocked"] {
             check("project_compliance", &status(good)).unwrap();
         }
-        for bad in ["FAIL", "Fail", "fail ", "PENDING"] {
+        for beside in ["metaData", "Metadata", "meta_data", "hasPolicyViolations"] {
+            let text = format!(r#"{{"references":[{{"{beside}":{{}},"metadata":{{}}}}]}}"#);
+            check("discover", &text).unwrap_err();
+        }
+        for bad in ["FAIL", "Fail", "fail ", "PENDING", "REQUIREMENT_STATUS_FAIL"] {
             check("project_compliance", &status(bad)).unwrap_err();
         }
         let kind = |kind: &str| format!(r#"{{"results":[{{"kind":"{kind}"}}]}}"#);

@@ -135,9 +135,32 @@ impl Request for ListRequest {
             let read = |body: &str| parse_rows(name, fields, most, body);
             let listed = reader.all(client, context, read).await?;
             let unchecked = self.listing.check_rows(&self.filters, &listed.rows)?;
+            if fields.iter().any(|field| field.name == ORGANIZATION)
+                && let Some(selected) = client.selected_organization(context.deadline).await?
+            {
+                check_organization(selected, &listed.rows)?;
+            }
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })
+    }
+}
+
+/// The field of a row with the name of its organization.
+const ORGANIZATION: &str = "organization_name";
+
+/// Refuses rows of another organization than the selected one: a gateway that drops the header would
+/// answer for the user's default organization.
+fn check_organization(selected: &str, rows: &[Value]) -> Result<(), Error> {
+    let mut names = rows.iter().filter_map(|row| row.get_str(ORGANIZATION)?.as_str());
+    match names.find(|name| !name.is_empty() && *name != selected) {
+        Some(other) => Err(protocol(format!(
+            "the service answered for the organization `{}`, and `{}` was selected",
+            shorten(other, 80),
+            shorten(selected, 80)
+        ))
+        .with_hint("does something between here and the service drop headers?")),
+        None => Ok(()),
     }
 }
 

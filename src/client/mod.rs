@@ -279,6 +279,9 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// The longest URL; the service's HTTP servers accept less.
 const MAX_URL_BYTES: usize = 32 << 10;
 
+/// The most objects and arrays of an answer: each takes about 700 bytes of memory, and three of text.
+const MAX_VALUES: usize = 1_000_000;
+
 /// A request to an endpoint, before the token is attached.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiRequest {
@@ -350,6 +353,11 @@ impl Client {
                     let failed = Failed::permanent(answer::not_utf8(&body));
                     Failed { retryable: error.error_len().is_none(), ..failed }
                 })?;
+                if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
+                    let message =
+                        format!("an answer has more than {MAX_VALUES} objects and arrays");
+                    return Err(Error::new(ErrorKind::TooLarge, message).into());
+                }
                 parse(text).map_err(|error| {
                     let failed = Failed::permanent(answer::not_json(&error, &body));
                     Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
@@ -495,6 +503,14 @@ impl Client {
             self.emulated.store(true, Ordering::Relaxed);
         }
         Ok(reply)
+    }
+
+    /// Returns the organization that requests select, which only a user token can.
+    pub async fn selected_organization(&self, deadline: Instant) -> Result<Option<&str>, Error> {
+        let Some(name) = self.settings.organization_name.as_deref() else { return Ok(None) };
+        let token = self.token(deadline).await?;
+        let is_user = token.kind(&self.settings.product) == TokenKind::User;
+        Ok(Some(name).filter(|_| is_user))
     }
 
     /// Returns the token that the next request would be sent with.

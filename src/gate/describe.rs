@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::metadata::{Annotation, annotations};
 use super::model::{Policy, Rule, Severity};
+use super::names::{PackageOrigin, Role, role};
 use super::packages::VerdictPackage;
 use super::split::hex;
 use crate::sources::Sources;
@@ -52,10 +53,15 @@ pub(super) fn describe(verdict_package: &VerdictPackage, sources: &Sources) -> P
         let (mut all, mut some) = (true, None);
         for (module, found) in &notes {
             for (number, line) in (1..).zip(module.text.lines()) {
+                let annotation = found.get(&number);
                 if !defines(line, &own.name) {
+                    // What the author says of `violations` holds for `result`, which consists of it.
+                    if own.role == Role::Result && defines_part(line) {
+                        let severity = annotation.and_then(|it| it.severity.clone());
+                        some = most_severe(some.take(), severity);
+                    }
                     continue;
                 }
-                let annotation = found.get(&number);
                 all &= annotation.is_some_and(|a| a.severity.is_some());
                 let Some(annotation) = annotation else { continue };
                 some = most_severe(some.take(), annotation.severity.clone());
@@ -93,6 +99,14 @@ fn defines(line: &str, name: &str) -> bool {
     let line = line.strip_prefix("default ").map_or(line, str::trim_start);
     line.strip_prefix(name)
         .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// Returns `true` if a line may begin a definition of a rule whose items are violations.
+fn defines_part(line: &str) -> bool {
+    let line = line.trim_start();
+    let end = line.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(line.len());
+    let name = line.get(..end).unwrap_or_default();
+    matches!(role(name, PackageOrigin::Plain), Some(Role::Violations | Role::Findings))
 }
 
 /// Returns the more severe of two; an unknown severity counts as the most severe.

@@ -78,6 +78,17 @@ pub(super) struct PolicyContext {
     pub names_contents: bool,
     /// The kind of the inputs, if the policy looks for it.
     pub kind: Option<String>,
+    /// The fields of which an input must have one, since the policy looks at nothing else.
+    pub fields: Vec<String>,
+}
+
+impl PolicyContext {
+    /// Returns `true` if the policy looks only at fields that an input doesn't have.
+    pub fn sees_nothing_of(&self, input: &Value) -> bool {
+        let Value::Object(members) = input else { return false };
+        let has = |name: &String| members.contains_key(&Value::from(name.as_str()));
+        !members.is_empty() && !self.fields.is_empty() && !self.fields.iter().any(has)
+    }
 }
 
 /// What a policy expects of a document.
@@ -582,6 +593,7 @@ mod tests {
             contents,
             names_contents: false,
             kind: None,
+            fields: Vec::new(),
         }
     }
 
@@ -692,6 +704,7 @@ mod tests {
             contents: Expected::default(),
             names_contents: false,
             kind: None,
+            fields: Vec::new(),
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -731,6 +744,7 @@ mod tests {
             contents: Expected::default(),
             names_contents: false,
             kind: None,
+            fields: Vec::new(),
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };

@@ -52,6 +52,19 @@ pub(super) struct RunCollector<'a> {
     pub skipped: u64,
     /// The number of policies' own network requests that verdicts depend on.
     pub requests: u64,
+    /// For each policy, the inputs that have none of the fields that it looks at.
+    pub unseen: BTreeMap<usize, Unseen>,
+}
+
+/// The inputs that passed a policy and have none of the fields that it looks at.
+#[derive(Default)]
+pub(super) struct Unseen {
+    /// Their number.
+    pub inputs: u64,
+    /// The number of all inputs that the policy was evaluated with.
+    pub of: u64,
+    /// The name of one of them.
+    pub first: String,
 }
 
 impl<'a> RunCollector<'a> {
@@ -92,6 +105,7 @@ impl<'a> RunCollector<'a> {
             swallowed: 0,
             skipped: 0,
             requests: 0,
+            unseen: BTreeMap::new(),
         }
     }
 
@@ -166,6 +180,16 @@ impl<'a> RunCollector<'a> {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
+        let unseen = self.unseen.entry(done.check).or_default();
+        unseen.of += 1;
+        if done.unseen {
+            unseen.inputs += 1;
+            let at = done.index.checked_sub(self.first);
+            let open = at.and_then(|at| self.open.get(at)).and_then(Option::as_ref);
+            if let Some(open) = open.filter(|_| unseen.first.is_empty()) {
+                unseen.first.clone_from(&open.input.name);
+            }
+        }
         if let Some(evaluated) = &done.evaluated {
             passes = evaluated.ledger.passes;
             if let Some(package) = self

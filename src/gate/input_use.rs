@@ -56,10 +56,8 @@ fn is_known(name: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentUse {
     pub how: InputUse,
-    /// The named fields that a gate knows.
-    known: BTreeSet<Name>,
-    /// Set if other fields are named.
-    others: bool,
+    /// The named fields.
+    named: BTreeSet<Name>,
     /// Set if it is given to a function that takes any object.
     members: bool,
     /// Set if the document itself is used, not just what is in it.
@@ -78,8 +76,7 @@ pub(super) struct RuleInput {
 impl DocumentUse {
     fn extend(&mut self, other: &Self) {
         self.how = self.how.max(other.how);
-        self.known.extend(other.known.iter().cloned());
-        self.others |= other.others;
+        self.named.extend(other.named.iter().cloned());
         self.members |= other.members;
         self.bare |= other.bare;
     }
@@ -91,23 +88,31 @@ impl DocumentUse {
 
     /// Returns `true` if one of these fields is named.
     pub fn names(&self, fields: &[&str]) -> bool {
-        fields.iter().any(|field| self.known.contains(*field))
+        fields.iter().any(|field| self.named.contains(*field))
+    }
+
+    /// Returns the named fields that the gate doesn't add.
+    fn own(&self) -> impl Iterator<Item = &Name> {
+        self.named.iter().filter(|name| ![ARGUMENTS, METADATA].contains(&&***name))
     }
 
     /// Returns `true` if a field is named that the gate doesn't add.
     pub fn names_own(&self) -> bool {
-        self.others || self.known.iter().any(|name| ![ARGUMENTS, METADATA].contains(&&**name))
+        self.own().next().is_some()
+    }
+
+    /// Returns the fields of which a document must have one to be of any use; empty if it may be of
+    /// use in another way.
+    pub fn fields(&self) -> Vec<String> {
+        let is_known = self.how == InputUse::Fields && !self.members;
+        self.own().filter(|_| is_known).map(ToString::to_string).collect()
     }
 
     /// Adds the use of a path below the document.
     fn path(&mut self, path: &[Step]) {
         let how = match path.first() {
             Some(Step::Name(name)) => {
-                self.known.insert(name.clone());
-                InputUse::Fields
-            }
-            Some(Step::Other) => {
-                self.others = true;
+                self.named.insert(name.clone());
                 InputUse::Fields
             }
             Some(Step::Member) => {
@@ -149,7 +154,7 @@ impl RuleInput {
         // Policy documents get arrays in an object.
         let elements = match path {
             [Step::Name(name), rest @ ..] if **name == *ELEMENTS => rest,
-            [Step::Name(_) | Step::Other | Step::Member, ..] => return,
+            [Step::Name(_) | Step::Member, ..] => return,
             _ => path,
         };
         match elements {
@@ -157,7 +162,7 @@ impl RuleInput {
                 self.names_contents = true;
                 self.contents.path(rest);
             }
-            [_, Step::Name(_) | Step::Other, ..] => {}
+            [_, Step::Name(_), ..] => {}
             _ => {
                 self.contents.how = InputUse::Whole;
                 self.contents.bare = true;
@@ -169,10 +174,8 @@ impl RuleInput {
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// A field. Below the input, one of those that the gate knows.
+    /// A field.
     Name(Name),
-    /// A field that the gate doesn't know.
-    Other,
     /// A field of unknown name.
     Member,
     /// Anything.
@@ -185,10 +188,10 @@ fn reduced<'s>(path: impl IntoIterator<Item = &'s Step>) -> Vec<Step> {
     // The longest is `elements[_].contents.predicate`.
     for step in path.into_iter().take(4) {
         let (step, ends) = match step {
-            Step::Name(name) if !is_known(name) => (Step::Other, true),
+            Step::Name(name) if !is_known(name) => (step.clone(), true),
             Step::Name(name) => (step.clone(), **name != *ELEMENTS && **name != *CONTENTS),
             Step::Any => (Step::Any, false),
-            Step::Other | Step::Member => (step.clone(), true),
+            Step::Member => (step.clone(), true),
         };
         steps.push(step);
         if ends {

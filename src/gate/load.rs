@@ -105,6 +105,7 @@ impl Check {
             contents,
             names_contents,
             kind: kind.filter(|_| alone.names(&[METADATA])).cloned(),
+            fields: alone.fields(),
         };
         Self { policies, package, context, sites }
     }

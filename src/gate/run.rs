@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::account;
 use super::conclude;
-use super::gathered::RunCollector;
+use super::gathered::{RunCollector, Unseen};
 use super::inputs::{Documents, InputSource};
 use super::load::Gate;
 use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
@@ -19,6 +19,7 @@ use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
 use super::work::{Event, MemoryBound, Stop, Work, millis};
 use crate::evaluate::{Cancellation, Recording};
+use crate::text::escape;
 use crate::{Error, ErrorKind, Setting};
 
 /// The number of concurrent evaluations if policies wait for the service.
@@ -135,6 +136,11 @@ impl Gate {
                 )
             }));
         }
+        // In a folder of several kinds of documents, a policy has nothing to do with some of them.
+        for (index, unseen) in gathered.unseen.iter().filter(|(_, it)| it.inputs == it.of) {
+            let Some(check) = self.checks.get(*index) else { continue };
+            run.notes.push(unseen_note(&check.package.name, &check.context.fields, unseen));
+        }
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
         if options.documents.attestation {
@@ -240,6 +246,25 @@ impl Gate {
             }
         }
     }
+}
+
+/// Returns the note about inputs that passed without any of the fields that a policy looks at:
+/// probably documents of another kind.
+fn unseen_note(policy: &str, fields: &[String], unseen: &Unseen) -> String {
+    const SHOWN: usize = 5;
+    let shown = fields.iter().take(SHOWN).map(|name| format!("`{}`", escape(name)));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = if fields.len() > SHOWN { ", …" } else { "" };
+    let first = escape(&unseen.first);
+    let what = match unseen.inputs {
+        1 => format!("`{first}` has"),
+        inputs => format!("{inputs} inputs (such as `{first}`) have"),
+    };
+    format!(
+        "{what} none of the fields that the policy `{}` looks at ({shown}{more}), and passed: is it \
+         the right kind of document?",
+        escape(policy)
+    )
 }
 
 /// Returns the note about AI analyses that didn't take place: a policy that doesn't look at

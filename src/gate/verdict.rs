@@ -277,6 +277,18 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
                 serde_json::Value::String(text) => text,
                 other => other.to_string(),
             });
+            let is_near = |key: &&String| {
+                key.eq_ignore_ascii_case("severity")
+                    || strsim::damerau_levenshtein(key, "severity") <= 2
+            };
+            if found.severity.is_none()
+                && let Some(near) = found.fields.keys().find(is_near)
+            {
+                return Err(at.wrong(
+                    format!("holds {of} with `{}`", crate::text::escape(near)),
+                    "its severity is read from `severity`",
+                ));
+            }
             found.id = id(&found.fields);
         }
         other => {

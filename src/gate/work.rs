@@ -11,7 +11,7 @@ use crate::rego::Value;
 use super::conclude::{self, VerdictContext};
 use super::documents;
 use super::load::{Check, Gate};
-use super::model::{Input, Subject, Verdict};
+use super::model::{Input, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::reach::Site;
 use super::split::MAX_BYTES;
@@ -101,6 +101,8 @@ pub(super) struct CheckResult {
     pub verdict: Verdict,
     pub evaluated: Option<Box<Evaluated>>,
     pub explanation: Option<Explanation>,
+    /// Set if the policy passed, and the input has none of the fields that it looks at.
+    pub unseen: bool,
     pub took: Duration,
 }
 
@@ -182,8 +184,19 @@ impl Gate {
                 (verdict, Some(Box::new(evaluated)))
             }
         };
+        let passed = verdict.status == Status::Passed && verdict.violations.is_empty();
+        let unseen =
+            passed && work.value.as_ref().is_some_and(|input| check.context.sees_nothing_of(input));
         let took = began.elapsed();
-        CheckResult { index: work.index, check: index, verdict, evaluated, explanation, took }
+        CheckResult {
+            index: work.index,
+            check: index,
+            verdict,
+            evaluated,
+            explanation,
+            unseen,
+            took,
+        }
     }
 }
 

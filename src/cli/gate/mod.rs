@@ -25,7 +25,7 @@ use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
 use super::{Exit, evaluation, option_files};
 use crate::emulator::Emulator;
-use crate::evaluate::Answers;
+use crate::evaluate::{Answers, Recording};
 use crate::gate::model::{
     AnsweredBy, Argument, Failure, Inventory, OptionEffect, OptionUse, Outcome, Rules, Run,
     Severity, Source, TokenUse, Tool,
@@ -127,7 +127,8 @@ pub(super) struct GateArgs {
     /// Pass an array to policies as `{"elements": [...]}`
     #[arg(long)]
     wrap_arrays: bool,
-    /// Set a key of `input.args`; a value with commas or line breaks is an array; may be repeated
+    /// Set a key of `input.args`: a string, or an array of several items, separated by commas or line
+    /// breaks; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
     /// Set `input.chainloop_metadata.project_name`
@@ -247,14 +248,22 @@ pub(super) fn run(
         evaluate(prepared, options, reporter, interrupt, args.explain)
     });
     interrupt.writing();
-    let done = done.and_then(|(mut run, emulated)| {
+    let mut unwritten = None;
+    let done = done.and_then(|Evaluated { mut run, emulated, recording }| {
         if args.no_fail && run.outcome == Outcome::Failed {
             run.exit = 0;
             took_effect(&mut run.inventory.options, "--no-fail", 1);
         }
-        let statement = args.attest.statement(&run, emulated)?;
-        reports.write(&run, statement.as_deref())?;
-        Ok(run.outcome)
+        let recorded = match (&options.record, &recording) {
+            (Some(path), Some(recording)) => output::recording(path, recording),
+            _ => Ok(()),
+        };
+        let written = recorded
+            .and_then(|()| args.attest.statement(&run, emulated))
+            .and_then(|statement| reports.write(&run, statement.as_deref()));
+        let outcome = run.outcome;
+        unwritten = Some(run).filter(|_| written.is_err());
+        written.map(|()| outcome)
     });
     match done {
         Ok(Outcome::Passed) => Ok(Exit::Passed),
@@ -262,9 +271,15 @@ pub(super) fn run(
         Ok(Outcome::Failed) => Ok(Exit::Violations),
         Ok(Outcome::NoVerdict) => Ok(Exit::NoVerdict),
         Err(error) => {
-            let inventory = std::mem::take(&mut draft.inventory);
-            let failed = Run::without_verdict(tool(), Failure::from(&error));
-            reports.without_verdict(&Run { inventory, ..failed }, &error);
+            let failure = Failure::from(&error);
+            let run = if let Some(mut run) = unwritten {
+                run.fail(failure);
+                run
+            } else {
+                let inventory = std::mem::take(&mut draft.inventory);
+                Run { inventory, ..Run::without_verdict(tool(), failure) }
+            };
+            reports.without_verdict(&run, &error);
             Err(error)
         }
     }
@@ -339,14 +354,22 @@ fn prepare(
     Ok(Prepared { gate, places, options: run, platform, _emulator: emulator })
 }
 
-/// Runs the gate. Returns the run, and `true` if an emulator took part in it.
+/// A run whose outputs aren't written yet.
+struct Evaluated {
+    run: Run,
+    /// `true` if an emulator took part in it.
+    emulated: bool,
+    recording: Option<Recording>,
+}
+
+/// Runs the gate.
 fn evaluate(
     mut prepared: Prepared,
     options: &Options,
     reporter: Reporter,
     interrupt: &Interrupt,
     explain: Option<Explain>,
-) -> Result<(Run, bool), Error> {
+) -> Result<Evaluated, Error> {
     prepared.options.evaluate.cancellation = Some(interrupt.cancellation().clone());
     interrupt.evaluating();
     let platform = prepared.platform.clone();
@@ -360,10 +383,7 @@ fn evaluate(
         run.answers = AnsweredBy::Emulator;
     }
     run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
-    if let (Some(path), Some(recording)) = (&options.record, &recording) {
-        output::recording(path, recording)?;
-    }
-    Ok((run, emulated))
+    Ok(Evaluated { run, emulated, recording })
 }
 
 fn wrong(message: impl Into<String>) -> Error {

@@ -231,6 +231,15 @@ impl Run {
         }
     }
 
+    /// Makes this a run without a verdict, for example since an output can't be written. What it
+    /// found stays.
+    pub fn fail(&mut self, failure: Failure) {
+        self.reasons.insert(0, failure.message.clone());
+        self.failure.get_or_insert(failure);
+        self.outcome = Outcome::NoVerdict;
+        self.exit = 2;
+    }
+
     /// Returns the policy of a verdict.
     pub fn policy(&self, name: &str) -> Option<&Policy> {
         self.policies.iter().find(|policy| policy.name == name)

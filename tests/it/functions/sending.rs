@@ -49,6 +49,40 @@ fn user_tokens_select_the_organization_and_api_tokens_do_not() {
     }
 }
 
+/// A gateway that drops the header would get the evidence of the user's default organization.
+#[test]
+fn evidence_of_another_organization_than_the_selected_one_is_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let row = |key: &str, name: &str| {
+        format!(r#"evidence:status=200:body={{"results":[{{"id":"a","{key}":"{name}"}}]}}"#)
+    };
+    for (token, key, name, is_right) in [
+        ("user", "organization_name", "globex", true),
+        ("user", "organization_name", "", true),
+        ("user", "organization_name", "acme", false),
+        ("user", "organizationName", "acme", false),
+        ("ci", "organization_name", "acme", true),
+    ] {
+        misbehave(&emulator, &[&row(key, name)]);
+        let platform = client_as(&emulator, token).organization("globex").build().unwrap();
+        let answer = ask(&platform, "evidence", &json!([{}]));
+        assert_eq!(answer.is_ok(), is_right, "{token} {name}: {answer:?}");
+        if let Err(error) = answer {
+            assert_eq!(error.kind(), rego_platform::ErrorKind::Protocol, "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_too_many_objects_is_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let many = vec!["[]"; 1_000_001].join(",");
+    let body = format!(r#"evidence:status=200:body={{"results":[],"x":[{many}]}}"#);
+    misbehave(&emulator, &[&body]);
+    let error = ask(&client(&emulator), "evidence", &json!([{}])).unwrap_err();
+    assert_eq!(error.kind(), rego_platform::ErrorKind::TooLarge, "{error}");
+}
+
 #[test]
 fn another_product_has_its_own_names() {
     let product = Product::new("chainloop").unwrap();

@@ -912,7 +912,7 @@ fn a_policy_for_statements_gives_no_verdict_about_an_envelope() {
     }
     let plain = sandbox.write("in.json", "{\"payload\": \"x\"}");
     let report = gate(&sandbox, DENY_BAD, &["-i", &plain]).code(0).json();
-    assert_eq!(report["notes"], serde_json::json!([]));
+    assert!(!report["notes"].to_string().contains("envelope"), "{report}");
     let input = sandbox.write("in.json", &envelope);
     gate(&sandbox, of_envelope, &["-i", &input]).code(1);
     let input = sandbox.write("in.json", statement);

@@ -238,6 +238,35 @@ fn policies_find_the_kind_of_the_input_in_its_metadata() {
 }
 
 #[test]
+fn an_input_without_any_field_of_the_policy_is_noted() {
+    let sandbox = Sandbox::new();
+    let rule = |body: &str| format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n");
+    let spdx = sandbox.write("a.json", "{\"spdxVersion\": \"SPDX-2.3\", \"packages\": []}");
+    let text = sandbox.write("a.yaml", "404: Not Found\n");
+    for (body, notes) in [
+        ("some c in input.components\n\tc.bad", 1),
+        ("bad(input)\n}\n\nbad(doc) if {\n\tdoc.components[_].bad\n\tdoc.metadata", 1),
+        ("input.packages[_].bad", 0),
+        ("input.components[_].bad\n\tinput.packages", 0),
+        ("count(input) == 0", 0),
+        ("some key in [\"a\"]\n\tinput[key].bad", 0),
+        ("object.get(input, \"components\", [])[_].bad", 1),
+        ("data.x == 1", 0),
+    ] {
+        let report = gate(&sandbox, &rule(body), &["-i", &spdx]).code(0).json();
+        let found = report["notes"].to_string().matches("none of the fields").count();
+        assert_eq!(found, notes, "{body}: {report}");
+    }
+    let report = gate(&sandbox, &rule("input.components[_].bad"), &["-i", &text, "-i", &spdx]);
+    let report = report.code(0).json();
+    let note = report["notes"].to_string();
+    assert!(note.contains("2 inputs (such as") && note.contains("(`components`)"), "{note}");
+    // A policy that finds something missing needs no note.
+    let report = gate(&sandbox, &rule("not input.components"), &["-i", &spdx]).code(1).json();
+    assert!(!report["notes"].to_string().contains("none of the fields"), "{report}");
+}
+
+#[test]
 fn text_without_structure_and_scalars_never_pass() {
     let sandbox = Sandbox::new();
     let bodies = ["input[i].Cmd == \"from\"", "some x in input\n\tx.bad", "input.bad"];

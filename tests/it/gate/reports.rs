@@ -442,7 +442,18 @@ fn a_summary_of_a_step_that_cannot_be_written_is_named_once() {
     assert_eq!(output.stderr.matches(&summary).count(), 1, "{}", output.stderr);
     assert_eq!(output.stdout.matches(&summary).count(), 1, "{}", output.stdout);
     assert_eq!(output.stdout.matches("rego-platform gate: ").count(), 1, "{}", output.stdout);
-    assert!(!output.stdout.contains("passed"), "{}", output.stdout);
+    let first = output.stdout.lines().next().unwrap();
+    assert_eq!(first, "rego-platform gate: no verdict: 1 input, 1 passed");
+    // What was found is in all reports that can be written.
+    let input = sandbox.write("bad.json", "{\"bad\": true}");
+    let junit = sandbox.path("r.xml").display().to_string();
+    let fixed = ["gate", "-d", &policy, "-i", &input, "--format", "github"];
+    let run = sandbox.run(&[&fixed[..], &["-o", &format!("junit={junit}")]].concat());
+    let output = run.env("GITHUB_STEP_SUMMARY", &summary).output().code(2);
+    assert!(output.stdout.contains("no verdict: 1 input, 1 failed; 1 violation"), "{output:?}");
+    let junit = std::fs::read_to_string(junit).unwrap();
+    assert!(junit.contains("failures=\"1\" errors=\"1\""), "{junit}");
+    assert!(!junit.contains("nothing was evaluated"), "{junit}");
 }
 
 #[test]

@@ -268,6 +268,27 @@ fn severities_and_warnings_decide_what_fails() {
     let annotated = "# METADATA\n# custom:\n#   severity: low\npackage p\n\n\
                      deny contains \"m\"\n";
     gate(&sandbox, annotated, &["--fail-on", "high"]).code(0);
+    // `result` is as severe as the rules that it consists of.
+    let low = "# METADATA\n# custom:\n#   severity: low\n";
+    let critical = low.replace("low", "critical");
+    let rule = "violations contains {\"message\": \"m\"}\n\n";
+    let result = "result := {\"violations\": violations}\n";
+    for (policy, code) in [
+        (format!("{low}package p\n\n{critical}{rule}{result}"), 1),
+        (format!("package p\n\n{critical}{rule}{low}{result}"), 1),
+        (format!("package p\n\n{low}{rule}{low}{result}"), 0),
+        (format!("{low}package p\n\n{rule}{result}"), 0),
+        (format!("package p\n\n{low}{rule}{result}"), 1),
+    ] {
+        gate(&sandbox, &policy, &["--fail-on", "high"]).code(code);
+    }
+    // A misspelt field isn't taken for another one.
+    for key in ["Severity", "SEVERITY", "severty", "serverity"] {
+        let policy = format!(
+            "{low}package p\n\ndeny contains {{\"message\": \"m\", \"{key}\": \"critical\"}}\n"
+        );
+        gate(&sandbox, &policy, &["--fail-on", "high"]).code(2);
+    }
     // One definition's annotation doesn't apply to the other.
     let one = "package p\n\n# METADATA\n# custom:\n#   severity: low\ndeny contains \"m\"\n\n\
                deny contains \"n\"\n";
