@@ -114,9 +114,14 @@ impl Suite {
         self.members.iter().map(|member| &member.test)
     }
 
-    /// Keeps the tests whose full name, such as `data.release_test.test_a`, matches.
+    /// Keeps the tests whose reference matches, such as `data.release_test.test_a` and, for the second
+    /// test of that name, `data.release_test["test_a#01"]`.
     pub fn retain(&mut self, matches: impl Fn(&str) -> bool) {
-        self.members.retain(|member| matches(&member.test.full_name()));
+        self.members.retain(|Member { found, .. }| {
+            let (_, above) = found.path.split_last().unwrap_or((&found.name, &[]));
+            let path = found.package.iter().chain(above).chain([&found.name]);
+            matches(&package_name(&path.cloned().collect::<Vec<_>>()))
+        });
     }
 }
 

@@ -271,6 +271,7 @@ impl<'a> LocalsRewriter<'a> {
             }
             let place = declared_at.iter().find(|(_, vars)| vars.contains(&name));
             let span = place.map_or(first, |(span, _)| *span);
+            let name = if is_wildcard(&name) { "_" } else { &*name };
             self.stack.unused.push(Problem::compile(span, format!("declared var {name} unused")));
         }
     }

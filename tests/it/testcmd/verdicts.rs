@@ -103,6 +103,10 @@ fn exit_statuses() {
     one("test_x if true", &["--fail-on-empty"]).code(0).silent();
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
     one("test_x if false\n\ntest_y if true", &["--run", "\\Qtest_y\\E$"]).code(0).silent();
+    // As in OPA, the second test of a name has a reference with brackets.
+    let twice = "test_x if true\n\ntest_x if false";
+    one(twice, &["--run", "a_test.test_x"]).code(0).silent();
+    one(twice, &["--run", "a_test[[]\"test_x#01\"]"]).code(1);
     one("test_x if", &[]).code(2);
     one("test_x if true", &["--run", "("]).code(2).says("isn't a valid regular expression");
     one("test_x if true\n\ny if {\n\tinput.z\n}", &["--threshold", "90"]).code(1).says("33.33 %");
