@@ -134,7 +134,11 @@ impl Waivers {
                 }
             }
             let date = NaiveDate::parse_from_str(&written.expires, "%Y-%m-%d").ok();
-            let date = date.filter(|date| date.to_string() == written.expires);
+            // Years beyond 9999 have a sign and more digits.
+            let is_plain = |date: &NaiveDate| {
+                date.to_string() == written.expires && written.expires.len() == 10
+            };
+            let date = date.filter(is_plain);
             let expires = date.ok_or_else(|| {
                 let shown = escape(&written.expires);
                 wrong(&format!("expires on `{shown}`, which isn't a valid date"))
@@ -388,6 +392,10 @@ mod tests {
             (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}2027-1-1}}\n"),
+                "valid date",
+            ),
+            (
+                format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}'+12027-01-01'}}\n"),
                 "valid date",
             ),
             (

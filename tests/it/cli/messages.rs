@@ -53,6 +53,7 @@ fn wrong_arguments_and_files_have_a_next_step() {
             "the file begins with `waivers:`",
         ),
         (&["new", "my policy"], "`my policy` isn't a valid policy name"),
+        (&["gate", &policy, &input], "policies are named with `-d`"),
     ] {
         sandbox.run(arguments).output().code(2).says(says);
     }
