@@ -5,6 +5,9 @@
 //! something else tomorrow. A known one in another spelling or type (`"FAIL"`, or `true` for
 //! `"true"`) is refused, since a policy that compares it with the known form would overlook it.
 
+#[cfg(feature = "cli")]
+use std::collections::BTreeMap;
+
 use super::{Field, Type, discover, evidence, project_compliance};
 use crate::rego::Value;
 use crate::resources::{ProjectEvaluation, RequirementEvaluation};
@@ -59,7 +62,7 @@ pub(super) static KINDS: &[&str] = &[
 ];
 
 /// Statuses of requirements: those that `ComplianceMetrics` counts.
-pub(super) static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
+pub(crate) static STATUSES: &[&str] = &["pass", "fail", "pending", "partial", "inactive"];
 
 /// Booleans that are sent as strings.
 pub(crate) static BOOLEANS: &[&str] = &["true", "false"];
@@ -141,6 +144,38 @@ pub(crate) fn refuse_respelt(ty: Type, answer: &Value) -> Result<(), String> {
     }
 }
 
+/// Counts the rows of an answer whose status isn't a known one: a policy that looks for `fail` finds
+/// nothing in them. By field and status; an empty one was left out.
+#[cfg(feature = "cli")]
+pub(crate) fn count_unknown_statuses(
+    ty: Type,
+    answer: &Value,
+    counts: &mut BTreeMap<(&'static str, String), u64>,
+) {
+    match (ty, answer) {
+        (Type::Array(item), Value::Array(items)) if has_fields(*item) => {
+            items.iter().for_each(|value| count_unknown_statuses(*item, value, counts));
+        }
+        // It has no status, rightly.
+        (_, Value::Object(_)) if answer.get_str("not_applicable") == Some(&Value::Bool(true)) => {}
+        (Type::Object(fields), Value::Object(_)) => {
+            let of_status = |known: &&KnownField| std::ptr::eq(known.values, STATUSES);
+            for known in known_fields(fields).iter().filter(of_status) {
+                let status = answer.get_str(known.name).and_then(Value::as_str).unwrap_or_default();
+                if !known.values.contains(&status) {
+                    *counts.entry((known.name, shorten(status, 80))).or_default() += 1;
+                }
+            }
+            for field in fields.iter().filter(|field| has_fields(field.ty)) {
+                if let Some(value) = answer.get_str(field.name) {
+                    count_unknown_statuses(field.ty, value, counts);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Returns `true` for the type of a value that may have fields.
 const fn has_fields(ty: Type) -> bool {
     matches!(ty, Type::Array(_) | Type::Map(_) | Type::Object(_))
@@ -152,7 +187,9 @@ fn respelt_value(known: &KnownField, value: &Value) -> Result<(), String> {
         (_, Value::Null) | (Type::Object(_), Value::Object(_)) => Ok(()),
         (Type::String, Value::String(text)) if known.values.contains(&&**text) => Ok(()),
         (Type::String, Value::String(text)) => {
-            match known.values.iter().find(|it| is_respelt(it, text)) {
+            // `REQUIREMENT_STATUS_FAIL`, as an enumeration of the service would be written.
+            let last = text.rsplit_once("STATUS_").map_or(&**text, |(_, last)| last);
+            match known.values.iter().find(|it| is_respelt(it, last)) {
                 Some(usual) => Err(format!(
                     "`{}` is `{}`, which is `{usual}` in the usual spelling",
                     known.name,
@@ -197,9 +234,7 @@ fn is_respelt(usual: &str, text: &str) -> bool {
         let kept = text.chars().filter(|c| !matches!(c, '_' | '-') && !c.is_whitespace());
         kept.flat_map(char::to_lowercase)
     }
-    // `REQUIREMENT_STATUS_FAIL`, as an enumeration of the service would be written.
-    let last = text.rsplit_once("STATUS_").map_or(text, |(_, last)| last);
-    folded(usual).eq(folded(last))
+    folded(usual).eq(folded(text))
 }
 
 /// Returns the values that an argument of a function is known to take.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::rego::Value;
 
 use super::arguments::{Filter, argument, checked_filters, normalised, query};
-use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};
+use super::{Answer, AnswerCheck, AnswerFuture, Field, Parsed, Request, Type};
 use crate::Error;
 use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows, protocol};
 use crate::text::shorten;
@@ -127,19 +127,42 @@ impl Request for ListRequest {
     }
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
+        self.read(client, context, |_, _| Ok(()))
+    }
+
+    fn send_checked<'a>(
+        &'a self,
+        client: &'a Client,
+        context: &'a Context,
+        check: AnswerCheck,
+    ) -> Option<AnswerFuture<'a>> {
+        Some(self.read(client, context, check))
+    }
+}
+
+impl ListRequest {
+    fn read<'a>(
+        &'a self,
+        client: &'a Client,
+        context: &'a Context,
+        check_spelling: AnswerCheck,
+    ) -> AnswerFuture<'a> {
         Box::pin(async move {
             let (name, fields) = self.listing.rows();
             let reader = Reader::new(self.listing.query(&self.filters, self.limit));
             // One more than the limit, so that exceeding it is noticed.
             let most = client.settings.max_results.saturating_add(1);
             let read = |body: &str| parse_rows(name, fields, most, body);
-            let listed = reader.all(client, context, read).await?;
-            let unchecked = self.listing.check_rows(&self.filters, &listed.rows)?;
-            if fields.iter().any(|field| field.name == ORGANIZATION)
-                && let Some(selected) = client.selected_organization(context.deadline).await?
-            {
-                check_organization(selected, &listed.rows)?;
-            }
+            let has_organization = fields.iter().any(|field| field.name == ORGANIZATION);
+            let selected = client.selected_organization(context.deadline).await?;
+            let selected = selected.filter(|_| has_organization);
+            let mut unchecked = 0;
+            let check = |rows: &[Value]| {
+                rows.iter().try_for_each(|row| check_spelling(Type::Object(fields), row))?;
+                unchecked += self.listing.check_rows(&self.filters, rows)?;
+                selected.map_or(Ok(()), |selected| check_organization(selected, rows))
+            };
+            let listed = reader.all(client, context, read, check).await?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })

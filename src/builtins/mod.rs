@@ -222,6 +222,9 @@ impl From<Value> for Answer {
 
 pub(crate) type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send + 'a>>;
 
+/// A check of an answer, or of a part of one, of a type.
+pub(crate) type AnswerCheck = fn(Type, &Value) -> Result<(), Error>;
+
 /// A call whose arguments are checked and normalised.
 pub(crate) trait Request: Send + Sync + std::fmt::Debug {
     /// Returns the arguments in normal form: equal calls have equal arguments.
@@ -229,6 +232,17 @@ pub(crate) trait Request: Send + Sync + std::fmt::Debug {
 
     /// Sends the request to the service.
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
+
+    /// Sends the request to the service, and calls `check` with the parts of the answer as they
+    /// come. `None` if they aren't known before the whole answer.
+    fn send_checked<'a>(
+        &'a self,
+        _client: &'a Client,
+        _context: &'a Context,
+        _check: AnswerCheck,
+    ) -> Option<AnswerFuture<'a>> {
+        None
+    }
 }
 
 /// A request whose answer is checked for known fields and values in another spelling.
@@ -245,12 +259,19 @@ impl Request for CheckedRequest {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
+            if let Some(answer) = self.request.send_checked(client, context, check_spelling) {
+                return answer.await;
+            }
             let answer = self.request.send(client, context).await?;
-            refuse_respelt(self.result, &answer.value)
-                .map_err(|why| protocol(format!("the service's answer can't be used: {why}")))?;
+            check_spelling(self.result, &answer.value)?;
             Ok(answer)
         })
     }
+}
+
+fn check_spelling(ty: Type, answer: &Value) -> Result<(), Error> {
+    refuse_respelt(ty, answer)
+        .map_err(|why| protocol(format!("the service's answer can't be used: {why}")))
 }
 
 /// Parses the rows on one page of a list function's answer (`evidence`): just the parsing, for the

@@ -19,7 +19,7 @@ mod network;
 mod optional;
 mod packages;
 mod rules;
-mod shapes;
+pub(crate) mod shapes;
 mod unknown;
 mod unused;
 mod values;

@@ -114,7 +114,7 @@ impl<'a> Look<'_, 'a> {
     fn wrong(&self, span: Span, what: &str) -> Wrong {
         let name = self.name;
         let message = format!("`{name}` {what}, not a set or an array");
-        (span, warning(message).with_hint(format!("write `{name} contains msg if {{ ... }}`")))
+        (span, warning(message).with_hint(list_hint(name)))
     }
 
     /// Checks one element of a list of messages.
@@ -146,11 +146,7 @@ impl<'a> Look<'_, 'a> {
                 keys.push(&**key);
             }
             let message = format!("`{name}` holds {of} without a `message`");
-            let hint = match keys.iter().find(|key| matches!(**key, "msg" | "text" | "reason")) {
-                Some(key) => format!("write `message` where it says `{key}`"),
-                None => "say what is wrong in its string `message`".to_owned(),
-            };
-            return Some((item.span, warning(message).with_hint(hint)));
+            return Some((item.span, warning(message).with_hint(message_hint(keys.into_iter()))));
         }
         if self.types.infer(self.at, item).is_some_and(InferredType::lacks_message) {
             let message = format!("`{name}` holds {of} without a `message`");
@@ -202,6 +198,19 @@ impl<'a> Look<'_, 'a> {
             }
         })
     }
+}
+
+/// The hint about a violation, an object with these fields, that lacks its message.
+pub(crate) fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
+    match fields.find(|name| matches!(*name, "msg" | "text" | "reason" | "Message")) {
+        Some(name) => format!("write `message` where it says `{name}`"),
+        None => "say what is wrong in its string `message`".to_owned(),
+    }
+}
+
+/// The hint about a rule that isn't a set or an array of violations.
+pub(crate) fn list_hint(rule: &str) -> String {
+    format!("write `{rule} contains msg if {{ ... }}`")
 }
 
 fn warning(message: String) -> Diagnostic {

@@ -209,6 +209,12 @@ pub(super) fn parse(
         unambiguous(text)?;
         unwrap(value)
     } else {
+        if Value::is_json(text.as_bytes()) {
+            reject_duplicate_keys(text.as_bytes()).map_err(|found| {
+                wrong(format!("{name}: {}", found.message))
+                    .with_hint("parsers differ in which of the two they take: write it once")
+            })?;
+        }
         Ok(Parsed { value, subjects: Vec::new(), predicate_type: None })
     }
 }

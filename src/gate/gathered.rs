@@ -13,6 +13,7 @@ use super::load::Gate;
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{ListedCalls, RunObserver, RunOptions};
 use super::work::{CheckResult, Event, Stop, millis};
+use crate::builtins::{self, Type, known_fields::count_unknown_statuses};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
@@ -44,6 +45,10 @@ pub(super) struct RunCollector<'a> {
     kept: usize,
     discover: String,
     prompt: String,
+    /// The functions whose answers have statuses, with their types.
+    statuses: [(String, Type); 2],
+    /// The rows of answers without a known status, by field and status.
+    pub unknown_statuses: BTreeMap<(&'static str, String), u64>,
     /// The number of calls that became undefined because the service answered "not found".
     pub undefined: u64,
     /// The number of errors of built-ins that became undefined.
@@ -101,6 +106,11 @@ impl<'a> RunCollector<'a> {
             kept: 0,
             discover: gate.product.function("discover"),
             prompt: gate.product.function("evidence_prompt"),
+            statuses: ["project_compliance", "product_compliance"].map(|name| {
+                let ty = builtins::function(name).map_or(Type::Any, |function| function.result);
+                (gate.product.function(name), ty)
+            }),
+            unknown_statuses: BTreeMap::new(),
             undefined: 0,
             swallowed: 0,
             skipped: 0,
@@ -245,8 +255,10 @@ impl<'a> RunCollector<'a> {
             }
         }
         self.kept += calls.len();
-        let discover = self.discover.clone();
-        let Some(open) = self.slot(done.index) else { return };
+        let at = done.index.checked_sub(self.first);
+        let Some(open) = at.and_then(|at| self.open.get_mut(at)).and_then(Option::as_mut) else {
+            return;
+        };
         if let Some(evaluated) = &done.evaluated {
             for print in &evaluated.prints {
                 observer.printed(&open.input.name, print);
@@ -255,8 +267,11 @@ impl<'a> RunCollector<'a> {
                 observer.explained(&open.input.name, explanation);
             }
             for (function, _, answer) in evaluated.answered() {
-                if function == discover {
+                if function == self.discover {
                     open.graph.add(answer);
+                }
+                if let Some((_, ty)) = self.statuses.iter().find(|(name, _)| name == function) {
+                    count_unknown_statuses(*ty, answer, &mut self.unknown_statuses);
                 }
             }
             let all = evaluated.ledger.calls.len();

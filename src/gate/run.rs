@@ -4,6 +4,7 @@
 //! Owns the threads and the bound on memory: at most a few documents per thread, however many there
 //! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,6 +19,7 @@ use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
 use super::work::{Event, MemoryBound, Stop, Work, millis};
+use crate::builtins::known_fields::STATUSES;
 use crate::evaluate::{Cancellation, Recording};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Setting};
@@ -143,6 +145,7 @@ impl Gate {
         }
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
+        run.notes.extend(status_notes(&gathered.unknown_statuses));
         if options.documents.attestation {
             run.notes.push(
                 "the signatures of the attestations weren't checked: whoever wrote them chose what \
@@ -278,6 +281,29 @@ fn skipped_note(count: u64) -> Option<String> {
     Some(format!(
         "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
     ))
+}
+
+/// Returns the notes about evaluations without a known status: a policy that looks for `fail` finds
+/// nothing in them.
+fn status_notes(unknown: &BTreeMap<(&str, String), u64>) -> Vec<String> {
+    /// Each status that isn't known has a note of its own, up to this many.
+    const SHOWN: usize = 10;
+    let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let note = |((field, status), count): (&(&str, String), &u64)| {
+        let rows = match count {
+            1 => "an evaluation".to_owned(),
+            count => format!("{count} evaluations"),
+        };
+        let how = match status.as_str() {
+            "" => format!("without a `{field}`"),
+            status => format!("with the unknown `{field}` `{status}`"),
+        };
+        format!(
+            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
+             statuses are {known}"
+        )
+    };
+    unknown.iter().take(SHOWN).map(note).collect()
 }
 
 /// Returns the note about inputs that are envelopes: a policy that looks for the statement in one

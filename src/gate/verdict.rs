@@ -12,6 +12,7 @@ use super::model::{Class, Rule};
 use super::names::{PackageOrigin, Role, near, role};
 use super::packages::VerdictRule;
 use crate::builtins::describe;
+use crate::check::shapes::{list_hint, message_hint};
 use crate::evaluate::{QueryOutput, compact};
 use crate::text::{nearest, shorten};
 use crate::{Diagnostic, Error};
@@ -221,10 +222,8 @@ fn is_empty(value: &Value) -> bool {
 fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>, Error> {
     let ordered: Vec<&Value> = match value {
         None => {
-            return Err(at.wrong(
-                "is undefined, which isn't a verdict",
-                "write it with `contains`, or give it a `default`",
-            ));
+            let hint = format!("{}, or give it a `default`", list_hint(&at.rule.name));
+            return Err(at.wrong("is undefined, which isn't a verdict", hint));
         }
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(array)) => array.iter().collect(),
@@ -232,8 +231,8 @@ fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Ve
             return Err(at.wrong(
                 format!("is {}, not a set or an array", describe(other)),
                 match at.rule.role {
-                    Role::Result => "make it a set or an array, empty if there are none",
-                    _ => "write it with `contains`",
+                    Role::Result => "make it a set or an array, empty if there are none".to_owned(),
+                    _ => list_hint(&at.rule.name),
                 },
             ));
         }
@@ -262,15 +261,12 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
             match found.fields.remove("message") {
                 Some(serde_json::Value::String(text)) => found.message = text,
                 other => {
-                    let how = if other.is_some() {
-                        "a `message` that isn't a string"
-                    } else {
-                        "no `message`"
+                    let how = match other {
+                        Some(_) => "whose `message` isn't a string",
+                        None => "without a `message`",
                     };
-                    return Err(at.wrong(
-                        format!("holds {of} with {how}"),
-                        "say what is wrong in its string `message`",
-                    ));
+                    let hint = message_hint(found.fields.keys().map(String::as_str));
+                    return Err(at.wrong(format!("holds {of} {how}"), hint));
                 }
             }
             found.severity = found.fields.remove("severity").map(|severity| match severity {

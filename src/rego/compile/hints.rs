@@ -14,8 +14,8 @@ pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
     let rules = rules.map(|(id, _): (RuleId, _)| compiler.rule_text(id));
     let functions =
         compiler.options.functions.iter().filter(|it| !it.deprecated).map(|it| it.name.to_string());
-    let near = closest(name, rules.chain(functions)).map(|name| format!("did you mean `{name}`?"));
-    near.or_else(|| {
+    let near = closest(name, rules.chain(functions)).or_else(|| other_word(compiler, name));
+    near.map(|name| format!("did you mean `{name}`?")).or_else(|| {
         let (first, rest) = name.split_once('.').filter(|(first, _)| *first != "data")?;
         // The same function of another namespace: the host's product may have another name.
         let mut elsewhere = compiler.options.functions.iter().filter_map(|function| {
@@ -31,6 +31,47 @@ pub fn unknown_function(compiler: &Compiler<'_>, name: &str) -> Option<String> {
         });
         (!builtin).then(|| format!("is `import data.….{first}` missing?"))
     })
+}
+
+/// The built-in that a name from another language or library stands for.
+fn other_word(compiler: &Compiler<'_>, name: &str) -> Option<String> {
+    fn folded(name: &str) -> String {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        last.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
+    }
+    let word = folded(name);
+    let usual = match word.as_str() {
+        "len" | "length" | "size" => "count",
+        "hasprefix" | "beginswith" => "startswith",
+        "hassuffix" => "endswith",
+        "tolower" | "lowercase" | "downcase" => "lower",
+        "toupper" | "uppercase" | "upcase" => "upper",
+        "matches" | "rematch" | "regexmatch" => "regex.match",
+        "format" | "printf" => "sprintf",
+        "join" => "concat",
+        "indexof" | "find" => "indexof",
+        "typeof" | "gettype" => "type_name",
+        "isinteger" | "isint" | "isfloat" => "is_number",
+        "isbool" => "is_boolean",
+        "islist" => "is_array",
+        "isdict" | "ismap" => "is_object",
+        "int" | "parseint" | "atoi" => "to_number",
+        "fromjson" | "parsejson" | "jsondecode" => "json.unmarshal",
+        "tojson" | "jsonencode" | "stringify" => "json.marshal",
+        "b64decode" | "base64decode" => "base64.decode",
+        "now" => "time.now_ns",
+        word => word,
+    };
+    let functions = || {
+        let functions = compiler.options.functions.iter();
+        functions.filter(|it| !it.deprecated && !it.external).map(|it| &*it.name)
+    };
+    if functions().any(|name| name == usual) {
+        return Some(usual.to_owned());
+    }
+    let mut same = functions().filter(|name| folded(name) == usual);
+    let found = same.next()?.to_owned();
+    same.next().is_none().then_some(found)
 }
 
 /// The hint about a `with` whose target isn't a document or a function.
@@ -74,11 +115,36 @@ pub fn unsafe_variable(
     if let Some(near) = place.and_then(|place| near_name(compiler, name, place)) {
         return Some(format!("did you mean `{near}`?"));
     }
-    (negated && name != "_").then(|| {
-        format!(
+    if name == "_" {
+        return None;
+    }
+    if let Some(package) = only_package_with(compiler, &key) {
+        let last = package.rsplit('.').next().unwrap_or_default();
+        return Some(format!("import its package: `import {package}`, then `{last}.{name}`"));
+    }
+    if negated {
+        return Some(format!(
             "`not` gives no variable a value; bind `{name}` before, as in `some {name}, _ in xs`"
-        )
-    })
+        ));
+    }
+    // In a query there's nothing to assign before.
+    place.map(|_| format!("nothing gives `{name}` a value: assign one with `{name} := ...`"))
+}
+
+/// Returns the only package, as a reference, that has a rule of a name.
+fn only_package_with(compiler: &Compiler<'_>, name: &Value) -> Option<String> {
+    let packages: BTreeSet<String> = (compiler.rules.iter())
+        .filter_map(|(_, rule)| {
+            let (last, package) = rule.path.split_last()?;
+            // The first is the root.
+            let parts = package.iter().skip(1).map(|part| part.as_ref()?.as_str());
+            let parts = parts.collect::<Option<Vec<_>>>()?;
+            (last.as_ref() == Some(name) && rule.branch == 0)
+                .then(|| format!("data.{}", parts.join(".")))
+        })
+        .collect();
+    let mut packages = packages.into_iter();
+    packages.next().filter(|_| packages.next().is_none())
 }
 
 /// The length of the shortest name that is taken for a slip; shorter ones are near too many others.

@@ -618,7 +618,10 @@ impl Compiler<'_> {
             if !is_generated(shown) {
                 let scope = self.scope(module, rule);
                 let message = format!("var {} is unsafe{scope}", exprs::show_var(shown));
-                self.problem(Problem::new(ProblemCode::UnsafeVar, span, message));
+                let mut problem = Problem::new(ProblemCode::UnsafeVar, span, message);
+                let named = (&**shown, Some((module, rule)));
+                problem.hints.extend(super::hints::unsafe_variable(self, named, false, false));
+                self.problem(problem);
             }
         }
     }

@@ -319,7 +319,8 @@ impl Lexer<'_> {
         loop {
             match self.peek() {
                 None | Some('\n') => {
-                    let hint = "a string of several lines is written in backquotes";
+                    let hint = "the closing `\"` is missing; a string of several lines is written in \
+                                backquotes";
                     self.error(start, "non-terminated string", Some(hint));
                     return Tok::Illegal;
                 }

@@ -227,7 +227,13 @@ impl Value {
 
     /// Returns the member of an object with this name.
     pub fn get_str(&self, name: &str) -> Option<&Self> {
-        self.as_object()?.get(&Self::from(name))
+        /// Up to this many members, looking at each takes less than making a key.
+        const FEW: usize = 32;
+        let object = self.as_object()?;
+        if object.len() > FEW {
+            return object.get(&Self::from(name));
+        }
+        object.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
     }
 
     /// Returns the number of elements or members, or of a string's code points; `None` for other

@@ -28,8 +28,34 @@ fn an_unsafe_variable_is_explained() {
             "did you mean `container`?",
         ),
         ("deny contains \"x\" if p.allowed\n\nallowed if input.ok", "did you mean `data.p`?"),
+        (
+            "deny contains \"x\" if img == 1",
+            "nothing gives `img` a value: assign one with `img := ...`",
+        ),
+        ("deny contains msg if input.x", "nothing gives `msg` a value"),
     ] {
         says(&sandbox, body, expected);
+    }
+    sandbox.write("t/a.rego", "package ci.release\n\ndeny contains \"x\" if input.x\n");
+    sandbox.write("t/a_test.rego", "package ci.release_test\n\ntest_a if count(deny) == 0\n");
+    let folder = sandbox.path("t");
+    let output = sandbox.run(&["check", folder.to_str().unwrap()]).output().code(1);
+    let hint = "import its package: `import data.ci.release`, then `release.deny`";
+    assert!(output.stdout.contains(hint), "{output:#?}");
+}
+
+#[test]
+fn functions_of_other_languages_are_recognised() {
+    let sandbox = Sandbox::new();
+    for (call, builtin) in [
+        ("strings.starts_with(input.a, \"b\")", "startswith"),
+        ("len(input.a) == 1", "count"),
+        ("re.matches(\"a\", input.a)", "regex.match"),
+        ("to_upper(input.a) == \"A\"", "upper"),
+        ("json_decode(input.a)", "json.unmarshal"),
+    ] {
+        let body = format!("deny contains \"x\" if {call}");
+        says(&sandbox, &body, &format!("did you mean `{builtin}`?"));
     }
 }
 

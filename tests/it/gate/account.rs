@@ -812,6 +812,17 @@ fn case_9_answers_are_checked_against_the_question() {
         );
         answered(&sandbox, &call, "compliance", &body)
     };
+    // What isn't known to be a status can be a failure.
+    for (field, value, said) in [
+        ("status", "failed", "an evaluation with the unknown `status` `failed`"),
+        ("name", "", "an evaluation without a `status`"),
+        ("status", "fail", ""),
+    ] {
+        let report = compliance(field, value).code(0).json();
+        let notes = report["notes"].to_string();
+        assert_eq!(notes.contains("`status`"), !said.is_empty(), "{notes}");
+        assert!(notes.contains(said), "{notes}");
+    }
     for field in ["project_version_id", "framework_id"] {
         compliance(field, &version.to_uppercase()).code(0);
         let report = compliance(field, other).code(2).json();

@@ -380,3 +380,20 @@ fn pipes_of_options_are_read_once_and_within_the_time_limit() {
         assert_eq!(digest(&report), digest(&other), "{option}");
     }
 }
+
+#[test]
+fn a_json_input_with_a_key_twice_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", "package p\n\ndeny contains \"bad\" if input.a.bad\n");
+    for (text, code) in [
+        (r#"{"a": {"bad": true, "bad": false}}"#, 2),
+        (r#"{"a": {"bad": true, "b\u0061d": false}}"#, 2),
+        (r#"{"a": {"bad": false}, "b": {"bad": true}}"#, 0),
+    ] {
+        for name in ["in.json", "in.yaml"] {
+            let input = sandbox.write(name, text);
+            let output = sandbox.run(&["gate", "-d", &policy, "-i", &input]).output().code(code);
+            assert_eq!(output.stdout.contains("appears twice"), code == 2, "{output:?}");
+        }
+    }
+}

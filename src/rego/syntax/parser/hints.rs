@@ -17,6 +17,8 @@ const MAX_PATH: usize = 64;
 pub(super) const MISSING_BODY: &str = "missing body";
 
 const COMMENT: &str = "comments begin with `#`";
+const IF_STATEMENT: &str = "Rego has no `if` statement: `if` follows the head of a rule, and each \
+                            case is a rule of its own";
 const TEMPLATE: &str = "a template string is written `$\"...{x}...\"`";
 
 /// Returns `true` if an expression must follow a token.
@@ -71,6 +73,8 @@ impl Parser<'_> {
             (_, Tok::If) if self.options.version == BaseVersion::V0 => {
                 "`if` needs `import rego.v1` in v0"
             }
+            (Tok::LBrace | Tok::Semicolon | Tok::Assign | Tok::Unify, Tok::If) => IF_STATEMENT,
+            (_, Tok::If) if self.token(self.state.at).newline => IF_STATEMENT,
             (_, Tok::Else) => "`else` follows the closing brace of the rule's body",
             (Tok::Div, Tok::Div) if touching => COMMENT,
             (_, Tok::Div) if self.touches_next(Tok::Div) => COMMENT,
@@ -201,6 +205,10 @@ impl Parser<'_> {
             }
         }
         match text {
+            "is" => {
+                let hint = "Rego has no `is`: write `x == null`, or `is_null(x)`";
+                return Some(hint.to_owned());
+            }
             "or" => return Some("write a second rule, or `import future.keywords.or`".to_owned()),
             "and" => {
                 let hint = "write one condition per line, or `import future.keywords.and`";
