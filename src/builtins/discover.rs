@@ -245,6 +245,10 @@ impl<'de> serde::Deserialize<'de> for Page {
                         _ => {
                             refuse_misspelt(["result", "pagination"].into_iter(), &key)
                                 .map_err(A::Error::custom)?;
+                            if WITHIN.iter().any(|name| key.eq_ignore_ascii_case(name)) {
+                                let why = format!("it has `{key}` beside `result`, not within it");
+                                return Err(A::Error::custom(why));
+                            }
                             unknown.push((key.clone(), map.next_value_seed(ANY)?));
                         }
                     }
@@ -259,6 +263,9 @@ impl<'de> serde::Deserialize<'de> for Page {
         deserializer.deserialize_map(PageVisitor)
     }
 }
+
+/// What `result` has: beside it, policies wouldn't see it.
+const WITHIN: [&str; 4] = ["digest", "kind", "metadata", "references"];
 
 struct Root;
 

@@ -837,6 +837,10 @@ fn case_9_answers_are_checked_against_the_question() {
         answered(&sandbox, &call, "discover", &body)
     };
     discover(",\"kind\":\"SARIF\"").code(0);
+    for beside in ["\"metadata\":{}", "\"references\":[{}]", "\"digest\":\"x\""] {
+        let report = discover(&format!(",\"kind\":\"SARIF\"}},{beside},\"x\":{{")).code(2).json();
+        assert!(message(&report).contains("beside `result`"), "{report}");
+    }
     let report = discover("").code(0).json();
     assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 1);
     let report = discover(",\"kind\":\"ATTESTATION\"").code(2).json();
