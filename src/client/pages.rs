@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::page::{Page, Pagination};
+use super::repeated::{combined_hash, fast_hash};
 use super::{ApiRequest, Client, Context, Endpoint, protocol};
 use crate::rego::Value;
 use crate::{Error, ErrorKind};
@@ -237,9 +238,14 @@ impl Pager {
 }
 
 /// Returns a hash of what makes a row the same one on another page: of a row with an id, all its
-/// identifiers, since other fields can change from request to request.
+/// identifiers, since other fields can change from request to request. Rows that collide, on purpose
+/// or not, are refused or compared in full.
 fn identity(row: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let slow = |value: &Value| {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        hasher.finish()
+    };
     match row {
         Value::Object(fields) if row.get_str("id").is_some() => {
             let identifiers = fields.iter().filter(|(name, _)| {
@@ -247,11 +253,13 @@ fn identity(row: &Value) -> u64 {
                     name == "id" || name.ends_with("_id") || name.ends_with("Id")
                 })
             });
-            identifiers.for_each(|(_, identifier)| identifier.hash(&mut hasher));
+            identifiers.fold(0, |hash, (_, identifier)| {
+                let of_one = identifier.as_str().map_or_else(|| slow(identifier), fast_hash);
+                combined_hash(hash, of_one)
+            })
         }
-        _ => row.hash(&mut hasher),
+        _ => slow(row),
     }
-    hasher.finish()
 }
 
 /// Returns `true` if no two rows are equal.

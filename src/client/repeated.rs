@@ -20,8 +20,19 @@ const FEW: u32 = 100;
 /// The strings that were read lately from one answer.
 #[derive(Default)]
 pub(crate) struct Repeated {
-    slots: RefCell<Vec<Option<Text>>>,
+    slots: RefCell<Vec<Slot>>,
     read: Cell<u32>,
+}
+
+/// A string is kept when it comes for the second time: identifiers and digests, which come once,
+/// would replace what repeats, and cost more than the sharing saves.
+#[derive(Clone, Default)]
+struct Slot {
+    /// The hash of the string that was read last.
+    last: u64,
+    /// The hash of the string that is kept.
+    hash: u64,
+    kept: Option<Text>,
 }
 
 impl Repeated {
@@ -34,25 +45,42 @@ impl Repeated {
         }
         let mut slots = self.slots.borrow_mut();
         if slots.is_empty() {
-            slots.resize(SLOTS, None);
+            slots.resize(SLOTS, Slot::default());
         }
-        let Some(slot) = slots.get_mut(slot_of(text)) else { return Text::from(text) };
-        match slot {
-            Some(known) if **known == *text => known.clone(),
-            slot => slot.insert(Text::from(text)).clone(),
+        // The only slot that the string can be in. Strings that collide, on purpose or not, replace
+        // each other.
+        let hash = fast_hash(text);
+        let Some(slot) = slots.get_mut((hash >> 32) as usize % SLOTS) else {
+            return Text::from(text);
+        };
+        if slot.hash == hash
+            && let Some(kept) = &slot.kept
+            && **kept == *text
+        {
+            return kept.clone();
         }
+        let new = Text::from(text);
+        if slot.last == hash {
+            slot.hash = hash;
+            slot.kept = Some(new.clone());
+        } else {
+            slot.last = hash;
+        }
+        new
     }
 }
 
-/// Returns the index of the only slot that a string can be in. Strings that collide, on purpose or
-/// not, replace each other.
-fn slot_of(text: &str) -> usize {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+/// Returns a hash that is fast and nothing more: whoever chooses the strings can make them collide.
+pub(super) fn fast_hash(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let hash = words.iter().fold(text.len() as u64, |h, word| mix(h, u64::from_le_bytes(*word)));
-    let hash = rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)));
-    (hash >> 32) as usize % SLOTS
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest.iter().map(|byte| u64::from(*byte));
+    words.chain(rest).fold(text.len() as u64, combined_hash)
+}
+
+/// Returns a hash of `hash` and `next`, as fast.
+pub(super) const fn combined_hash(hash: u64, next: u64) -> u64 {
+    (hash.rotate_left(5) ^ next).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]
@@ -68,7 +96,7 @@ mod tests {
             let unique = format!("{index:040}");
             assert_eq!(&*repeated.text(&unique), unique);
         }
-        let (first, second) = (repeated.text("kind"), repeated.text("kind"));
+        let [_, first, second] = ["kind"; 3].map(|text| repeated.text(text));
         assert!(Text::ptr_eq(&first, &second));
         let long = "x".repeat(MAX_BYTES + 1);
         assert!(!Text::ptr_eq(&repeated.text(&long), &repeated.text(&long)));
