@@ -2,6 +2,7 @@
 //! once for all their values.
 
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+use crate::rego::threads;
 
 use super::functions::{Arity, function_name};
 use super::names::VarSet;
@@ -151,11 +152,14 @@ impl Compiler<'_> {
     /// Finds the keys of all comprehensions.
     pub(super) fn build_comprehension_indices(&mut self) {
         let mut modules = std::mem::take(&mut self.modules);
-        walk::rules_mut(&mut modules, |rule| {
-            let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
-            vars.values(&rule.head.args);
-            build(&*self, vars.take(), &mut rule.body);
-            false
+        let arities = self.arities();
+        threads::map(modules.iter_mut().collect(), |module| {
+            walk::rules_mut(std::slice::from_mut(module), |rule| {
+                let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                vars.values(&rule.head.args);
+                build(&arities, vars.take(), &mut rule.body);
+                false
+            });
         });
         self.modules = modules;
     }

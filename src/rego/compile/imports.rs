@@ -1,11 +1,14 @@
 //! Checks imports, and names that hide documents; then removes the imports.
 
+use std::sync::Arc;
+
 use crate::rego::builtins::is_missing;
 use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind, Version,
 };
 use crate::rego::syntax::words::is_keyword_v1;
+use crate::rego::threads;
 
 use super::names::NameMap;
 use super::resolve::import_name;
@@ -279,13 +282,14 @@ impl Compiler<'_> {
 
     /// Checks that functions that the host forbids aren't called.
     pub(super) fn check_unsafe_builtins(&mut self) {
-        let found: Vec<_> = self
-            .modules
-            .iter()
-            .flat_map(|module| &module.rules)
-            .flat_map(|rule| check_unsafe_builtins(self, |f| walk::rule(rule, &mut |node| f(node))))
-            .collect();
-        for problem in found {
+        let forbidden = &*self.options.unsafe_builtins;
+        let of_module = |module: &Module| -> Vec<Problem> {
+            let of_rule =
+                |rule| check_unsafe_builtins(forbidden, |f| walk::rule(rule, &mut |node| f(node)));
+            module.rules.iter().flat_map(of_rule).collect()
+        };
+        let found = threads::map(self.modules.iter().collect(), of_module);
+        for problem in found.into_iter().flatten() {
             self.recoverable(problem);
         }
     }
@@ -293,7 +297,7 @@ impl Compiler<'_> {
 
 /// The problems of calls of forbidden functions and of functions that aren't supported.
 pub fn check_unsafe_builtins<'a>(
-    compiler: &Compiler<'_>,
+    forbidden: &[Arc<str>],
     show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
 ) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -301,7 +305,7 @@ pub fn check_unsafe_builtins<'a>(
         if let Node::Expr(expr) = node
             && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
         {
-            if compiler.options.unsafe_builtins.iter().any(|it| **it == *name) {
+            if forbidden.iter().any(|it| **it == *name) {
                 let message = format!("unsafe built-in function calls in expression: {name}");
                 found.push(Problem::types(expr.span, message));
             } else if is_missing(&name) {

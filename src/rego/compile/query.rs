@@ -152,9 +152,10 @@ impl QueryCompiler<'_> {
             &rewritten,
         ));
         self.check()?;
-        self.problems.extend(imports::check_unsafe_builtins(compiler, |f| {
-            walk::body(&body, &mut |node| f(node))
-        }));
+        self.problems
+            .extend(imports::check_unsafe_builtins(&compiler.options.unsafe_builtins, |f| {
+                walk::body(&body, &mut |node| f(node))
+            }));
         self.check()?;
         if options.strict {
             let found = imports::check_deprecated_builtins(&compiler.options.functions, |f| {

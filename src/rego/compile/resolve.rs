@@ -4,6 +4,7 @@ use crate::rego::problem::Problem;
 use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Import, Module, Name, Package, Rule, TemplatePart, Term, TermKind,
 };
+use crate::rego::threads;
 
 use super::names::{NameMap, VarSet};
 use super::stack::deep;
@@ -301,34 +302,17 @@ impl Compiler<'_> {
             names.sort_unstable();
             names.dedup();
         }
-        for module in &mut modules {
+        let strict = self.options.strict;
+        let found = threads::map(modules.iter_mut().collect(), |module| {
             let names = exports.get(&package(module)).map(Vec::as_slice).unwrap_or_default();
             let mut globals = Globals::new(Some(&module.package), names, &module.imports);
-            for rule in &mut module.rules {
-                let mut next = Some(rule);
-                while let Some(rule) = next {
-                    if let Err(term) = resolve_in_rule(&mut globals, rule) {
-                        let message = format!(
-                            "args must not shadow {} (use a different variable name)",
-                            Text(&term)
-                        );
-                        self.problem(Problem::compile(rule.span, message));
-                        break;
-                    }
-                    next = rule.else_rule.as_deref_mut();
-                }
-            }
-            if self.options.strict {
-                for import in module.imports.iter().filter(|import| !is_language_import(import)) {
-                    let used = import_name(import)
-                        .and_then(|name| globals.0.get(&name))
-                        .is_some_and(|it| it.used);
-                    if !used {
-                        let message = format!("{} unused", Text(import));
-                        self.unused_imports.push(Problem::compile(import.span, message));
-                    }
-                }
-            }
+            let shadowing = resolve_in_module(&mut globals, module);
+            let unused = if strict { unused_imports(&globals, module) } else { Vec::new() };
+            (shadowing, unused)
+        });
+        for (shadowing, unused) in found {
+            self.problems(shadowing);
+            self.unused_imports.extend(unused);
         }
         self.modules = modules;
     }
@@ -339,6 +323,35 @@ impl Compiler<'_> {
             self.recoverable(problem);
         }
     }
+}
+
+/// Resolves the names in a module's rules. Returns a problem for each argument that would hide a root
+/// document.
+fn resolve_in_module(globals: &mut Globals, module: &mut Module) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for rule in &mut module.rules {
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            if let Err(term) = resolve_in_rule(globals, rule) {
+                let message =
+                    format!("args must not shadow {} (use a different variable name)", Text(&term));
+                problems.push(Problem::compile(rule.span, message));
+                break;
+            }
+            next = rule.else_rule.as_deref_mut();
+        }
+    }
+    problems
+}
+
+/// Returns a problem for each import that no name of the module was resolved to.
+fn unused_imports(globals: &Globals, module: &Module) -> Vec<Problem> {
+    let imports = module.imports.iter().filter(|import| !is_language_import(import));
+    let unused = imports.filter(|import| {
+        let global = import_name(import).and_then(|name| globals.0.get(&name));
+        !global.is_some_and(|global| global.used)
+    });
+    unused.map(|import| Problem::compile(import.span, format!("{} unused", Text(import)))).collect()
 }
 
 fn resolve_in_rule(globals: &mut Globals, rule: &mut Rule) -> Result<(), Term> {

@@ -4,6 +4,7 @@ use crate::rego::syntax::tree::{
     Body, Every, Expr, ExprKind, Head, Logical, Module, Name, Not, Rule, Span, TemplatePart, Term,
     TermKind, With,
 };
+use crate::rego::threads;
 
 use super::names::{NameMap, VarSet};
 use super::stack::deep;
@@ -310,11 +311,14 @@ pub fn of_terms(terms: &[Term]) -> VarSet {
 
 /// All variables of the modules' rules.
 pub fn of_modules(modules: &[Module]) -> VarSet {
-    let mut vars = Vars::new(VarsParams::default());
-    for rule in modules.iter().flat_map(|module| &module.rules) {
-        vars.rule(rule);
-    }
-    vars.take()
+    let of_one = |module: &Module| {
+        let mut vars = Vars::new(VarsParams::default());
+        module.rules.iter().for_each(|rule| vars.rule(rule));
+        vars.take()
+    };
+    let mut all = VarSet::default();
+    threads::map(modules.iter().collect(), of_one).iter().for_each(|vars| all.update(vars));
+    all
 }
 
 /// The variables that an `every` declares.
