@@ -178,6 +178,11 @@ pub static RULES: &[Rule] = &[
         "Use it, or write `_`, or a name that begins with `_`, in its place.",
     ),
     warning(
+        "unused-set",
+        "a set that no verdict of a gate depends on",
+        "Its package has a verdict, and this set isn't part of it. Give it the name of a verdict rule, such as `deny_licences`, or remove it if nothing else needs it.",
+    ),
+    warning(
         "verdict-shape",
         "a verdict rule whose value isn't what a gate reads",
         "A gate refuses the value when it meets it. Verdict rules are sets of strings, or of objects with a string `message`.",

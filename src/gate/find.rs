@@ -4,6 +4,7 @@
 //! Owns the account of them: each file that an argument names is read, refused, or left out for a
 //! reason that reports show.
 
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
@@ -36,8 +37,13 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
 /// and for files that can't be accounted for.
 pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Account), Error> {
     let shown = argument.to_string_lossy().into_owned();
-    let mut search =
-        Search { ignore, open: Vec::new(), places: Vec::new(), account: Account::new(&shown) };
+    let mut search = Search {
+        ignore,
+        open: Vec::new(),
+        visited: HashSet::new(),
+        places: Vec::new(),
+        account: Account::new(&shown),
+    };
     if shown.contains(['*', '?', '[']) {
         let matches = expand(argument)?;
         if matches.is_empty() {
@@ -92,6 +98,8 @@ struct Search<'a> {
     ignore: &'a Ignore,
     /// The canonical paths of the folders that are being walked.
     open: Vec<PathBuf>,
+    /// The paths that were visited: `**` matches a folder, and also what is in it.
+    visited: HashSet<PathBuf>,
     places: Vec<InputSource>,
     account: Account,
 }
@@ -111,6 +119,9 @@ impl Search<'_> {
     /// Handles a path that no argument names directly. If a glob `matched` it, it is an input
     /// whatever its extension.
     fn visit(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
+        if !self.visited.insert(path.to_owned()) {
+            return Ok(());
+        }
         if let Some(reason) = self.ignore.reason(path) {
             self.account.leave(path, reason);
             return Ok(());

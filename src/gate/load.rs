@@ -329,6 +329,18 @@ impl Gate {
         }
     }
 
+    /// Warns of sets that no verdict depends on.
+    fn note_unused_sets(&mut self, policies: &Policies, origin: PackageOrigin, reach: &Reach) {
+        for rule in packages::unused_sets(policies, origin, reach) {
+            let message = format!("no verdict uses the set `{}`", escape(&rule.name));
+            self.warn(
+                Diagnostic::warning("unused-set", message)
+                    .with_hint("to be part of the verdict, it needs the name of a verdict rule")
+                    .at(rule.position.clone()),
+            );
+        }
+    }
+
     /// Refuses a run without an input if a verdict may depend on it.
     pub(crate) fn refuse_no_input(&self) -> Result<(), Error> {
         if !self.reads_input() {
@@ -412,6 +424,7 @@ impl Gate {
             .collect();
         self.note_calls(&policies);
         self.note_unused(&arguments, sources);
+        self.note_unused_sets(&policies, PackageOrigin::Plain, &reach);
         let kind = options.kind.as_ref();
         for asked in packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)? {
             self.policies.push(describe(&asked, sources));
@@ -511,6 +524,7 @@ impl Gate {
                         .at(position(policies.program().sources(), span)),
                 ]));
             }
+            self.note_unused_sets(&policies, PackageOrigin::Document, &reach);
             for mut asked in
                 packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
             {

@@ -107,9 +107,13 @@ pub(super) fn near(name: &str, is_set: bool) -> Option<&'static str> {
         return None;
     }
     let whole = word.len() == name.len();
+    // A separator within the word: `d_eny`. One before it marks a rule for internal use.
+    let is_split = |known: &VerdictName| {
+        !name.starts_with('_') && name.chars().filter(|c| *c != '_').eq(known.name.chars())
+    };
     let meant = |known: &&VerdictName| {
         let more = known.role != Role::Result && (is_set || known.constants);
-        (whole || more) && is_form_of(known, word)
+        (whole || more) && is_form_of(known, word) || is_set && is_split(known)
     };
     NAMES.iter().find(meant).map(|known| known.name)
 }
@@ -124,12 +128,13 @@ fn first_word(name: &str) -> &str {
     end.and_then(|(at, _)| name.get(..at)).unwrap_or(name)
 }
 
-/// Returns `true` for a form of a word with at most one slip, not in its first letter: `bindings`
-/// aren't `findings`.
+/// Returns `true` for a form of a word with at most one slip. Another first letter in place of the
+/// right one isn't one: `bindings` aren't `findings`.
 fn is_form_of(known: &VerdictName, word: &str) -> bool {
     let word = word.to_lowercase();
     [known.name].iter().chain(known.forms).any(|form| {
-        word.chars().next() == form.chars().next() && strsim::damerau_levenshtein(&word, form) <= 1
+        let other_first = word.get(1..) == form.get(1..) && word != *form;
+        !other_first && strsim::damerau_levenshtein(&word, form) <= 1
     })
 }
 
@@ -140,7 +145,10 @@ mod tests {
     #[test]
     fn near_misses_of_every_verdict_rule_are_recognised() {
         for (meant, names) in [
-            ("deny", "Deny DENY denny dney denys denies denied denyAll Deny_x denies_x"),
+            (
+                "deny",
+                "Deny DENY denny dney edny eny ideny d_eny denys denies denyAll Deny_x denies_x",
+            ),
             ("violations", "violation Violations violatoins violaton violation_x violationsHigh"),
             ("findings", "finding Findings fidings findings_high findingsHigh"),
             ("warn", "warns Warn warnings warnnings warning_x"),

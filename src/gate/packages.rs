@@ -115,6 +115,29 @@ fn used<'p>(all: &[&'p Package], origin: PackageOrigin) -> BTreeSet<&'p [String]
     used
 }
 
+/// Returns the sets that no verdict depends on, though their package gives one: each may be meant as
+/// a verdict rule, under a name that is further from one than [`near`] looks.
+pub(super) fn unused_sets<'p>(
+    policies: &'p Policies,
+    origin: PackageOrigin,
+    reach: &Reach,
+) -> Vec<&'p RuleInfo> {
+    let packages: Vec<&Package> = policies.packages().filter(|package| !package.is_test).collect();
+    let seen = seen(&packages, origin, reach);
+    let with_verdict =
+        packages.iter().filter(|package| verdict_names(package, origin).next().is_some());
+    with_verdict
+        .flat_map(|package| {
+            let name = |rule: &RuleInfo| rule.path.get(package.path.len()).cloned();
+            let is_verdict_rule =
+                move |rule: &RuleInfo| name(rule).is_some_and(|name| role(&name, origin).is_some());
+            package.rules.iter().filter(move |rule| !is_verdict_rule(rule))
+        })
+        .filter(|rule| rule.kind == RuleKind::PartialSet)
+        .filter(|rule| !seen.contains(&data_reference(&rule.path)))
+        .collect()
+}
+
 /// Returns the names of a package's rules that can contribute to its verdict.
 fn verdict_names(package: &Package, origin: PackageOrigin) -> impl Iterator<Item = &str> {
     let own = package.rules.iter().filter(|rule| !is_function(rule));

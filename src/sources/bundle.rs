@@ -123,6 +123,9 @@ pub(super) fn read(
     reading.finish(prefix, asked)
 }
 
+/// What is wrong with a policy document in a bundle, whatever its name.
+const POLICY_DOCUMENT: &str = "is a policy document: name it by itself";
+
 impl Reading<'_> {
     fn refused(&self, what: impl Display) -> Diagnostic {
         refused(self.path, what)
@@ -181,6 +184,9 @@ impl Reading<'_> {
                 .map_err(|what| holds(self.path, &what).by_setting(Setting::IgnoredInBundles));
         }
         let text = self.text(content).map_err(|what| holds(self.path, &what))?;
+        if is_data && self.options.is_document.is_some_and(|is_document| is_document(&text)) {
+            return Err(holds(self.path, POLICY_DOCUMENT).by_setting(Setting::IgnoredInBundles));
+        }
         self.account.taken += 1;
         let path = file_path(self.path, self.is_folder, name);
         if is_rego {
@@ -272,7 +278,7 @@ impl Reading<'_> {
             {
                 let mut whole = std::io::Cursor::new(bytes).chain(content);
                 if is_document(&self.text(&mut whole)?) {
-                    return Err("is a policy document: name it by itself".to_owned());
+                    return Err(POLICY_DOCUMENT.to_owned());
                 }
             }
         }

@@ -229,6 +229,7 @@ fn what_a_gate_would_leave_out_of_a_bundle_is_refused() {
         ("other.tar.gz", "x", "is compressed or an archive"),
         ("README", "words", ""),
         ("p.yaml", document, "is a policy document"),
+        ("d/data.yaml", document, "is a policy document"),
         ("policy.wasm", "x", "is a compiled policy"),
         (".manifest.pb", "x", "another form than JSON"),
         ("x/.manifest", "{}", "two manifests"),

@@ -158,6 +158,10 @@ fn globs_leave_nothing_out() {
     }
     std::fs::remove_file(sandbox.path("d/b.json")).unwrap();
     gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(0);
+    // The pattern matches the folder below, too: its file is one input all the same.
+    sandbox.write("f/g/a.json", "{}");
+    let report = gate(&sandbox, DENY_BAD, &["-i", &path("f/**/*")]).code(0).json();
+    assert_eq!(report["totals"]["inputs"], 1);
     std::os::unix::fs::symlink("../e", sandbox.path("d/link")).unwrap();
     let report = gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).code(1).json();
     assert_eq!(report["totals"]["inputs"], 2);

@@ -176,6 +176,34 @@ fn an_analysis_that_was_skipped_is_noted_and_did_not_take_part() {
 }
 
 #[test]
+fn a_set_that_no_verdict_uses_is_noted() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("1.json", r#"{"bad": true}"#);
+    let text = |rule: &str| {
+        format!(
+            "package p\n\ndeny contains \"a\" if used[_] == 2\n\nused contains 1\n\n\
+             {rule} contains \"b\" if input.bad\n"
+        )
+    };
+    for name in ["seny", "high_deny", "_deny", "exception"] {
+        let (report, _) = run(&sandbox, &sandbox.write("p.rego", text(name)), &[&input]);
+        assert_eq!(noted(&report, &format!("no verdict uses the set `{name}`")).len(), 1);
+        assert!(noted(&report, "`used`").is_empty(), "{report:#}");
+    }
+    for name in ["edny", "d_eny"] {
+        let policy = sandbox.write("p.rego", text(name));
+        let gate = sandbox.local(&["gate", "-d", &policy, "-i", &input]).output().code(2);
+        assert!(gate.stderr.contains("did you mean `deny`?"), "{gate:?}");
+    }
+    // A package that others use, and one with tests, have sets of their own.
+    sandbox.write("d/p.rego", "package p\n\ndeny contains x if some x in data.lib.bad\n");
+    sandbox.write("d/lib.rego", "package lib\n\nbad contains 1 if false\n\nmore contains 1\n");
+    let folder = sandbox.path("d").display().to_string();
+    let (report, _) = run(&sandbox, &folder, &[&input]);
+    assert!(noted(&report, "no verdict uses").is_empty(), "{report:#}");
+}
+
+#[test]
 fn policies_with_warnings_can_be_rejected() {
     let sandbox = Sandbox::new();
     sandbox.write("p/p.rego", careless());
