@@ -55,10 +55,7 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<
     let mut mentioning = BTreeSet::new();
     for (at, module) in all.modules.iter().enumerate() {
         for rule in &module.rules {
-            // A call in this package would be one of this rule, and never ask the service.
-            if !rule.head.args.is_empty()
-                && rule.head.reference.first().is_some_and(|it| is(it, product))
-            {
+            if !rule.head.args.is_empty() && hides_function(module, rule, product) {
                 let path: Vec<_> = rule.head.reference.iter().filter_map(constant).collect();
                 let message =
                     format!("the rule `{}` hides the function of that name", path.join("."));
@@ -83,6 +80,19 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<
         }
     }
     mentioning
+}
+
+/// Returns `true` for a policy's function that is taken for one of the product's, which it never asks:
+/// by the calls in its package, or, in a package with the product's name, by whoever reads a call of
+/// `data.platform.discover`.
+fn hides_function(module: &Module, rule: &Rule, product: &str) -> bool {
+    let imitates = || {
+        let mut path = package_path(module).into_iter();
+        let is_product = path.next() == Some(product);
+        let name = path.next().or_else(|| rule.head.reference.first().and_then(constant));
+        is_product && name.is_some_and(|name| builtins::function(name).is_some())
+    };
+    rule.head.reference.first().is_some_and(|it| is(it, product)) || imitates()
 }
 
 /// Returns the finding about a name with the prefix that isn't a function, or isn't enabled.

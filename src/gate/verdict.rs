@@ -299,11 +299,19 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
     Ok(found)
 }
 
+/// Returns the identifier by which a waiver names a violation: that of the first field that is there,
+/// so that one of another form isn't replaced by a field of another meaning.
 fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    IDS.iter().find_map(|name| fields.get(*name).and_then(text)).or_else(|| {
-        fields.get("vulnerability").and_then(|inner| text(inner).or_else(|| text(inner.get("id")?)))
-    })
+    let of = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    if let Some(found) = IDS.iter().find_map(|name| fields.get(*name)) {
+        return of(found);
+    }
+    let vulnerability = fields.get("vulnerability")?;
+    of(vulnerability).or_else(|| of(vulnerability.get("id")?))
 }
 
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {

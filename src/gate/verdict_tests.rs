@@ -149,3 +149,20 @@ fn values_of_another_shape_are_errors() {
     let error = verdict_of("skipped := 1\nviolations := []", PackageOrigin::Document).unwrap_err();
     assert!(error.contains("`skipped` is a number"), "{error}");
 }
+
+#[test]
+fn the_identifier_of_a_violation_is_that_of_its_first_field() {
+    for (fields, expected) in [
+        (r#"{"id": "a", "cve": "b"}"#, Some("a")),
+        (r#"{"cve": "b", "vulnerability": "c"}"#, Some("b")),
+        (r#"{"vulnerability": "c"}"#, Some("c")),
+        (r#"{"vulnerability": {"id": "d"}}"#, Some("d")),
+        (r#"{"id": 7, "cve": "b"}"#, Some("7")),
+        (r#"{"id": null, "cve": "b"}"#, None),
+        (r#"{"id": ["b"], "cve": "b"}"#, None),
+        ("{}", None),
+    ] {
+        let fields: serde_json::Map<_, _> = serde_json::from_str(fields).unwrap();
+        assert_eq!(super::id(&fields).as_deref(), expected, "{fields:?}");
+    }
+}

@@ -81,6 +81,13 @@ fn a_rule_that_hides_a_function_is_refused() {
     let output = one(policy, "", "data.q.x == 1").code(2);
     let output = output.says("the rule `platform.discover` hides the function of that name");
     assert!(output.stderr.contains("./q.rego:3:1"), "{output:#?}");
+    // `data.platform.discover(…)` would read as a call of the service.
+    for policy in
+        ["package platform\n\ndiscover(_, _) := 1\n", "package platform.discover\n\nf(_) := 1\n"]
+    {
+        let output = one(policy, "", "true").code(2);
+        output.says("hides the function of that name");
+    }
 }
 
 #[test]
