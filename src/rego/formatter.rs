@@ -173,6 +173,12 @@ fn first_change(read: &Module, written: &Module) -> Option<Span> {
 }
 
 fn same_rule(a: &Rule, b: &Rule) -> bool {
+    let branches = |rule| std::iter::successors(Some(rule), |it: &&Rule| it.else_rule.as_deref());
+    let mut pairs = branches(a).zip(branches(b));
+    branches(a).count() == branches(b).count() && pairs.all(|(a, b)| same_branch(a, b))
+}
+
+fn same_branch(a: &Rule, b: &Rule) -> bool {
     let same = |a: &[Term], b: &[Term]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::terms(a, b).is_eq())
     };
@@ -181,10 +187,6 @@ fn same_rule(a: &Rule, b: &Rule) -> bool {
         && same(&a.head.args, &b.head.args)
         && same(a.head.value.as_slice(), b.head.value.as_slice())
         && compare::bodies(&a.body, &b.body).is_eq()
-        && match (&a.else_rule, &b.else_rule) {
-            (Some(a), Some(b)) => same_rule(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        }
 }
 
 /// Returns the reference of a head with the element of a partial set. The key of a head that has a

@@ -108,9 +108,10 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
 
 /// Finds the heads of a rule and of its `else` branches, by the spans of the whole rules.
 fn find_heads(rule: &Rule, heads: &mut BTreeMap<Span, Span>) {
-    heads.insert(rule.span, rule.head.span);
-    if let Some(other) = &rule.else_rule {
-        find_heads(other, heads);
+    let mut next = Some(rule);
+    while let Some(rule) = next {
+        heads.insert(rule.span, rule.head.span);
+        next = rule.else_rule.as_deref();
     }
 }
 

@@ -12,6 +12,7 @@ use super::tree::{
     Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
     Template, TemplatePart, Term, TermKind, With, is_root,
 };
+use crate::rego::value::deeper;
 
 /// A visitor that reads nodes. By default, each method visits the node's parts.
 pub trait Visit {
@@ -51,6 +52,12 @@ pub trait Visit {
 
 /// Visits a term's parts.
 pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
+    if !term.kind.is_leaf() {
+        deeper(|| walk_parts(v, term));
+    }
+}
+
+fn walk_parts<V: Visit + ?Sized>(v: &mut V, term: &Term) {
     match &term.kind {
         TermKind::Null
         | TermKind::Bool(_)
@@ -124,9 +131,7 @@ pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
 
 /// Visits a body's statements.
 pub fn walk_body<V: Visit + ?Sized>(v: &mut V, body: &Body) {
-    for expr in body {
-        v.expr(expr);
-    }
+    deeper(|| body.iter().for_each(|expr| v.expr(expr)));
 }
 
 /// Visits the target and value of a `with`.
@@ -149,7 +154,7 @@ pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
     v.head(&rule.head);
     v.body(&rule.body);
     if let Some(rule) = &rule.else_rule {
-        v.rule(rule);
+        deeper(|| v.rule(rule));
     }
 }
 
@@ -204,6 +209,12 @@ pub trait VisitMut {
 
 /// Visits a term's parts.
 pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
+    if !term.kind.is_leaf() {
+        deeper(|| walk_parts_mut(v, term));
+    }
+}
+
+fn walk_parts_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
     match &mut term.kind {
         TermKind::Null
         | TermKind::Bool(_)
@@ -277,9 +288,7 @@ pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
 
 /// Visits a body's statements.
 pub fn walk_body_mut<V: VisitMut + ?Sized>(v: &mut V, body: &mut Body) {
-    for expr in body {
-        v.expr(expr);
-    }
+    deeper(|| body.iter_mut().for_each(|expr| v.expr(expr)));
 }
 
 /// Visits the target and value of a `with`.
@@ -302,7 +311,7 @@ pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
     v.head(&mut rule.head);
     v.body(&mut rule.body);
     if let Some(rule) = &mut rule.else_rule {
-        v.rule(rule);
+        deeper(|| v.rule(rule));
     }
 }
 
@@ -416,9 +425,10 @@ struct Rules<'a>(&'a mut dyn FnMut(&Rule));
 
 impl Visit for Rules<'_> {
     fn rule(&mut self, rule: &Rule) {
-        (self.0)(rule);
-        if let Some(rule) = &rule.else_rule {
-            self.rule(rule);
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            (self.0)(rule);
+            next = rule.else_rule.as_deref();
         }
     }
 }
@@ -444,7 +454,11 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
 /// Returns `true` if a term has no variables, apart from heads of references. A bare `input` or
 /// `data` is a reference.
 pub fn is_ground(term: &Term) -> bool {
-    match &term.kind {
+    deeper(|| is_ground_kind(&term.kind))
+}
+
+fn is_ground_kind(kind: &TermKind) -> bool {
+    match kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Template(_) => false,
         TermKind::Var(name) => is_root(name),
@@ -472,9 +486,9 @@ pub fn is_ground_body(body: &Body) -> bool {
             ExprKind::Term(term) => is_ground(term),
             ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground) && withs(),
             ExprKind::Some(_) | ExprKind::Every(_) => false,
-            ExprKind::Not(not) => is_ground_body(&not.body),
+            ExprKind::Not(not) => deeper(|| is_ground_body(&not.body)),
             ExprKind::And(logical) | ExprKind::Or(logical) => {
-                is_ground_body(&logical.left) && is_ground_body(&logical.right)
+                deeper(|| is_ground_body(&logical.left) && is_ground_body(&logical.right))
             }
         }
     })

@@ -468,21 +468,22 @@ impl Parser<'_> {
             self.error(expr.span, message);
             return None;
         }
-        Some(match expr.kind {
-            ExprKind::Term(term)
-                if !commented
-                    && matches!(
-                        term.ungrouped().kind,
-                        TermKind::String(_)
-                            | TermKind::Number(_)
-                            | TermKind::Bool(_)
-                            | TermKind::Null
-                    ) =>
-            {
-                TemplatePart::Text(*term)
-            }
-            _ => TemplatePart::Expr(expr),
-        })
+        let is_text = matches!(&expr.kind, ExprKind::Term(term)
+        if !commented
+            && matches!(
+                term.ungrouped().kind,
+                TermKind::String(_)
+                    | TermKind::Number(_)
+                    | TermKind::Bool(_)
+                    | TermKind::Null
+            ));
+        if !is_text {
+            return Some(TemplatePart::Expr(expr));
+        }
+        match expr.into_kind() {
+            ExprKind::Term(term) => Some(TemplatePart::Text(*term)),
+            _ => None,
+        }
     }
 
     // Collections. A leading comma is allowed; it rules a comprehension out.
