@@ -462,6 +462,8 @@ pub enum WithValue {
     Function(Target, Arc<str>, Option<u32>),
     /// A reference, evaluated at each call of the function that it replaces.
     Ref(Ref),
+    /// A comprehension, evaluated where the document that it replaces is read as a whole.
+    Comprehension(Comprehension),
 }
 
 /// A query in its compiled form.

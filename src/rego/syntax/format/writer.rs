@@ -1857,6 +1857,13 @@ fn has_generated(element: Element<'_>) -> bool {
     found
 }
 
+/// The first byte of a term, and the span of its text, as OPA sees them. The text includes
+/// parentheses, which the first byte doesn't count.
+pub(crate) fn place(term: &Term) -> (u32, Span) {
+    let start = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    (start(leftmost(term)), Span { start: start(text_start(term)), ..term.span })
+}
+
 fn newlines(text: &str) -> i64 {
     signed(memchr::memchr_iter(b'\n', text.as_bytes()).count())
 }
