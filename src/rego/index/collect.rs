@@ -882,7 +882,8 @@ fn is_print(expr: &Expr) -> bool {
     let Some(TermKind::Ref(name)) = parts.first().map(|it| &it.kind) else { return false };
     match name.as_slice() {
         [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(name), .. }] => {
-            &**head == "internal" && matches!(&**name, "print" | "test_case")
+            // A host that runs tests may report their cases by a function of its own.
+            &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
         }
         _ => false,
     }

@@ -703,7 +703,7 @@ fn read_number(text: &str) -> Result<Number, NumberError> {
     if text.contains(['e', 'E']) && exponent(&text).is_none() {
         return Err(NumberError::Invalid);
     }
-    match Number::read(&text) {
+    match Number::read_literal(&text) {
         // OPA rounds a number of this size down to zero.
         Err(NumberError::TooBig) if exponent(&text).is_some_and(|at| at < -646_456_993) => {
             Ok(Number::from(0_i64))
