@@ -292,6 +292,27 @@ mod tests {
     }
 
     #[test]
+    fn sets_are_sorted_where_opa_sorts_them() {
+        let v0 = FormatOptions { read: BaseVersion::V0, write: BaseVersion::V0, ..V0_V1 };
+        for (options, text, expected) in [
+            (
+                FormatOptions::default(),
+                "x := {2, 1} if input.a == {2, 1}\nelse := {2, 1} if input.b == {\"b\": 1, \"a\": {2, 1}}",
+                "x := {2, 1} if input.a == {2, 1}\n\n\
+                 else := {2, 1} if input.b == {\"a\": {1, 2}, \"b\": 1}\n",
+            ),
+            (
+                v0,
+                "f({2, 1}) = {4, 3} { input.a } { input.b == {2, 1} }",
+                "f({2, 1}) = {4, 3} {\n\tinput.a\n}\n\nf({1, 2}) = {3, 4} {\n\tinput.b == {2, 1}\n}\n",
+            ),
+        ] {
+            let found = formatted_or_error(&format!("package p\n\n{text}\n"), options);
+            assert_eq!(found, format!("package p\n\n{expected}"));
+        }
+    }
+
+    #[test]
     fn modifiers_behind_a_copied_term_stay() {
         let text = "package p\n\np if {\n\tf({{\n\t\t\"a\": 1,\n\t\t# why\n\t\t\"b\": 2,\n\t}}) with \
                     input as 1\n\tinput.x\n}\n\nf(_) := 1\n";

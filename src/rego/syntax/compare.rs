@@ -191,6 +191,15 @@ fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
 }
 
+/// Sorts the elements of a set or the members of an object.
+pub fn sort(term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Set(elements) => elements.sort_by(terms),
+        TermKind::Object(pairs) => pairs.sort_by(|a, b| terms(&a.0, &b.0)),
+        _ => {}
+    }
+}
+
 /// Removes duplicates from the elements of a set and keeps the first of equal ones, without
 /// sorting.
 pub fn unique(elements: Vec<Term>) -> Vec<Term> {

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use super::compare;
 use super::tree::{
     Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
     Template, TemplatePart, Term, TermKind, With, is_root,
@@ -494,12 +495,14 @@ pub fn is_ground_body(body: &Body) -> bool {
     })
 }
 
+/// Moves nodes to a position. OPA's visit of a set or an object sorts it.
 struct Locate(Span);
 
 impl VisitMut for Locate {
     fn term(&mut self, term: &mut Term) {
         term.span = self.0;
         walk_term_mut(self, term);
+        compare::sort(term);
     }
     fn expr(&mut self, expr: &mut Expr) {
         expr.span = self.0;
@@ -507,13 +510,13 @@ impl VisitMut for Locate {
     }
 }
 
-/// Sets the span of a head and of all nodes in it.
+/// Sets the span of a head and of all nodes in it, and sorts the sets and objects in it.
 pub(super) fn locate_head(head: &mut Head, span: Span) {
     head.span = span;
     Locate(span).head(head);
 }
 
-/// Sets the span of a body and of all nodes in it.
+/// Sets the span of a body and of all nodes in it, and sorts the sets and objects in it.
 pub(super) fn locate_body(body: &mut Body, span: Span) {
     Locate(span).body(body);
 }
