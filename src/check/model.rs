@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::builtins::{self, Function};
+use crate::rego::deeper;
 use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
 };
@@ -243,6 +244,14 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn rule(&mut self, rule: &'a Rule) {
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            self.branch(rule);
+            next = rule.else_rule.as_deref();
+        }
+    }
+
+    fn branch(&mut self, rule: &'a Rule) {
         for argument in &rule.head.args {
             self.argument(argument);
         }
@@ -254,9 +263,6 @@ impl<'a> Walk<'a> {
             self.term(term, None);
         }
         self.body(&rule.body);
-        if let Some(other) = &rule.else_rule {
-            self.rule(other);
-        }
     }
 
     fn argument(&mut self, term: &'a Term) {
@@ -283,9 +289,7 @@ impl<'a> Walk<'a> {
     }
 
     fn body(&mut self, body: &'a Body) {
-        for expr in body {
-            self.expr(expr);
-        }
+        deeper(|| body.iter().for_each(|expr| self.expr(expr)));
     }
 
     fn expr(&mut self, expr: &'a Expr) {
@@ -383,6 +387,10 @@ impl<'a> Walk<'a> {
 
     /// Walks a term; `compared` is the number that it is compared with, if any.
     fn term(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
+        deeper(|| self.term_within(term, compared));
+    }
+
+    fn term_within(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
         match &term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
             TermKind::Var(name) => self.mention(name, term.span),

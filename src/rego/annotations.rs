@@ -11,6 +11,7 @@ mod uri;
 use std::sync::Arc;
 
 use super::problem::{Problem, Problems, Source, Sources};
+use super::syntax::Unparsed;
 use super::syntax::tree::{Comment, Module, Rule, Span, Term};
 use super::value::{Object, Value};
 
@@ -160,11 +161,27 @@ pub fn of_modules<'m>(
     for module in modules.into_iter().filter(|module| !module.comments.is_empty()) {
         let Some(source) = sources.get(module.span.file) else { continue };
         let (mut blocks, found) = parse(&module.comments, source);
+        // As in OPA, blocks are attached if all can be read.
+        let readable = found.is_empty();
         problems.extend(found);
-        problems.extend(attach(&mut blocks, module, source));
+        if readable {
+            problems.extend(attach(&mut blocks, module, source));
+        }
         all.extend(blocks);
     }
     if problems.is_empty() { Ok(all) } else { Err(problems) }
+}
+
+/// All problems of a file that can't be parsed. OPA's parser reads the blocks after the statements, up
+/// to the first that can't be parsed, and before it makes a module of them.
+pub fn problems_of(unparsed: Unparsed, source: &Source) -> Problems {
+    let Unparsed { mut problems, in_statement, comments } = unparsed;
+    let (_, mut of_blocks) = parse(&comments, source);
+    if !in_statement && !of_blocks.is_empty() {
+        return of_blocks;
+    }
+    problems.append(&mut of_blocks);
+    problems
 }
 
 /// Reads the blocks of a module's comments; they aren't attached yet. Returns the problems as well.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::rego::builtins::Builtin;
 use crate::rego::index::Index;
 use crate::rego::syntax::tree::Span;
-use crate::rego::value::Value;
+use crate::rego::value::{Value, deeper};
 
 pub use lower::{Input, Lookup, lower, lower_document, lower_query};
 pub(in crate::rego) use lower::{function_name, member, push_part};
@@ -210,6 +210,16 @@ pub struct Op {
     pub span: Span,
     /// `true` if there is at most one solution, whatever the operands are.
     pub single: bool,
+}
+
+impl Drop for Op {
+    fn drop(&mut self) {
+        // A chain of operators is as deep as it is long.
+        if let OpKind::And(left, right) | OpKind::Or(left, right) = &mut self.kind {
+            let operands = (std::mem::take(left), std::mem::take(right));
+            deeper(|| drop(operands));
+        }
+    }
 }
 
 /// The kinds of expressions.
@@ -452,6 +462,8 @@ pub enum WithValue {
     Function(Target, Arc<str>, Option<u32>),
     /// A reference, evaluated at each call of the function that it replaces.
     Ref(Ref),
+    /// A comprehension, evaluated where the document that it replaces is read as a whole.
+    Comprehension(Comprehension),
 }
 
 /// A query in its compiled form.

@@ -173,6 +173,12 @@ fn first_change(read: &Module, written: &Module) -> Option<Span> {
 }
 
 fn same_rule(a: &Rule, b: &Rule) -> bool {
+    let branches = |rule| std::iter::successors(Some(rule), |it: &&Rule| it.else_rule.as_deref());
+    let mut pairs = branches(a).zip(branches(b));
+    branches(a).count() == branches(b).count() && pairs.all(|(a, b)| same_branch(a, b))
+}
+
+fn same_branch(a: &Rule, b: &Rule) -> bool {
     let same = |a: &[Term], b: &[Term]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare::terms(a, b).is_eq())
     };
@@ -181,10 +187,6 @@ fn same_rule(a: &Rule, b: &Rule) -> bool {
         && same(&a.head.args, &b.head.args)
         && same(a.head.value.as_slice(), b.head.value.as_slice())
         && compare::bodies(&a.body, &b.body).is_eq()
-        && match (&a.else_rule, &b.else_rule) {
-            (Some(a), Some(b)) => same_rule(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        }
 }
 
 /// Returns the reference of a head with the element of a partial set. The key of a head that has a
@@ -286,6 +288,27 @@ mod tests {
             let text = |condition: &str| format!("package p\n\np if {condition}\n");
             let found = formatted_or_error(&text(condition), FormatOptions::default());
             assert_eq!(found, text(expected));
+        }
+    }
+
+    #[test]
+    fn sets_are_sorted_where_opa_sorts_them() {
+        let v0 = FormatOptions { read: BaseVersion::V0, write: BaseVersion::V0, ..V0_V1 };
+        for (options, text, expected) in [
+            (
+                FormatOptions::default(),
+                "x := {2, 1} if input.a == {2, 1}\nelse := {2, 1} if input.b == {\"b\": 1, \"a\": {2, 1}}",
+                "x := {2, 1} if input.a == {2, 1}\n\n\
+                 else := {2, 1} if input.b == {\"a\": {1, 2}, \"b\": 1}\n",
+            ),
+            (
+                v0,
+                "f({2, 1}) = {4, 3} { input.a } { input.b == {2, 1} }",
+                "f({2, 1}) = {4, 3} {\n\tinput.a\n}\n\nf({1, 2}) = {3, 4} {\n\tinput.b == {2, 1}\n}\n",
+            ),
+        ] {
+            let found = formatted_or_error(&format!("package p\n\n{text}\n"), options);
+            assert_eq!(found, format!("package p\n\n{expected}"));
         }
     }
 

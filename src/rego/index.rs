@@ -11,6 +11,7 @@ mod collect;
 mod mapper;
 mod trie;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::compile::{Compiled, RuleId, TreeNode};
@@ -194,7 +195,7 @@ impl Index {
             kind,
             only_ground_references: collected.only_ground_references,
         };
-        let mut constants: Vec<Value> = Vec::new();
+        let mut constants: HashMap<Value, u32> = HashMap::new();
         for definition in &collected.definitions {
             let id = u32::try_from(index.entries.len()).unwrap_or(u32::MAX);
             index.entries.push(Entry {
@@ -339,18 +340,15 @@ fn reference(parts: &[Term]) -> Reference {
     Reference { root, path: path.into() }
 }
 
-fn head_value(rule: &Rule, constants: &mut Vec<Value>) -> HeadValue {
+fn head_value(rule: &Rule, constants: &mut HashMap<Value, u32>) -> HeadValue {
     let head = &rule.head;
     let is_partial = head.key.is_some() || !head.reference.iter().skip(1).all(terms::is_constant);
     let Some(value) = head.value.as_ref().filter(|_| !is_partial) else {
         return if is_partial { HeadValue::Unknown } else { HeadValue::Valueless };
     };
     let Some(value) = terms::constant(value) else { return HeadValue::Unknown };
-    let number = constants.iter().position(|it| *it == value).unwrap_or_else(|| {
-        constants.push(value);
-        constants.len() - 1
-    });
-    HeadValue::Constant(u32::try_from(number).unwrap_or(u32::MAX))
+    let number = u32::try_from(constants.len()).unwrap_or(u32::MAX);
+    HeadValue::Constant(*constants.entry(value).or_insert(number))
 }
 
 fn has_one_value(mut values: impl Iterator<Item = HeadValue>) -> bool {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::annotations;
 use super::builtins::{self, CompiledPatterns};
 use super::compile::{
     CompileOptions, Compiled, Function, Functions, NameMap, QueryContext, Stage, compile,
@@ -17,7 +18,7 @@ use super::core::{self, Core, HostFn, QueryCore, Slot};
 use super::engine::{self, CallSite, ErrorCode, EvalError, Host, Limits, Settings, Tracer};
 use super::problem::{self, Problem, Problems, Sources};
 use super::syntax::tree::{FileId, Module, Name, Span};
-use super::syntax::{BaseVersion, ParseOptions, parse_module, parse_query};
+use super::syntax::{BaseVersion, ParseOptions, parse_commented_module, parse_query};
 use super::threads;
 use super::value::Value;
 
@@ -309,15 +310,26 @@ impl Program {
         }
         let parsed = threads::map(todo, |(file, version)| {
             let text = sources.get(file).map_or("", |source| source.all());
-            parse_module(file, text, &ParseOptions::version(version))
+            parse_commented_module(file, text, &ParseOptions::version(version))
+                .map_err(|unparsed| (file, unparsed))
         });
+        let failed = parsed.iter().any(Result::is_err);
         for parsed in parsed {
             match parsed {
+                // The module's annotations are read when it is compiled.
+                Ok(module) if failed => {
+                    problems.extend(
+                        annotations::of_modules([&module], &sources).err().into_iter().flatten(),
+                    );
+                }
                 Ok(module) => modules.push(module),
-                Err(found) => problems.extend(found),
+                Err((file, unparsed)) => match sources.get(file) {
+                    Some(source) => problems.extend(annotations::problems_of(unparsed, source)),
+                    None => problems.extend(unparsed.problems),
+                },
             }
         }
-        if !problems.is_empty() {
+        if failed {
             return Err(LoadError { problems, sources });
         }
         hooks.parsed(&sources, &mut modules);

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Case;
-use super::find::{TestShape, name_length};
+use super::find::name_length;
 use crate::load::TEST_CASE;
-use crate::rego::Value;
 use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
+use crate::rego::{Value, deeper};
 
 /// Adds the reporting call to every table test. The modules are those after OPA's stage
 /// `RewriteLocalVars`.
@@ -96,10 +96,17 @@ fn move_up(rule: &mut Rule, key: &Term) {
     }
 }
 
-/// Returns `true` if a case's value is `true`.
+/// Returns `true` if a case passes: its value is `true`, or an object of such values.
 pub(super) fn holds(object: Option<&Value>, keys: &[Value]) -> bool {
     let found = keys.iter().fold(object, |value, key| value?.as_object()?.get(key));
-    found == Some(&Value::Bool(true))
+    found.is_some_and(passes)
+}
+
+fn passes(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => deeper(|| !members.is_empty() && members.values().all(passes)),
+        value => *value == Value::Bool(true),
+    }
 }
 
 /// Returns a case's name: a string as it is, any other value as JSON.
@@ -107,8 +114,9 @@ pub(super) fn name(key: &Value) -> String {
     key.as_str().map_or_else(|| key.to_json(), str::to_owned)
 }
 
-/// Returns the cases of a table: those with a result, and those that were only reported.
-pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -> Vec<Case> {
+/// Returns the cases of a table: those with a result, and those that were only reported. The members
+/// of a result that is an object are cases of their own.
+pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>]) -> Vec<Case> {
     let object = value.and_then(Value::as_object);
     let mut below: BTreeMap<Value, Vec<Vec<Value>>> = BTreeMap::new();
     for keys in named {
@@ -124,20 +132,14 @@ pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>], depth: usize) -
         .map(|(key, named)| {
             let value = object.and_then(|object| object.get(&key));
             let name = name(&key);
-            let cases = if depth > 1 { cases(value, &named, depth - 1) } else { Vec::new() };
-            let passed = match depth {
-                0 | 1 => value == Some(&Value::Bool(true)),
-                _ => !cases.is_empty() && cases.iter().all(|case| case.passed),
+            let cases = deeper(|| cases(value, &named));
+            let passed = match value {
+                Some(Value::Object(_)) | None => {
+                    !cases.is_empty() && cases.iter().all(|case| case.passed)
+                }
+                Some(value) => *value == Value::Bool(true),
             };
             Case { name, passed, cases }
         })
         .collect()
-}
-
-/// Returns the number of keys of a table; `None` for other tests.
-pub(super) fn depth(shape: TestShape) -> Option<usize> {
-    match shape {
-        TestShape::Table(depth) => Some(depth),
-        _ => None,
-    }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::places::Places;
 use crate::evaluate::Covered;
 use crate::rego::program::Program;
 use crate::rego::syntax::tree::{ExprKind, Rule, Span};
@@ -40,6 +41,7 @@ pub struct FileCoverage {
     #[serde(skip_serializing_if = "is_zero")]
     pub not_covered_lines: usize,
     /// The percentage of lines that were evaluated.
+    #[serde(skip_serializing_if = "is_none")]
     pub coverage: f64,
 }
 
@@ -66,35 +68,39 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_none(percent: &f64) -> bool {
+    *percent == 0.0
+}
+
 /// Returns the coverage of all modules of a program.
 pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
     let mut files = BTreeMap::new();
     for module in program.modules() {
         let Some(source) = program.sources().get(module.span.file) else { continue };
-        let range = |span: Span| {
-            let ((row, col), (end_row, end_col)) =
-                (source.line_column(span.start), source.line_column(span.end));
-            Range { start: Place { row, col }, end: Place { row: end_row, col: end_col } }
-        };
+        let places = Places::new(source, module);
         let mut heads = BTreeMap::new();
         module.rules.iter().for_each(|rule| find_heads(rule, &mut heads));
         // A rule that gave a value covers its head; its body and `else` branches count for themselves.
         // Generated expressions have no extent.
         let own =
             covered.spans().filter(|span| span.file == module.span.file && span.start < span.end);
-        let reached: BTreeSet<Range> =
-            own.map(|span| range(heads.get(span).copied().unwrap_or(*span))).collect();
+        let reached: BTreeSet<Range> = own
+            .filter_map(|span| match heads.get(span) {
+                Some(head) => Some(places.plain(*head)),
+                None => places.range(*span),
+            })
+            .collect();
         let mut missing = BTreeSet::new();
-        let mut look = |span: Span| {
-            let wanted = range(span);
+        let mut look = |wanted: Range| {
             if !reached.iter().any(|r| r.start <= wanted.start && wanted.end <= r.end) {
                 missing.insert(wanted);
             }
         };
-        heads.values().copied().for_each(&mut look);
+        heads.values().for_each(|head| look(places.plain(*head)));
         visit::walk_exprs(module, &mut |expr| {
             if !matches!(&expr.kind, ExprKind::Some(_)) {
-                look(expr.span);
+                look(places.statement(expr.span));
             }
             true
         });
@@ -108,9 +114,10 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
 
 /// Finds the heads of a rule and of its `else` branches, by the spans of the whole rules.
 fn find_heads(rule: &Rule, heads: &mut BTreeMap<Span, Span>) {
-    heads.insert(rule.span, rule.head.span);
-    if let Some(other) = &rule.else_rule {
-        find_heads(other, heads);
+    let mut next = Some(rule);
+    while let Some(rule) = next {
+        heads.insert(rule.span, rule.head.span);
+        next = rule.else_rule.as_deref();
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) enum TestShape {
     Plain,
     /// A table with this number of keys: at least one is a variable, or the single one is that of
     /// an object, without a body.
-    Table(usize),
+    Table,
     /// A function.
     Function,
     /// A field of an object or an element of a set.
@@ -136,7 +136,7 @@ fn shape(rule: &Rule, length: usize) -> TestShape {
     } else if keys.is_empty() {
         TestShape::Plain
     } else if head.key.is_some() || keys.iter().any(variable) {
-        TestShape::Table(keys.len())
+        TestShape::Table
     } else {
         TestShape::Part
     }

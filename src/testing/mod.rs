@@ -13,6 +13,7 @@ mod cases;
 mod coverage;
 mod explain;
 mod find;
+mod places;
 mod run;
 mod suite;
 

@@ -120,7 +120,7 @@ impl Suite {
                     .with_hint("give the function a name that doesn't begin with `test_`");
                 ran(TestOutcome::Error { error, position: Some(member.test.position.clone()) })
             }
-            TestShape::Plain | TestShape::Table(_) => {
+            TestShape::Plain | TestShape::Table => {
                 let query = self.policies.query_path(&member.path());
                 let started = Instant::now();
                 let evaluated = self.policies.evaluate(&query, None, options);
@@ -143,9 +143,9 @@ fn outcome(member: &Member, evaluated: &Evaluated) -> (TestOutcome, Vec<Case>, O
         }
     };
     let fail = |reason| TestOutcome::Failed(Failure { reason, cause: None });
-    if let Some(depth) = cases::depth(member.found.shape) {
+    if let TestShape::Table = member.found.shape {
         let named = &evaluated.cases;
-        let all = cases(value, named, depth);
+        let all = cases(value, named);
         return if all.is_empty() {
             (fail(Some("the table has no cases".to_owned())), all, None)
         } else if all.iter().all(|case| case.passed) {

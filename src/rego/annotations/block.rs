@@ -258,11 +258,8 @@ fn schema(value: Value) -> Result<SchemaAnnotation, String> {
     let schema = match value {
         Value::String(text) => {
             let head = |it: &Term| matches!(&it.kind, TermKind::Var(name) if &**name == "schema");
-            let read = term(&text).and_then(|it| match it.kind {
-                TermKind::Ref(parts) if parts.first().is_some_and(head) => Some(parts),
-                _ if head(&it) => Some(vec![it]),
-                _ => None,
-            });
+            let read = term(&text).map(Term::into_ref_parts);
+            let read = read.filter(|parts| parts.first().is_some_and(head));
             Schema::Reference(read.ok_or("invalid schema reference")?)
         }
         Value::Object(_) => {
@@ -285,9 +282,10 @@ fn compile(members: &Object) -> Result<CompileAnnotation, String> {
         }
     }
     if let Some(Value::String(text)) = members.get(&Value::from("mask_rule")) {
-        let mask = term(text).ok_or_else(|| format!("invalid mask_rule annotation \"{text}\""))?;
-        read.mask_rule = Some(match mask.kind {
-            TermKind::Ref(parts) => parts,
+        let mut mask =
+            term(text).ok_or_else(|| format!("invalid mask_rule annotation \"{text}\""))?;
+        read.mask_rule = Some(match &mut mask.kind {
+            TermKind::Ref(parts) => std::mem::take(parts),
             TermKind::Var(_) | TermKind::String(_) => vec![mask],
             _ => return Err(format!("invalid mask_rule annotation type \"{text}\": string")),
         });

@@ -352,7 +352,7 @@ impl<'a> LocalsRewriter<'a> {
         let span = decl.span;
         let symbols = std::mem::take(&mut decl.symbols);
         for symbol in symbols {
-            match symbol.kind {
+            match symbol.into_kind() {
                 TermKind::Var(name) => {
                     if self.declare(&name, Occurrence::Declared, span).is_none() {
                         return false;
@@ -391,13 +391,8 @@ impl<'a> LocalsRewriter<'a> {
         }
         let in_domain = vars::of_term(&domain);
         let domain_span = domain.span;
-        let elements = match domain.kind {
-            TermKind::Ref(mut terms) => {
-                terms.push(key);
-                terms
-            }
-            _ => vec![domain, key],
-        };
+        let mut elements = domain.into_ref_parts();
+        elements.push(key);
         let right = Term { kind: TermKind::Ref(elements), span: domain_span };
         for name in output_vars_for_pair(&value, &right, &expr.with, &in_domain).sorted() {
             if self.declare(&name, Occurrence::Declared, span).is_none() {

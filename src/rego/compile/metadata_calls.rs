@@ -67,7 +67,9 @@ impl Compiler<'_> {
         for module in &mut modules {
             let mut rules = std::mem::take(&mut module.rules);
             for rule in &mut rules {
-                let mut next = Some(rule);
+                // The calls of a branch are also found in the rule that it belongs to.
+                let found = first_call(rule, |expr| is_chain(expr) || is_rule(expr)).is_some();
+                let mut next = found.then_some(rule);
                 while let Some(rule) = next {
                     if let Err(problem) = self.rewrite_metadata_in_rule(module, rule) {
                         problems.push(problem);

@@ -157,9 +157,10 @@ impl TemplateRewriter<'_> {
         term.kind = TermKind::Call(vec![operator, parts]);
     }
 
-    fn part(&mut self, expr: Expr, safe: &VarSet) -> Option<Term> {
+    fn part(&mut self, mut expr: Expr, safe: &VarSet) -> Option<Term> {
         let span = expr.span;
-        let term = match expr.kind {
+        let with = std::mem::take(&mut expr.with);
+        let term = match expr.into_kind() {
             ExprKind::Call(terms) => {
                 if let Some(Term { kind: TermKind::Ref(operator), .. }) = terms.first()
                     && let Some(function) = self.compiler.options.functions.by_reference(operator)
@@ -199,7 +200,7 @@ impl TemplateRewriter<'_> {
         }
         let var = exprs::var(self.generator.generate(), span);
         let mut capture = exprs::equality(var.clone(), term, span);
-        capture.with = expr.with;
+        capture.with = with;
         let comprehension = Comprehension { term: var, body: vec![capture], keys: Vec::new() };
         Some(Term { kind: TermKind::SetComprehension(Box::new(comprehension)), span })
     }

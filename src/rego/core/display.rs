@@ -202,6 +202,9 @@ impl Printer<'_> {
         match &with.value {
             WithValue::Term(term) => format!("{target} as {}", self.term(term)),
             WithValue::Ref(reference) => format!("{target} as {}", self.reference(reference)),
+            WithValue::Comprehension(value) => {
+                format!("{target} as {}", self.comprehension(value))
+            }
             WithValue::Function(_, name, _) => format!("{target} as function {name}"),
         }
     }
@@ -234,17 +237,21 @@ impl Printer<'_> {
         format!("{kind}({}){}", args.join(", "), output.unwrap_or_default())
     }
 
+    fn comprehension(&self, it: &Comprehension) -> String {
+        match &it.kind {
+            ComprehensionKind::Array(term) => format!("[{} | ...]", self.term(term)),
+            ComprehensionKind::Set(term) => format!("{{{} | ...}}", self.term(term)),
+            ComprehensionKind::Object(key, value, _) => {
+                format!("{{{}: {} | ...}}", self.term(key), self.term(value))
+            }
+        }
+    }
+
     fn side(&self, side: &Side) -> String {
         match side {
             Side::Term(term) => self.term(term),
             Side::Ref(reference) => self.reference(reference),
-            Side::Comprehension(it) => match &it.kind {
-                ComprehensionKind::Array(term) => format!("[{} | ...]", self.term(term)),
-                ComprehensionKind::Set(term) => format!("{{{} | ...}}", self.term(term)),
-                ComprehensionKind::Object(key, value, _) => {
-                    format!("{{{}: {} | ...}}", self.term(key), self.term(value))
-                }
-            },
+            Side::Comprehension(it) => self.comprehension(it),
         }
     }
 

@@ -28,6 +28,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             DeferredTerm::Ref(reference) => {
                 reference.path.iter().for_each(|term| term.each_slot(&mut see));
             }
+            // OPA doesn't substitute the variables of a comprehension.
+            DeferredTerm::Comprehension(_) => {}
         }
         DeferredValue { content, target, scope: run.scope, shadow, given }
     }
@@ -43,7 +45,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     pub(super) fn outline_of(&self, run: &Run<'p>, deferred: &DeferredValue<'p>) -> Value {
         match deferred.content {
             DeferredTerm::Term(term) => self.outline(term, run.base),
-            DeferredTerm::Ref(_) => Value::new_object(),
+            DeferredTerm::Ref(_) | DeferredTerm::Comprehension(_) => Value::new_object(),
         }
     }
 
@@ -114,7 +116,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         };
         let whole = matches!(deferred.target, DeferredTarget::Input([]) | DeferredTarget::Data([]));
         match deferred.content {
-            DeferredTerm::Ref(_) if !rest.is_empty() => Ok(()),
+            DeferredTerm::Ref(_) | DeferredTerm::Comprehension(_) if !rest.is_empty() => Ok(()),
+            DeferredTerm::Comprehension(comprehension) => {
+                let there = Run { base, ..run.clone() };
+                let value = self.deeper(|machine| machine.comprehension(&there, comprehension))?;
+                self.walk(run, value, &[], other, next)
+            }
             DeferredTerm::Ref(reference) => {
                 let there = Run { base, ..run.clone() };
                 self.deeper(|machine| machine.evaluate_reference(&there, reference, other, next))

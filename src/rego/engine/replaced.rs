@@ -5,15 +5,15 @@
 //! nothing in it. So a variable that gets its value later in the body (which the safety check
 //! allows beside a closure) remains a variable: an expression that reads it there is unified with
 //! it. Read from another rule, it is a variable of that rule's frame, and no other part of that
-//! rule can name it. In the closures of a query a reference stays as it was written and is looked
-//! up where it is read.
+//! rule can name it. In the closures of a query, a reference or a comprehension stays as it was
+//! written and is evaluated where it is read as a whole.
 //!
 //! The replaced document itself holds what the rule index would see: an empty object for each part
 //! that has no value.
 
 use std::rc::Rc;
 
-use crate::rego::core::{Ref, Scope, Slot, Target, Term, With, WithTarget};
+use crate::rego::core::{Comprehension, Ref, Scope, Slot, Target, Term, With, WithTarget};
 use crate::rego::value::Value;
 
 /// A function and its replacement.
@@ -57,6 +57,8 @@ pub(super) enum DeferredTerm<'p> {
     Term(&'p Term),
     /// A reference.
     Ref(&'p Ref),
+    /// A comprehension.
+    Comprehension(&'p Comprehension),
 }
 
 /// The position that a deferred value takes.

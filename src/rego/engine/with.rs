@@ -56,6 +56,7 @@ impl<'p> Machine<'p, '_> {
             let content = match &with.value {
                 WithValue::Term(term) => Err(DeferredTerm::Term(term)),
                 WithValue::Function(target, _, site) => Ok(Standin::Function(*target, *site)),
+                WithValue::Comprehension(value) => Err(DeferredTerm::Comprehension(value)),
                 WithValue::Ref(reference) => match target {
                     DeferredTarget::Function => Ok(Standin::Ref(reference, run.base)),
                     // The compile stages leave references in closures of queries only.
@@ -118,7 +119,7 @@ impl<'p> Machine<'p, '_> {
             DeferredTerm::Term(term) => {
                 self.value(term, run.base).map(std::borrow::Cow::into_owned)
             }
-            DeferredTerm::Ref(_) => None,
+            DeferredTerm::Ref(_) | DeferredTerm::Comprehension(_) => None,
         }
     }
 

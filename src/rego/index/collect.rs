@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::mapper::{Mapper, split_escaped};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
 use crate::rego::types::terms;
+use crate::rego::value::deeper;
 
 /// The head of references to arguments, as in `args[0]`.
 pub(super) const ARGUMENTS: &str = "args";
@@ -298,8 +299,8 @@ impl<'a> Scope<'a> {
         }
         let mut read = Reader { scope: self, table, stats };
         match &expr.kind {
-            ExprKind::And(it) => read.and(it, constants),
-            ExprKind::Or(it) => read.or(it, constants),
+            ExprKind::And(it) => deeper(|| read.and(it, constants)),
+            ExprKind::Or(it) => deeper(|| read.or(it, constants)),
             ExprKind::Term(term) => {
                 if terms::reference(term).is_some() {
                     let plugged = plug(term, constants);
@@ -881,7 +882,8 @@ fn is_print(expr: &Expr) -> bool {
     let Some(TermKind::Ref(name)) = parts.first().map(|it| &it.kind) else { return false };
     match name.as_slice() {
         [Term { kind: TermKind::Var(head), .. }, Term { kind: TermKind::String(name), .. }] => {
-            &**head == "internal" && matches!(&**name, "print" | "test_case")
+            // A host that runs tests may report their cases by a function of its own.
+            &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
         }
         _ => false,
     }
@@ -895,7 +897,9 @@ fn nested_bodies_print(expr: &Expr) -> bool {
                 || [&it.value, &it.domain].into_iter().chain(&it.key).any(term_prints)
         }
         ExprKind::Not(it) => it.body.iter().any(prints),
-        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).any(prints),
+        ExprKind::And(it) | ExprKind::Or(it) => {
+            deeper(|| it.left.iter().chain(&it.right).any(prints))
+        }
         _ => false,
     }
 }

@@ -113,7 +113,9 @@ fn iterates(expr: &Expr) -> bool {
         ExprKind::Some(declared) => declared.symbols.iter().any(term_iterates),
         ExprKind::Every(every) => term_iterates(&every.domain) || every.body.iter().any(iterates),
         ExprKind::Not(not) => not.body.iter().any(iterates),
-        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).any(iterates),
+        ExprKind::And(it) | ExprKind::Or(it) => {
+            crate::rego::value::deeper(|| it.left.iter().chain(&it.right).any(iterates))
+        }
     }
 }
 

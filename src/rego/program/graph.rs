@@ -116,6 +116,7 @@ impl RuleReads<'_> {
                     match &with.value {
                         WithValue::Function(target, ..) => self.target(*target),
                         WithValue::Ref(reference) => self.reference(reference),
+                        WithValue::Comprehension(value) => self.body(&value.body),
                         WithValue::Term(_) => {}
                     }
                 }

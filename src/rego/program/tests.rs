@@ -246,3 +246,66 @@ r := [s | some k, n in o; s := [[k, b] | some b in bs; svc.ask(b); b == n]]
     // Once for all keys, and again for the one that has no group, as in OPA.
     assert_eq!(echo.arguments.borrow().concat(), "121121");
 }
+
+/// Runs `work` with a stack that holds only a few levels of a tree.
+fn with_small_stack(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn chains_of_operators_and_branches_may_be_long() {
+    with_small_stack(|| {
+        let chain = |operator: &str, operand: &str, count| vec![operand; count].join(operator);
+        for (operator, operand, expected) in [
+            ("+", "1", "5000"),
+            ("-", "1", "-4998"),
+            ("*", "1", "1"),
+            ("|", "{1}", "{1}"),
+            ("&", "{1}", "{1}"),
+        ] {
+            let text = format!("package p\nr := [{}]", chain(operator, operand, 5000));
+            assert_eq!(value(&text, "data.p.r", "{}"), format!("[{expected}]"));
+        }
+        let text = format!(
+            "package p\nimport rego.v2\nr := 1 if {}\nelse := 2 if {}",
+            chain(" and ", "input.a", 1000),
+            chain(" or ", "input.b", 1000),
+        );
+        assert_eq!(value(&text, "data.p.r", r#"{"b": 1}"#), "2");
+        let branches: String =
+            (1..2000).map(|at| format!("\nelse := {at} if input.a == {at}")).collect();
+        let text = format!("package p\nr := 0 if input.a == 0{branches}");
+        assert_eq!(value(&text, "data.p.r", r#"{"a": 1999}"#), "1999");
+        let formatted = crate::rego::formatter::format_text("p.rego", &text, Default::default());
+        assert_eq!(formatted.unwrap().matches("else := ").count(), 1999);
+    });
+}
+
+#[test]
+fn annotations_that_cannot_be_read_are_reported_as_in_opa() {
+    let block = "# METADATA\n# title: [\n";
+    let wrong = |line| format!("p.rego:{line}: yaml: line 1: did not find expected node content");
+    for (text, expected) in [
+        // After the statement that can't be parsed, and up to it.
+        (
+            format!("package p\n{block}x := 1\ny :=\n{block}z := 2\n{block}"),
+            vec!["p.rego:8: unexpected assign token".to_owned(), wrong(3), wrong(7)],
+        ),
+        (
+            format!("package p\nimport data.a.$\n{block}x := 1\n"),
+            vec!["p.rego:2: illegal $ character".to_owned()],
+        ),
+        // Before what keeps the statements from being a module, and before other blocks' scopes.
+        (format!("package p\nx {{ true }}\n{block}y := 1\n"), vec![wrong(4)]),
+        (format!("# METADATA\n# scope: rule\npackage p\n{block}y := 1\n"), vec![wrong(5)]),
+    ] {
+        let source =
+            SourceText { path: "p.rego".to_owned(), text: text.clone(), version: BaseVersion::V1 };
+        let error = Program::compile(vec![source], &Options::default()).unwrap_err();
+        let shown = error.problems.iter().map(|problem| {
+            let position = error.sources.position(problem.span);
+            format!("{}:{}: {}", position.path, position.line, problem.message)
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{text}");
+    }
+}

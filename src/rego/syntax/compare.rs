@@ -4,14 +4,19 @@
 use std::cmp::Ordering;
 
 use super::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, TermKind, With, is_root};
+use crate::rego::value::deeper;
 
 /// Compares two terms. Positions and parentheses don't matter.
 pub fn terms(a: &Term, b: &Term) -> Ordering {
     let (a, b) = (a.ungrouped(), b.ungrouped());
     let order = rank(&a.kind).cmp(&rank(&b.kind));
-    if order.is_ne() {
+    if order.is_ne() || matches!(a.kind, TermKind::Null) {
         return order;
     }
+    deeper(|| of_a_kind(a, b))
+}
+
+fn of_a_kind(a: &Term, b: &Term) -> Ordering {
     match (&a.kind, &b.kind) {
         (TermKind::Bool(a), TermKind::Bool(b)) => a.cmp(b),
         (TermKind::Number(a), TermKind::Number(b)) => a.cmp(b),
@@ -169,9 +174,9 @@ pub fn exprs(a: &Expr, b: &Expr) -> Ordering {
                     .then_with(|| terms(&a.domain, &b.domain))
                     .then_with(|| bodies(&a.body, &b.body))
             }
-            (ExprKind::Not(a), ExprKind::Not(b)) => bodies(&a.body, &b.body),
+            (ExprKind::Not(a), ExprKind::Not(b)) => deeper(|| bodies(&a.body, &b.body)),
             (ExprKind::And(a), ExprKind::And(b)) | (ExprKind::Or(a), ExprKind::Or(b)) => {
-                bodies(&a.left, &b.left).then_with(|| bodies(&a.right, &b.right))
+                deeper(|| bodies(&a.left, &b.left).then_with(|| bodies(&a.right, &b.right)))
             }
             _ => Ordering::Equal,
         })
@@ -184,6 +189,15 @@ pub fn exprs(a: &Expr, b: &Expr) -> Ordering {
 
 fn withs(a: &With, b: &With) -> Ordering {
     terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
+}
+
+/// Sorts the elements of a set or the members of an object.
+pub fn sort(term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Set(elements) => elements.sort_by(terms),
+        TermKind::Object(pairs) => pairs.sort_by(|a, b| terms(&a.0, &b.0)),
+        _ => {}
+    }
 }
 
 /// Removes duplicates from the elements of a set and keeps the first of equal ones, without

@@ -14,6 +14,7 @@ use super::print::is_name;
 use super::tree::{ExprKind, Head, Import, Module, Name, Rule, Span, Term, TermKind, Version};
 use super::visit::{Visit, VisitMut, walk_term, walk_term_mut};
 use crate::rego::problem::{Problem, Problems, Source};
+pub(crate) use writer::place;
 use writer::{Style, Writer};
 
 /// The form in which a module is written.

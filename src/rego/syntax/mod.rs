@@ -14,7 +14,13 @@ pub mod visit;
 pub mod words;
 
 pub use format::{WriteOptions, format_module};
-pub use parser::{BaseVersion, ParseOptions, parse_module, parse_query, parse_ref, parse_term};
+pub use parser::{
+    BaseVersion, ParseOptions, Unparsed, parse_commented_module, parse_module, parse_query,
+    parse_ref, parse_term,
+};
 
-/// The maximum depth of a tree, on which all code that walks one relies.
+/// The maximum nesting of a text.
 pub const MAX_DEPTH: usize = 500;
+
+/// The maximum number of operators, or of `else` branches, in a row. It bounds the depth of a tree.
+pub const MAX_CHAIN: usize = 10_000;

@@ -15,11 +15,7 @@ impl VisitMut for Normalize {
             *term = inner;
         }
         walk_term_mut(self, term);
-        match &mut term.kind {
-            TermKind::Set(elements) => elements.sort_by(compare::terms),
-            TermKind::Object(pairs) => pairs.sort_by(|a, b| compare::terms(&a.0, &b.0)),
-            _ => {}
-        }
+        compare::sort(term);
     }
 }
 

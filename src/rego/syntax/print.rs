@@ -11,6 +11,7 @@ use super::tree::{
     TemplatePart, Term, TermKind, Version, With,
 };
 use super::words::{infix, is_keyword_v1};
+use crate::rego::value::deeper;
 
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -20,60 +21,64 @@ impl Display for Term {
 
 impl Display for TermKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::String(text) => f.write_str(&quote(text)),
-            Self::Template(template) => print_template(template, f),
-            Self::Var(name) if name.starts_with('$') => f.write_char('_'),
-            Self::Var(name) => f.write_str(name),
-            Self::Ref(parts) => print_ref(parts, f),
-            Self::Array(elements) => {
-                f.write_char('[')?;
-                list(elements, ", ", f)?;
-                f.write_char(']')
-            }
-            Self::Set(elements) if elements.is_empty() => f.write_str("set()"),
-            Self::Set(elements) => {
-                let mut sorted: Vec<_> = elements.iter().collect();
-                sorted.sort_by(|a, b| compare::terms(a, b));
-                f.write_char('{')?;
-                list(&sorted, ", ", f)?;
-                f.write_char('}')
-            }
-            Self::Object(pairs) => {
-                let mut sorted: Vec<_> = pairs.iter().collect();
-                sorted.sort_by(|a, b| compare::terms(&a.0, &b.0));
-                f.write_char('{')?;
-                for (index, (key, value)) in sorted.into_iter().enumerate() {
-                    if index > 0 {
-                        f.write_str(", ")?;
-                    }
-                    write!(f, "{key}: {value}")?;
-                }
-                f.write_char('}')
-            }
-            Self::ArrayComprehension(inner) => {
-                f.write_char('[')?;
-                comprehension_term(&inner.term, f)?;
-                write!(f, " | {}]", body(&inner.body))
-            }
-            Self::SetComprehension(inner) => {
-                f.write_char('{')?;
-                comprehension_term(&inner.term, f)?;
-                write!(f, " | {}}}", body(&inner.body))
-            }
-            Self::ObjectComprehension(inner) => {
-                f.write_char('{')?;
-                comprehension_term(&inner.key, f)?;
-                f.write_str(": ")?;
-                comprehension_term(&inner.value, f)?;
-                write!(f, " | {}}}", body(&inner.body))
-            }
-            Self::Call(parts) => print_call(parts, f),
-            Self::Group(inner) => Display::fmt(inner, f),
+        deeper(|| print_kind(self, f))
+    }
+}
+
+fn print_kind(kind: &TermKind, f: &mut Formatter<'_>) -> fmt::Result {
+    match kind {
+        TermKind::Null => f.write_str("null"),
+        TermKind::Bool(value) => write!(f, "{value}"),
+        TermKind::Number(number) => write!(f, "{number}"),
+        TermKind::String(text) => f.write_str(&quote(text)),
+        TermKind::Template(template) => print_template(template, f),
+        TermKind::Var(name) if name.starts_with('$') => f.write_char('_'),
+        TermKind::Var(name) => f.write_str(name),
+        TermKind::Ref(parts) => print_ref(parts, f),
+        TermKind::Array(elements) => {
+            f.write_char('[')?;
+            list(elements, ", ", f)?;
+            f.write_char(']')
         }
+        TermKind::Set(elements) if elements.is_empty() => f.write_str("set()"),
+        TermKind::Set(elements) => {
+            let mut sorted: Vec<_> = elements.iter().collect();
+            sorted.sort_by(|a, b| compare::terms(a, b));
+            f.write_char('{')?;
+            list(&sorted, ", ", f)?;
+            f.write_char('}')
+        }
+        TermKind::Object(pairs) => {
+            let mut sorted: Vec<_> = pairs.iter().collect();
+            sorted.sort_by(|a, b| compare::terms(&a.0, &b.0));
+            f.write_char('{')?;
+            for (index, (key, value)) in sorted.into_iter().enumerate() {
+                if index > 0 {
+                    f.write_str(", ")?;
+                }
+                write!(f, "{key}: {value}")?;
+            }
+            f.write_char('}')
+        }
+        TermKind::ArrayComprehension(inner) => {
+            f.write_char('[')?;
+            comprehension_term(&inner.term, f)?;
+            write!(f, " | {}]", body(&inner.body))
+        }
+        TermKind::SetComprehension(inner) => {
+            f.write_char('{')?;
+            comprehension_term(&inner.term, f)?;
+            write!(f, " | {}}}", body(&inner.body))
+        }
+        TermKind::ObjectComprehension(inner) => {
+            f.write_char('{')?;
+            comprehension_term(&inner.key, f)?;
+            f.write_str(": ")?;
+            comprehension_term(&inner.value, f)?;
+            write!(f, " | {}}}", body(&inner.body))
+        }
+        TermKind::Call(parts) => print_call(parts, f),
+        TermKind::Group(inner) => Display::fmt(inner, f),
     }
 }
 
@@ -102,9 +107,9 @@ fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
         && let Some(symbol) = infix(name)
     {
         f.write_char('(')?;
-        comprehension_term(left, f)?;
+        deeper(|| comprehension_term(left, f))?;
         write!(f, " {symbol} ")?;
-        comprehension_term(right, f)?;
+        deeper(|| comprehension_term(right, f))?;
         return f.write_char(')');
     }
     Display::fmt(term, f)
@@ -279,10 +284,10 @@ fn print_operand(
 ) -> fmt::Result {
     match operand.as_slice() {
         [only] if !explicit && operand_needs_parens(only, operator, right) => {
-            write!(f, "({only})")
+            deeper(|| write!(f, "({only})"))
         }
-        [only] if !explicit => write!(f, "{only}"),
-        _ => write!(f, "{{ {} }}", body(operand)),
+        [only] if !explicit => deeper(|| write!(f, "{only}")),
+        _ => deeper(|| write!(f, "{{ {} }}", body(operand))),
     }
 }
 

@@ -2,17 +2,20 @@
 //!
 //! Its nodes correspond to those of OPA's own tree, so that each compile stage can be compared with
 //! OPA's. Every node has a span; comments and grouping parentheses are kept for the printer.
+//!
+//! A chain of operators or `else` branches is as deep as it is long, so nodes are copied and dropped
+//! with a stack that grows, and without recursion along the branches.
 
 use std::sync::Arc;
 
 pub use crate::rego::problem::{FileId, Span};
-use crate::rego::value::Number;
+use crate::rego::value::{Number, deeper};
 
 /// The name of a variable.
 pub type Name = Arc<str>;
 
 /// A term.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Term {
     /// The kind.
     pub kind: TermKind,
@@ -33,10 +36,48 @@ impl Term {
     /// The term within the parentheses, or the term itself if it has none.
     #[must_use]
     pub fn into_ungrouped(mut self) -> Self {
-        while let TermKind::Group(inner) = self.kind {
-            self = *inner;
+        while let TermKind::Group(inner) = &mut self.kind {
+            let null = Self { kind: TermKind::Null, span: self.span };
+            self = std::mem::replace(&mut **inner, null);
         }
         self
+    }
+
+    /// The kind, which is then `null` here.
+    pub fn take_kind(&mut self) -> TermKind {
+        std::mem::replace(&mut self.kind, TermKind::Null)
+    }
+
+    /// The parts of a reference; otherwise the term itself as the only one.
+    #[must_use]
+    pub fn into_ref_parts(mut self) -> Vec<Self> {
+        match &mut self.kind {
+            TermKind::Ref(parts) => std::mem::take(parts),
+            _ => vec![self],
+        }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn into_kind(mut self) -> TermKind {
+        self.take_kind()
+    }
+}
+
+impl Clone for Term {
+    fn clone(&self) -> Self {
+        let kind =
+            if self.kind.is_leaf() { self.kind.clone() } else { deeper(|| self.kind.clone()) };
+        Self { kind, span: self.span }
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        if !self.kind.is_leaf() {
+            let kind = self.take_kind();
+            deeper(|| drop(kind));
+        }
     }
 }
 
@@ -76,6 +117,16 @@ pub enum TermKind {
     Call(Vec<Term>),
     /// `(term)`; only kept for the printer, if the layout is asked for.
     Group(Box<Term>),
+}
+
+impl TermKind {
+    /// Returns `true` if there are no terms in it.
+    pub fn is_leaf(&self) -> bool {
+        matches!(
+            self,
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) | Self::Var(_)
+        )
+    }
 }
 
 /// Returns `true` for the names with which references begin: `data` and `input`.
@@ -129,7 +180,7 @@ pub struct ObjectComprehension {
 pub type Body = Vec<Expr>;
 
 /// A statement of a body.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Expr {
     /// The kind.
     pub kind: ExprKind,
@@ -144,6 +195,38 @@ pub struct Expr {
     pub generated: bool,
     /// `true` for an equality that was written as `:=`.
     pub from_assignment: bool,
+}
+
+impl Expr {
+    /// The kind, which is then an empty declaration here.
+    pub fn take_kind(&mut self) -> ExprKind {
+        let nothing = SomeDecl { symbols: Vec::new(), span: self.span };
+        std::mem::replace(&mut self.kind, ExprKind::Some(nothing))
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn into_kind(mut self) -> ExprKind {
+        self.take_kind()
+    }
+}
+
+impl Clone for Expr {
+    fn clone(&self) -> Self {
+        let kind =
+            if self.kind.has_bodies() { deeper(|| self.kind.clone()) } else { self.kind.clone() };
+        let Self { negated, span, generated, from_assignment, .. } = *self;
+        Self { kind, negated, with: self.with.clone(), span, generated, from_assignment }
+    }
+}
+
+impl Drop for Expr {
+    fn drop(&mut self) {
+        if self.kind.has_bodies() {
+            let kind = self.take_kind();
+            deeper(|| drop(kind));
+        }
+    }
 }
 
 /// The kind of a statement.
@@ -163,6 +246,16 @@ pub enum ExprKind {
     And(Box<Logical>),
     /// `a or b`
     Or(Box<Logical>),
+}
+
+impl ExprKind {
+    /// Returns `true` if there are other statements in it.
+    pub fn has_bodies(&self) -> bool {
+        match self {
+            Self::Term(_) | Self::Call(_) | Self::Some(_) => false,
+            Self::Every(_) | Self::Not(_) | Self::And(_) | Self::Or(_) => true,
+        }
+    }
 }
 
 /// A declaration of variables.
@@ -287,7 +380,7 @@ pub struct Comment {
 }
 
 /// A rule, with one definition.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Rule {
     /// `true` for `default …`.
     pub default: bool,
@@ -301,6 +394,42 @@ pub struct Rule {
     pub else_rule: Option<Box<Rule>>,
     /// The position.
     pub span: Span,
+}
+
+impl Rule {
+    /// A copy without the `else` branches.
+    fn clone_branch(&self) -> Self {
+        Self {
+            default: self.default,
+            head: self.head.clone(),
+            body: self.body.clone(),
+            generated_body: self.generated_body,
+            else_rule: None,
+            span: self.span,
+        }
+    }
+}
+
+impl Clone for Rule {
+    fn clone(&self) -> Self {
+        let mut first = self.clone_branch();
+        let mut end = &mut first.else_rule;
+        let mut next = self.else_rule.as_deref();
+        while let Some(rule) = next {
+            end = &mut end.insert(Box::new(rule.clone_branch())).else_rule;
+            next = rule.else_rule.as_deref();
+        }
+        first
+    }
+}
+
+impl Drop for Rule {
+    fn drop(&mut self) {
+        let mut next = self.else_rule.take();
+        while let Some(mut rule) = next {
+            next = rule.else_rule.take();
+        }
+    }
 }
 
 /// The head of a rule.

@@ -8,10 +8,12 @@
 
 use std::collections::BTreeSet;
 
+use super::compare;
 use super::tree::{
     Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Name, Not, Rule, SomeDecl, Span,
     Template, TemplatePart, Term, TermKind, With, is_root,
 };
+use crate::rego::value::deeper;
 
 /// A visitor that reads nodes. By default, each method visits the node's parts.
 pub trait Visit {
@@ -51,6 +53,12 @@ pub trait Visit {
 
 /// Visits a term's parts.
 pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
+    if !term.kind.is_leaf() {
+        deeper(|| walk_parts(v, term));
+    }
+}
+
+fn walk_parts<V: Visit + ?Sized>(v: &mut V, term: &Term) {
     match &term.kind {
         TermKind::Null
         | TermKind::Bool(_)
@@ -124,9 +132,7 @@ pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
 
 /// Visits a body's statements.
 pub fn walk_body<V: Visit + ?Sized>(v: &mut V, body: &Body) {
-    for expr in body {
-        v.expr(expr);
-    }
+    deeper(|| body.iter().for_each(|expr| v.expr(expr)));
 }
 
 /// Visits the target and value of a `with`.
@@ -149,7 +155,7 @@ pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
     v.head(&rule.head);
     v.body(&rule.body);
     if let Some(rule) = &rule.else_rule {
-        v.rule(rule);
+        deeper(|| v.rule(rule));
     }
 }
 
@@ -204,6 +210,12 @@ pub trait VisitMut {
 
 /// Visits a term's parts.
 pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
+    if !term.kind.is_leaf() {
+        deeper(|| walk_parts_mut(v, term));
+    }
+}
+
+fn walk_parts_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
     match &mut term.kind {
         TermKind::Null
         | TermKind::Bool(_)
@@ -277,9 +289,7 @@ pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
 
 /// Visits a body's statements.
 pub fn walk_body_mut<V: VisitMut + ?Sized>(v: &mut V, body: &mut Body) {
-    for expr in body {
-        v.expr(expr);
-    }
+    deeper(|| body.iter_mut().for_each(|expr| v.expr(expr)));
 }
 
 /// Visits the target and value of a `with`.
@@ -302,7 +312,7 @@ pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
     v.head(&mut rule.head);
     v.body(&mut rule.body);
     if let Some(rule) = &mut rule.else_rule {
-        v.rule(rule);
+        deeper(|| v.rule(rule));
     }
 }
 
@@ -416,9 +426,10 @@ struct Rules<'a>(&'a mut dyn FnMut(&Rule));
 
 impl Visit for Rules<'_> {
     fn rule(&mut self, rule: &Rule) {
-        (self.0)(rule);
-        if let Some(rule) = &rule.else_rule {
-            self.rule(rule);
+        let mut next = Some(rule);
+        while let Some(rule) = next {
+            (self.0)(rule);
+            next = rule.else_rule.as_deref();
         }
     }
 }
@@ -444,7 +455,11 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
 /// Returns `true` if a term has no variables, apart from heads of references. A bare `input` or
 /// `data` is a reference.
 pub fn is_ground(term: &Term) -> bool {
-    match &term.kind {
+    deeper(|| is_ground_kind(&term.kind))
+}
+
+fn is_ground_kind(kind: &TermKind) -> bool {
+    match kind {
         TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
         TermKind::Template(_) => false,
         TermKind::Var(name) => is_root(name),
@@ -472,20 +487,22 @@ pub fn is_ground_body(body: &Body) -> bool {
             ExprKind::Term(term) => is_ground(term),
             ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground) && withs(),
             ExprKind::Some(_) | ExprKind::Every(_) => false,
-            ExprKind::Not(not) => is_ground_body(&not.body),
+            ExprKind::Not(not) => deeper(|| is_ground_body(&not.body)),
             ExprKind::And(logical) | ExprKind::Or(logical) => {
-                is_ground_body(&logical.left) && is_ground_body(&logical.right)
+                deeper(|| is_ground_body(&logical.left) && is_ground_body(&logical.right))
             }
         }
     })
 }
 
+/// Moves nodes to a position. OPA's visit of a set or an object sorts it.
 struct Locate(Span);
 
 impl VisitMut for Locate {
     fn term(&mut self, term: &mut Term) {
         term.span = self.0;
         walk_term_mut(self, term);
+        compare::sort(term);
     }
     fn expr(&mut self, expr: &mut Expr) {
         expr.span = self.0;
@@ -493,13 +510,13 @@ impl VisitMut for Locate {
     }
 }
 
-/// Sets the span of a head and of all nodes in it.
+/// Sets the span of a head and of all nodes in it, and sorts the sets and objects in it.
 pub(super) fn locate_head(head: &mut Head, span: Span) {
     head.span = span;
     Locate(span).head(head);
 }
 
-/// Sets the span of a body and of all nodes in it.
+/// Sets the span of a body and of all nodes in it, and sorts the sets and objects in it.
 pub(super) fn locate_body(body: &mut Body, span: Span) {
     Locate(span).body(body);
 }

@@ -13,6 +13,7 @@ use super::ty::{Dynamic, Function, Property, Type};
 use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
+use crate::rego::value::deeper;
 
 /// A type checker for one load or one query.
 pub struct Checker<'a> {
@@ -292,10 +293,8 @@ impl<'a> Checker<'a> {
                 it.body.iter().for_each(|it| self.check_closures(env, it, problems))
             }
             ExprKind::And(it) | ExprKind::Or(it) => {
-                it.left
-                    .iter()
-                    .chain(&it.right)
-                    .for_each(|it| self.check_closures(env, it, problems));
+                let both = it.left.iter().chain(&it.right);
+                deeper(|| both.for_each(|it| self.check_closures(env, it, problems)));
             }
         }
         for with in &expr.with {

@@ -10,6 +10,7 @@ use super::ty::Type;
 use super::wording::{invalid_reference, keys_of, term_text, unsupported_reference};
 use crate::rego::problem::{Problem, Problems};
 use crate::rego::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};
+use crate::rego::value::deeper;
 use crate::text::nearest;
 
 impl Checker<'_> {
@@ -43,9 +44,7 @@ impl Checker<'_> {
     }
 
     fn check_bodies(&self, env: &Rc<Env>, body: &Body, problems: &mut Problems) {
-        for expr in body {
-            self.check_references(env, expr, problems);
-        }
+        deeper(|| body.iter().for_each(|expr| self.check_references(env, expr, problems)));
     }
 
     fn check_all<'t>(

@@ -69,13 +69,24 @@ impl Number {
     /// # Errors
     /// Returns an error if the text isn't a number, or its exponent exceeds OPA's limit.
     pub fn read(text: &str) -> Result<Self> {
+        let has_exponent = text.bytes().any(|byte| byte | 0x20 == b'e');
+        Self::read_in_range(text, has_exponent)
+    }
+
+    /// Parses a number in the text of a policy, where OPA's limit is also one of digits.
+    ///
+    /// # Errors
+    /// Returns an error if the text isn't a number, or it exceeds OPA's limit.
+    pub fn read_literal(text: &str) -> Result<Self> {
+        Self::read_in_range(text, true)
+    }
+
+    fn read_in_range(text: &str, limited: bool) -> Result<Self> {
         if let Some(value) = plain_integer(text.as_bytes()) {
             return Ok(Self(Repr::Int(value)));
         }
         let decimal = Decimal::parse(text).ok_or(NumberError::Invalid)?;
-        // Only numbers with an exponent can be out of range: without one, the text itself would
-        // have to be that long.
-        if text.bytes().any(|byte| byte | 0x20 == b'e') && !decimal.is_zero() {
+        if limited && !decimal.is_zero() {
             let bits = decimal.bits();
             let near = (MAX_READ_EXPONENT - 64..=MAX_READ_EXPONENT + 64).contains(&bits.abs());
             let bits = if near { Float::from_decimal(&decimal).magnitude() } else { bits };
@@ -687,5 +698,9 @@ mod tests {
         assert!(number("-2") < number("-1.5"));
         assert_eq!(Number::read("1e400000"), Err(NumberError::TooBig));
         assert_eq!(Number::read("01"), Err(NumberError::Invalid));
+        // Only in the text of a policy is the number of digits limited.
+        let digits = "9".repeat(30_103);
+        assert!(Number::read(&digits).is_ok() && Number::read_literal(&digits[1..]).is_ok());
+        assert_eq!(Number::read_literal(&digits), Err(NumberError::TooBig));
     }
 }

@@ -85,7 +85,8 @@ fn coverage_is_as_documented() {
     snapshot("test-coverage-json", &output.stdout);
 }
 
-/// Rules without a written body, and defaults, with the ranges that OPA 1.22.2 reports.
+/// Rules without a written body, defaults, `else` without braces, parentheses and numbers, with the
+/// ranges that OPA 1.22.2 reports.
 #[test]
 fn the_ranges_of_coverage_are_those_of_opa() {
     for (rule, covered, not_covered) in [
@@ -101,6 +102,21 @@ fn the_ranges_of_coverage_are_those_of_opa() {
         ("q := input.zz", "", "3:1-3:14 3:6-3:14"),
         ("default f(_) := 7", "", "3:1-3:8 3:9-3:18"),
         ("q contains [x | x := 1]", "3:1-3:24 3:12-3:24 3:17-3:23", ""),
+        ("q := (1)", "3:1-3:9 3:7-3:10", ""),
+        ("q := -1", "3:1-3:8 3:6-3:7", ""),
+        ("q := .5", "3:1-3:8 3:6-3:7", ""),
+        ("q := x if { x := ((1) + 1) * 2 }", "3:1-3:7 3:13-3:31 3:20-3:29 3:20-3:33", ""),
+        ("q if (1) + 1 == 2", "3:1-3:2 3:6-3:18 3:7-3:14", ""),
+        ("q if every x in ({1}) { x }", "3:1-3:2 3:6-3:28 3:18-3:23 3:25-3:26", ""),
+        ("q := $\"{1 + 1}b{(1)}\"", "3:1-3:22 3:6-3:22", ""),
+        (
+            "q := 1 if false\nelse := 2 if [1 | true] == [2]\nelse := 3 if 1 == 2",
+            "3:11-3:16 4:1-5:20 5:1-5:20",
+            "3:1-3:7",
+        ),
+        ("q := (\n\t1 +\n\t2\n)", "3:1-6:2 4:2-7:2", ""),
+        ("q contains (\"é\")", "3:1-3:2 3:1-3:17", ""),
+        ("q := 1 if false\nelse := (2)", "3:11-3:16 4:1-4:12", "3:1-3:7"),
     ] {
         let policy = format!("package p\n\n{rule}\n");
         let tests = "package p_test\n\ntest_a if count([v | v := data.p]) >= 0\n";

@@ -59,6 +59,38 @@ fn names_are_numbers_arrays_and_made_of_parts() {
     assert_eq!(within(body), (json!({"three": failed("three")}), 1));
 }
 
+/// OPA 1.22.2's, except that it also passes a case whose value is null or an empty object.
+#[test]
+fn the_members_of_a_case_s_value_are_cases() {
+    let body = "test_x[name] := {\"a\": {\"b\": ok}, \"c\": true} if {\n\tsome name, tc in cases.x\n\t\
+        ok := tc.a == 1\n}";
+    let case = |name: &str, ok: bool| {
+        let b = if ok { passed("b") } else { failed("b") };
+        let mut a = json!({"name": "a", "sub_results": {"b": b}});
+        let mut all = json!({"name": name});
+        if !ok {
+            a["fail"] = json!(true);
+            all["fail"] = json!(true);
+        }
+        all["sub_results"] = json!({"a": a, "c": passed("c")});
+        all
+    };
+    let (found, code) = within(body);
+    assert_eq!((found, code), (json!({"one": case("one", true), "two": case("two", false)}), 1));
+    for value in ["null", "{}", "[true]", "{\"a\": \"b\"}"] {
+        assert_eq!(within(&format!("test_x[\"a\"] := {value} if input.n != 1")).1, 1, "{value}");
+    }
+}
+
+#[test]
+fn cases_that_fail_because_a_value_is_undefined_have_names() {
+    for condition in ["tc.a == input.z", "tc.a == data.z.z", "input.z + 1 == tc.b", "input.z"] {
+        let body = format!("test_x[name] if {{\n\tsome name, tc in cases.x\n\t{condition}\n}}");
+        let names = json!({"one": failed("one"), "two": failed("two")});
+        assert_eq!(within(&body), (names, 1), "{condition}");
+    }
+}
+
 #[test]
 fn two_tables_of_one_name_are_two_tests() {
     let module = "package a_test\n\ntest_x[a][b] if {\n\tsome a in [1]\n\tsome b in [2]\n}\n\n\

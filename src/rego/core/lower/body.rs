@@ -97,7 +97,7 @@ impl Lowering<'_> {
     /// Lowers a body whose bindings aren't visible outside.
     fn isolated(&mut self, frame: &mut Frame, body: &tree::Body) -> Result<Body, Problem> {
         let before = frame.enter();
-        let body = self.body(frame, body)?;
+        let body = crate::rego::value::deeper(|| self.body(frame, body))?;
         frame.leave(before);
         Ok(body)
     }

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::rego::core::{Target, With, WithTarget, WithValue};
+use crate::rego::core::{Comprehension, Target, With, WithTarget, WithValue};
 use crate::rego::problem::{Problem, ProblemCode};
 use crate::rego::syntax::tree::{self, TermKind};
 use crate::rego::value::Value;
@@ -20,8 +20,8 @@ use super::frame::Frame;
 use super::tree::constant;
 use super::{Lowering, unexpected};
 
-/// Returns the error for a value that OPA leaves unevaluated: inside a closure of a query, it takes
-/// such values as written.
+/// Returns the error for a value with a reference or comprehension within it, which OPA leaves
+/// unevaluated: inside a closure of a query, it takes values as written.
 fn not_evaluated(with: &tree::With) -> Problem {
     let message = "the value of this `with` must be computed, which isn't done within a query's \
         closures; assign it to a variable first, or move the expression into a rule";
@@ -47,6 +47,13 @@ impl Lowering<'_> {
                 let value = match &with.value.kind {
                     TermKind::Ref(parts) => {
                         self.reference(frame, parts, with.value.span).map(WithValue::Ref)
+                    }
+                    TermKind::ArrayComprehension(_)
+                    | TermKind::SetComprehension(_)
+                    | TermKind::ObjectComprehension(_) => {
+                        let value = self.comprehension(frame, &with.value)?;
+                        // It is evaluated in other frames, whose variables no result belongs to.
+                        Ok(WithValue::Comprehension(Comprehension { index: None, ..value }))
                     }
                     _ => self.term(frame, &with.value).map(WithValue::Term),
                 };

@@ -15,6 +15,7 @@ use super::super::visit::{is_ground, walk_terms};
 use super::super::words::infix;
 use super::{ImportLine, arity_problem, may_follow_dot};
 use crate::rego::problem::{Problem, Problems, Source};
+use crate::rego::value::deeper;
 
 /// The options that determine between alternative forms.
 #[allow(clippy::struct_excessive_bools)]
@@ -259,7 +260,7 @@ fn term_leads_with_brace(term: &Term) -> bool {
             [function, first, ..]
                 if operator(function).is_some_and(|(_, count)| terms.len() == count + 1) =>
             {
-                term_leads_with_brace(first)
+                deeper(|| term_leads_with_brace(first))
             }
             _ => false,
         },
@@ -803,7 +804,7 @@ impl<'a> Writer<'a> {
         if let Some(value) = &next.head.value {
             self.moved.push((std::ptr::from_ref(value), head));
         }
-        self.rule(next, true, notes)
+        deeper(|| self.rule(next, true, notes))
     }
 
     fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool, notes: Notes) -> WriteResult {
@@ -901,6 +902,10 @@ impl<'a> Writer<'a> {
     }
 
     fn expr(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
+        deeper(|| self.expr_within(expr, notes))
+    }
+
+    fn expr_within(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
         let parens = self.paren_expr.is_some_and(|marked| std::ptr::eq(marked, expr));
         if parens {
             self.paren_expr = None;
@@ -1144,7 +1149,7 @@ impl<'a> Writer<'a> {
             && is_logical(left)
             && !operand_needs_parens(left, name, false)
         {
-            let (first, mut steps) = self.flatten(left)?;
+            let (first, mut steps) = deeper(|| self.flatten(left))?;
             let left_end_row = self.body_end_row(&logical.left);
             steps.push(LogicalStep { operator: name, right, left_end_row });
             return Some((first, steps));
@@ -1407,6 +1412,10 @@ impl<'a> Writer<'a> {
     }
 
     fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+        deeper(|| self.term_within(parens, term, notes))
+    }
+
+    fn term_within(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
         let mut parens = parens;
         if self.paren_term.is_some_and(|marked| std::ptr::eq(marked, term)) {
             self.paren_term = None;
@@ -1848,6 +1857,13 @@ fn has_generated(element: Element<'_>) -> bool {
     found
 }
 
+/// The first byte of a term, and the span of its text, as OPA sees them. The text includes
+/// parentheses, which the first byte doesn't count.
+pub(crate) fn place(term: &Term) -> (u32, Span) {
+    let start = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    (start(leftmost(term)), Span { start: start(text_start(term)), ..term.span })
+}
+
 fn newlines(text: &str) -> i64 {
     signed(memchr::memchr_iter(b'\n', text.as_bytes()).count())
 }
@@ -1881,14 +1897,16 @@ fn is_infix(terms: &[Term]) -> bool {
 
 /// The first byte of a term, without parentheses.
 fn leftmost(term: &Term) -> usize {
-    match &term.kind {
-        TermKind::Group(inner) => leftmost(inner),
-        TermKind::Ref(parts) => parts.first().map_or(0, leftmost),
-        TermKind::Call(terms) => {
-            let index = usize::from(is_infix(terms));
-            terms.get(index).map_or(0, leftmost)
-        }
-        _ => unsigned(term.span.start),
+    let mut term = term;
+    loop {
+        let first = match &term.kind {
+            TermKind::Group(inner) => Some(&**inner),
+            TermKind::Ref(parts) => parts.first(),
+            TermKind::Call(terms) => terms.get(usize::from(is_infix(terms))),
+            _ => return unsigned(term.span.start),
+        };
+        let Some(first) = first else { return 0 };
+        term = first;
     }
 }
 

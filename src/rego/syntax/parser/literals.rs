@@ -372,7 +372,7 @@ impl Parser<'_> {
         let start = self.start();
         self.scan();
         let term = self.term_infix()?.into_ungrouped();
-        let TermKind::Call(parts) = term.kind else {
+        let TermKind::Call(parts) = term.into_kind() else {
             self.illegal(EXPECTED);
             return None;
         };
@@ -643,7 +643,7 @@ impl Parser<'_> {
             let right = self.term_infix()?;
             ExprKind::Call(vec![operator, left, right])
         } else if let TermKind::Call(_) = left.ungrouped().kind {
-            match left.into_ungrouped().kind {
+            match left.into_ungrouped().into_kind() {
                 TermKind::Call(parts) => ExprKind::Call(parts),
                 _ => return None,
             }

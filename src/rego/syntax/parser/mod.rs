@@ -20,8 +20,8 @@ pub(super) use statements::head_word;
 
 use super::lexer::{self, Lexed};
 use super::token::{Keywords, Tok, Token};
-use super::tree::{Body, Expr, FileId, Module, Span, Term, TermKind, Version, is_root};
-use super::{MAX_DEPTH, normalize};
+use super::tree::{Body, Comment, Expr, FileId, Module, Span, Term, TermKind, Version, is_root};
+use super::{MAX_CHAIN, MAX_DEPTH, normalize};
 use crate::rego::problem::{Problem, ProblemCode, Problems};
 
 /// The options for parsing a text.
@@ -56,14 +56,50 @@ impl ParseOptions {
     }
 }
 
+/// Why a file can't be parsed, with the comments in which there may be further problems.
+#[derive(Debug)]
+pub struct Unparsed {
+    /// The problems, in order; never empty.
+    pub problems: Problems,
+    /// `true` if a statement can't be parsed; otherwise, the statements don't make a module.
+    pub in_statement: bool,
+    /// The comments up to the first statement that can't be parsed.
+    pub comments: Vec<Comment>,
+}
+
 /// Parses a file.
 ///
 /// # Errors
 /// The problems, in order; never empty.
 pub fn parse_module(file: FileId, text: &str, options: &ParseOptions) -> Result<Module, Problems> {
-    let mut parser = Parser::new(file, text, options)?;
+    parse_commented_module(file, text, options).map_err(|unparsed| unparsed.problems)
+}
+
+/// Parses a file; gives the comments also if that fails.
+///
+/// # Errors
+/// The text isn't a module.
+pub fn parse_commented_module(
+    file: FileId,
+    text: &str,
+    options: &ParseOptions,
+) -> Result<Module, Unparsed> {
+    let mut parser = Parser::new(file, text, options).map_err(|problems| Unparsed {
+        problems,
+        in_statement: true,
+        comments: Vec::new(),
+    })?;
     let statements = parser.statements(false);
-    parser.finish(statements)
+    let in_statement = parser.failed();
+    let mut comments = std::mem::take(&mut parser.lexed.comments);
+    if let Some(at) = parser.first_failure {
+        let end = parser.token(at).start;
+        comments.truncate(comments.partition_point(|comment| comment.span.start < end));
+    }
+    match parser.finish(statements) {
+        Ok(module) => Ok(Module { comments, ..module }),
+        Err(problems) => Err(Unparsed { problems, in_statement, comments }),
+    }
 }
 
 /// Parses a query: expressions, separated by `;` or line breaks.
@@ -89,7 +125,7 @@ pub fn parse_term(file: FileId, text: &str, options: &ParseOptions) -> Result<Te
     let span = whole(file, text);
     let mut exprs = body.into_iter();
     match (exprs.next(), exprs.next()) {
-        (Some(expr), None) => match expr.kind {
+        (Some(expr), None) => match expr.into_kind() {
             super::tree::ExprKind::Term(term) => Ok(*term),
             _ => Err(vec![Problem::parse(span, "expected term")]),
         },
@@ -103,9 +139,9 @@ pub fn parse_term(file: FileId, text: &str, options: &ParseOptions) -> Result<Te
 /// The problems, in order; never empty.
 pub fn parse_ref(file: FileId, text: &str, options: &ParseOptions) -> Result<Vec<Term>, Problems> {
     let term = parse_term(file, text, options)?;
-    match term.kind {
-        TermKind::Ref(parts) => Ok(parts),
-        TermKind::Var(ref name) if is_root(name) => Ok(vec![term]),
+    match &term.kind {
+        TermKind::Ref(_) => Ok(term.into_ref_parts()),
+        TermKind::Var(name) if is_root(name) => Ok(vec![term]),
         _ => Err(vec![Problem::parse(term.span, "expected ref")]),
     }
 }
@@ -180,6 +216,8 @@ struct Parser<'a> {
     /// `true` if the operand of `not` is a body.
     not_bodies: bool,
     depth: usize,
+    /// The token at which the first statement ended that can't be parsed.
+    first_failure: Option<usize>,
     /// The number of attempts in progress, from which the parser may backtrack.
     attempts: usize,
     /// The memoized terms, ascending by their first token; those after a term that was parsed later
@@ -236,6 +274,7 @@ impl<'a> Parser<'a> {
             keywords,
             not_bodies,
             depth: 0,
+            first_failure: None,
             attempts: 0,
             terms: Vec::new(),
             attempted_terms: ByToken::default(),
@@ -424,7 +463,7 @@ impl<'a> Parser<'a> {
     /// Runs a closure one level deeper, or reports that the nesting is too deep.
     fn nested<T>(&mut self, run: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_DEPTH {
-            self.report_depth();
+            self.limit(format!("nested deeper than {MAX_DEPTH} levels"));
             return None;
         }
         self.depth += 1;
@@ -437,15 +476,14 @@ impl<'a> Parser<'a> {
     /// deep as the chain is long.
     fn grow(&mut self) -> Option<()> {
         self.state.height += 1;
-        if self.state.height <= MAX_DEPTH {
+        if self.state.height <= MAX_CHAIN {
             return Some(());
         }
-        self.report_depth();
+        self.limit(format!("more than {MAX_CHAIN} operators in a row"));
         None
     }
 
-    fn report_depth(&mut self) {
-        let message = format!("nested deeper than {MAX_DEPTH} levels");
+    fn limit(&mut self, message: String) {
         self.report(Problem::new(ProblemCode::Limit, self.here(), message));
     }
 

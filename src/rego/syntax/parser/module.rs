@@ -11,7 +11,7 @@ use super::{Parser, hints, module_version, whole};
 use crate::rego::problem::{Problem, Problems};
 
 impl Parser<'_> {
-    /// Makes the module of these statements.
+    /// Makes the module of these statements, without its comments.
     pub(super) fn finish(mut self, statements: Vec<Statement>) -> Result<Module, Problems> {
         if self.failed() {
             return Err(self.problems());
@@ -67,8 +67,8 @@ impl Parser<'_> {
             problems.sort_by_key(|problem| problem.span.start);
             return Err(problems);
         }
-        let comments = std::mem::take(&mut self.lexed.comments);
         let span = whole(self.file, self.text);
+        let comments = Vec::new();
         let mut module = Module { package, imports, rules, comments, version, span };
         if !self.options.keep_layout {
             normalize::module(&mut module);
@@ -163,7 +163,7 @@ fn rule_from_expr(expr: Expr) -> Result<Rule, String> {
         return Err("negated expressions cannot be used for rule head".to_owned());
     }
     let span = expr.span;
-    match expr.kind {
+    match expr.into_kind() {
         ExprKind::Some(_) => Err("'some' declarations cannot be used for rule head".to_owned()),
         ExprKind::Term(term) => rule_from_term(term.into_ungrouped()),
         ExprKind::Call(parts) => {
@@ -208,7 +208,8 @@ fn begins_with_var(parts: &[Term]) -> bool {
 /// Makes a rule of `a.b.c`, with the value `true`, or of `p[x]`, an element of a set.
 fn rule_from_term(term: Term) -> Result<Rule, String> {
     let name = value_name(&term);
-    let TermKind::Ref(mut parts) = term.kind else {
+    let span = term.span;
+    let TermKind::Ref(mut parts) = term.into_kind() else {
         return Err(if name == "ref" {
             "refs cannot be used for rule head".to_owned()
         } else {
@@ -218,15 +219,15 @@ fn rule_from_term(term: Term) -> Result<Rule, String> {
     if !begins_with_var(&parts) {
         return Err("invalid rule head".to_owned());
     }
-    let mut head = empty_head(term.span);
+    let mut head = empty_head(span);
     if parts.len() > 2 {
-        head.value = Some(Term { kind: TermKind::Bool(true), span: term.span });
+        head.value = Some(Term { kind: TermKind::Bool(true), span });
         head.generated_value = true;
     } else {
         head.key = parts.pop();
     }
     head.reference = parts;
-    Ok(rule_without_body(head, term.span))
+    Ok(rule_without_body(head, span))
 }
 
 fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule, String> {
@@ -238,14 +239,16 @@ fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule
     head.assign = assign;
     head.value = Some(right);
     let name = value_name(&left);
-    match left.into_ungrouped() {
-        Term { kind: TermKind::Call(call), .. } if operator_is_named(&call) => {
+    let left = left.into_ungrouped();
+    let left_span = left.span;
+    match left.into_kind() {
+        TermKind::Call(call) if operator_is_named(&call) => {
             let mut call = call.into_iter();
-            head.reference = call.next().map(reference).unwrap_or_default();
+            head.reference = call.next().map(Term::into_ref_parts).unwrap_or_default();
             head.args = call.collect();
             head.has_parentheses = true;
         }
-        Term { kind: TermKind::Ref(parts), .. } => {
+        TermKind::Ref(parts) => {
             if !begins_with_var(&parts) {
                 return Err("invalid rule head".to_owned());
             }
@@ -254,17 +257,10 @@ fn rule_from_equality(parts: Vec<Term>, span: Span, assign: bool) -> Result<Rule
             }
             head.reference = parts;
         }
-        left @ Term { kind: TermKind::Var(_), .. } => head.reference = vec![left],
+        kind @ TermKind::Var(_) => head.reference = vec![Term { kind, span: left_span }],
         _ => return Err(format!("{name} cannot be used for rule name")),
     }
     Ok(rule_without_body(head, span))
-}
-
-fn reference(operator: Term) -> Vec<Term> {
-    match operator.kind {
-        TermKind::Ref(parts) => parts,
-        _ => vec![operator],
-    }
 }
 
 fn operator_is_named(call: &[Term]) -> bool {
@@ -287,7 +283,7 @@ fn rule_from_call(parts: Vec<Term>) -> Result<Rule, String> {
     let operator = parts.next();
     let span = operator.as_ref().map(|operator| operator.span).unwrap_or_default();
     let mut head = empty_head(span);
-    head.reference = operator.map(reference).unwrap_or_default();
+    head.reference = operator.map(Term::into_ref_parts).unwrap_or_default();
     head.args = parts.collect();
     head.has_parentheses = true;
     head.value = Some(Term { kind: TermKind::Bool(true), span });

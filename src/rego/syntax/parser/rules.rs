@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::super::MAX_CHAIN;
 use super::super::token::Tok;
 use super::super::tree::{Body, Expr, ExprKind, Head, Rule, Span, Term, TermKind, is_root};
 use super::super::visit::{is_ground, locate_body, locate_head, walk_terms};
@@ -135,7 +136,7 @@ impl Parser<'_> {
                 self.error_here("else keyword cannot be used on multi-value rules");
                 return None;
             }
-            else_rule = Some(Box::new(self.else_rule(&head)?));
+            else_rule = Some(self.else_rules(&head)?);
         }
         let span = self.since(start);
         let has_else = else_rule.is_some();
@@ -175,11 +176,36 @@ impl Parser<'_> {
         }
     }
 
-    fn else_rule(&mut self, head: &Head) -> Option<Rule> {
-        self.nested(|parser| parser.else_rule_inner(head))
+    /// Parses a chain of `else` branches, at the first one.
+    fn else_rules(&mut self, outer: &Head) -> Option<Box<Rule>> {
+        let mut branches = Vec::new();
+        loop {
+            if branches.len() >= MAX_CHAIN {
+                self.limit(format!("more than {MAX_CHAIN} `else` branches"));
+                return None;
+            }
+            branches.push(self.else_rule(outer)?);
+            let has_body = branches.last().is_some_and(|(rule, _)| !rule.generated_body);
+            if !has_body || self.tok() != Tok::Else {
+                break;
+            }
+        }
+        let mut next = None;
+        for (mut rule, braces) in branches.into_iter().rev() {
+            rule.span = self.since(rule.span.start);
+            if !braces && self.options.keep_layout {
+                // OPA gives the body the position of the `else` keyword here, which affects the
+                // layout.
+                locate_body(&mut rule.body, rule.span);
+            }
+            rule.else_rule = next;
+            next = Some(Box::new(rule));
+        }
+        next
     }
 
-    fn else_rule_inner(&mut self, outer: &Head) -> Option<Rule> {
+    /// Parses one branch. Returns `true` beside it if its body has braces, or if it has none.
+    fn else_rule(&mut self, outer: &Head) -> Option<(Rule, bool)> {
         let start = self.start();
         let mut head = outer.clone();
         head.generated_value = false;
@@ -206,23 +232,15 @@ impl Parser<'_> {
             }
         }
         let has_if = self.tok() == Tok::If;
-        if !has_if && self.tok() != Tok::LBrace {
-            let span = self.since(start);
-            return Some(Rule {
-                default: false,
-                head,
-                body: true_body(span),
-                generated_body: true,
-                else_rule: None,
-                span,
-            });
-        }
+        let generated_body = !has_if && self.tok() != Tok::LBrace;
         if has_if {
             head.has_if = true;
             self.scan();
         }
-        let braces = self.tok() == Tok::LBrace;
-        let mut body = if braces {
+        let braces = generated_body || self.tok() == Tok::LBrace;
+        let body = if generated_body {
+            true_body(self.since(start))
+        } else if braces {
             self.braced_body()?
         } else if self.tok() == Tok::Eof {
             self.illegal("rule body expected");
@@ -230,16 +248,9 @@ impl Parser<'_> {
         } else {
             vec![self.literal_expr()?]
         };
-        let mut else_rule = None;
-        if self.tok() == Tok::Else {
-            else_rule = Some(Box::new(self.else_rule(outer)?));
-        }
         let span = self.since(start);
-        if !braces && self.options.keep_layout {
-            // OPA gives the body the position of the `else` keyword here, which affects the layout.
-            locate_body(&mut body, span);
-        }
-        Some(Rule { default: false, head, body, generated_body: false, else_rule, span })
+        let rule = Rule { default: false, head, body, generated_body, else_rule: None, span };
+        Some((rule, braces))
     }
 
     #[allow(clippy::too_many_lines)]
@@ -263,16 +274,12 @@ impl Parser<'_> {
             span: term.span,
         };
         let name_span = term.span;
-        match term.kind {
-            TermKind::Var(_) => head.reference = vec![term],
+        match term.into_kind() {
+            kind @ TermKind::Var(_) => head.reference = vec![Term { kind, span: name_span }],
             TermKind::Ref(parts) => head.reference = parts,
             TermKind::Call(parts) => {
                 let mut parts = parts.into_iter();
-                let operator = parts.next()?;
-                head.reference = match operator.kind {
-                    TermKind::Ref(parts) => parts,
-                    _ => vec![operator],
-                };
+                head.reference = parts.next()?.into_ref_parts();
                 // The result of a call can't be defined by a rule.
                 if !matches!(head.reference.first().map(|part| &part.kind), Some(TermKind::Var(_)))
                 {

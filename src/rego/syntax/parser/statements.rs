@@ -29,6 +29,7 @@ impl Parser<'_> {
             if self.statement(skip_rules, &mut statements) {
                 continue;
             }
+            self.first_failure.get_or_insert(self.state.at);
             if self.state.errors.len() == errors {
                 // OPA stops parsing here without an error.
                 if errors == 0 {

@@ -468,21 +468,22 @@ impl Parser<'_> {
             self.error(expr.span, message);
             return None;
         }
-        Some(match expr.kind {
-            ExprKind::Term(term)
-                if !commented
-                    && matches!(
-                        term.ungrouped().kind,
-                        TermKind::String(_)
-                            | TermKind::Number(_)
-                            | TermKind::Bool(_)
-                            | TermKind::Null
-                    ) =>
-            {
-                TemplatePart::Text(*term)
-            }
-            _ => TemplatePart::Expr(expr),
-        })
+        let is_text = matches!(&expr.kind, ExprKind::Term(term)
+        if !commented
+            && matches!(
+                term.ungrouped().kind,
+                TermKind::String(_)
+                    | TermKind::Number(_)
+                    | TermKind::Bool(_)
+                    | TermKind::Null
+            ));
+        if !is_text {
+            return Some(TemplatePart::Expr(expr));
+        }
+        match expr.into_kind() {
+            ExprKind::Term(term) => Some(TemplatePart::Text(*term)),
+            _ => None,
+        }
     }
 
     // Collections. A leading comma is allowed; it rules a comprehension out.
@@ -702,7 +703,7 @@ fn read_number(text: &str) -> Result<Number, NumberError> {
     if text.contains(['e', 'E']) && exponent(&text).is_none() {
         return Err(NumberError::Invalid);
     }
-    match Number::read(&text) {
+    match Number::read_literal(&text) {
         // OPA rounds a number of this size down to zero.
         Err(NumberError::TooBig) if exponent(&text).is_some_and(|at| at < -646_456_993) => {
             Ok(Number::from(0_i64))
