@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
+use super::missing_fields::{self, Sighting};
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{ListedCalls, RunObserver, RunOptions};
 use super::work::{CheckResult, Event, Stop, millis};
@@ -57,6 +58,8 @@ pub(super) struct RunCollector<'a> {
     pub skipped: u64,
     /// The number of policies' own network requests that verdicts depend on.
     pub requests: u64,
+    /// For each policy, what the inputs have of each field that it reads.
+    pub sightings: BTreeMap<usize, Vec<Sighting>>,
     /// For each policy, the inputs that have none of the fields that it looks at.
     pub unseen: BTreeMap<usize, Unseen>,
 }
@@ -115,6 +118,7 @@ impl<'a> RunCollector<'a> {
             swallowed: 0,
             skipped: 0,
             requests: 0,
+            sightings: BTreeMap::new(),
             unseen: BTreeMap::new(),
         }
     }
@@ -190,6 +194,7 @@ impl<'a> RunCollector<'a> {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
+        missing_fields::merge(self.sightings.entry(done.check).or_default(), done.sightings);
         let unseen = self.unseen.entry(done.check).or_default();
         unseen.of += 1;
         if done.unseen {

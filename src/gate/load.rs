@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::describe::describe;
 use super::documents::{Expected, PolicyContext, argument};
 use super::input_use::{InputUse, METADATA, RuleInput};
+use super::missing_fields::ReadFields;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
@@ -81,6 +82,8 @@ pub(super) struct Check {
     pub context: PolicyContext,
     /// The calls that it can make.
     pub sites: Vec<Site>,
+    /// The fields of the input that it reads.
+    pub fields: ReadFields,
 }
 
 impl Check {
@@ -93,9 +96,13 @@ impl Check {
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let RuleInput { alone, contents, names_contents } = reach.input(&package.path, rules());
+        let RuleInput { alone, contents, names_contents, paths } =
+            reach.input(&package.path, rules());
+        let at = |span| position(policies.program().sources(), span);
+        let fields = ReadFields::new(&paths, at);
         let sites = reach.sites(&package.path, rules());
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
+        let contents_fields = contents.fields();
         let (input, contents) = (Expected::by(&alone), Expected::by(&contents));
         let context = PolicyContext {
             arguments,
@@ -106,8 +113,9 @@ impl Check {
             names_contents,
             kind: kind.filter(|_| alone.names(&[METADATA])).cloned(),
             fields: alone.fields(),
+            contents_fields,
         };
-        Self { policies, package, context, sites }
+        Self { policies, package, context, sites, fields }
     }
 }
 

@@ -69,11 +69,13 @@ impl Reach {
             .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
+        let names = program.call_sites().iter().map(|site| site.name.to_string());
+        let functions: BTreeSet<String> = names.filter(|name| !is_network(name)).collect();
         let (mut data, mut definitions) = (Vec::new(), Vec::new());
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let mut references = References::of(rule);
+                let mut references = References::of(rule, &functions);
                 if suites.contains(file) {
                     continue;
                 }

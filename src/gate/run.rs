@@ -15,6 +15,7 @@ use super::conclude;
 use super::gathered::{RunCollector, Unseen};
 use super::inputs::{Documents, InputSource};
 use super::load::Gate;
+use super::missing_fields::Sighting;
 use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
@@ -26,6 +27,9 @@ use crate::{Error, ErrorKind, Setting};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
+
+/// The most fields that no input has which are noted.
+const MAX_FIELDS: usize = 10;
 
 /// The most warnings about policies that are noted.
 const MAX_WARNINGS: usize = 50;
@@ -141,8 +145,14 @@ impl Gate {
         // In a folder of several kinds of documents, a policy has nothing to do with some of them.
         for (index, unseen) in gathered.unseen.iter().filter(|(_, it)| it.inputs == it.of) {
             let Some(check) = self.checks.get(*index) else { continue };
-            run.notes.push(unseen_note(&check.package.name, &check.context.fields, unseen));
+            let context = &check.context;
+            let fields = match options.documents.combine {
+                true => &context.contents_fields,
+                false => &context.fields,
+            };
+            run.notes.push(unseen_note(&check.package.name, fields, unseen));
         }
+        run.notes.extend(self.missing_fields(&gathered.sightings, &gathered.unseen, &run));
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
         run.notes.extend(status_notes(&gathered.unknown_statuses));
@@ -163,6 +173,32 @@ impl Gate {
             run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
         }
         Ok((run, gathered.recording.ok()))
+    }
+
+    /// Returns the notes about fields that policies read and no input has.
+    fn missing_fields(
+        &self,
+        sightings: &BTreeMap<usize, Vec<Sighting>>,
+        unseen: &BTreeMap<usize, Unseen>,
+        run: &Run,
+    ) -> Vec<String> {
+        let uncalled: Vec<&str> =
+            run.inventory.never_called().map(|(package, _)| package.name.as_str()).collect();
+        let mut notes = Vec::new();
+        for (index, check) in self.checks.iter().enumerate() {
+            let Some(seen) = sightings.get(&index) else { continue };
+            let name = &check.package.name;
+            // Another note says that it found nothing, or asked nothing, at all.
+            let is_noted = uncalled.contains(&name.as_str())
+                || unseen.get(&index).is_some_and(|unseen| unseen.inputs == unseen.of);
+            notes.extend(check.fields.notes(name, seen, is_noted));
+        }
+        let more = notes.len().saturating_sub(MAX_FIELDS);
+        notes.truncate(MAX_FIELDS);
+        if more > 0 {
+            notes.push(format!("no input has {more} more fields that policies read"));
+        }
+        notes
     }
 
     fn workers(&self) -> usize {

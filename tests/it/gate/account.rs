@@ -6,6 +6,7 @@ use base64::Engine as _;
 
 use super::{DENY_BAD, gate, gate_with, outcomes};
 use crate::cli::{Output, Sandbox};
+use crate::support::CLEAN_IMAGE;
 
 const BAD: &str = "{\"bad\": true}";
 
@@ -576,6 +577,42 @@ fn a_package_that_never_asks_is_named() {
         (&site["function"], &site["position"]["line"]),
         (&"platform.discover".into(), &3.into())
     );
+}
+
+#[test]
+fn a_field_that_no_input_has_is_named_beside_others_that_are_there() {
+    let sandbox = Sandbox::new();
+    let policy = |input: &str| {
+        let text = format!(
+            "package p\n\ndeny contains \"unknown\" if not platform.discover({input}.image, \"\").kind\n\n\
+             deny contains \"bad\" if platform.discover({input}.imge, \"\").kind == \"X\"\n\n\
+             deny contains \"critical\" if {input}.critcal > 0\n"
+        );
+        sandbox.write("p.rego", text)
+    };
+    let run = |input: &str, arguments: &[&str]| {
+        let policy = policy(input);
+        let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json"];
+        let document = format!("{{\"image\": \"{CLEAN_IMAGE}\", \"critical\": 3}}");
+        sandbox.local(&[&fixed[..], arguments].concat()).stdin(document).output()
+    };
+    for (input, arguments) in [("input", &[][..]), ("input[_].contents", &["--combine"])] {
+        let report = run(input, arguments).code(0).json();
+        let notes: Vec<_> =
+            report["notes"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+        let [critical, image] = notes.as_slice() else { panic!("{report:#}") };
+        assert!(critical.contains(&format!("`{input}.critcal`")), "{critical}");
+        assert!(critical.ends_with("did you mean `critical`?"), "{critical}");
+        assert!(image.starts_with(&format!("no input has `{input}.imge`")), "{image}");
+        let report = run(input, &[arguments, &["--require-calls"]].concat()).code(2).json();
+        assert!(message(&report).contains(&format!("no `{input}.imge`")), "{report:#}");
+    }
+    // Combined inputs of another kind.
+    let policy =
+        sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input[_].contents.bad\n");
+    let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json", "--combine"];
+    let report = sandbox.run(&fixed).stdin("{\"good\": 1}").output().code(0).json();
+    assert!(report["notes"][0].as_str().unwrap().contains("none of the fields"), "{report:#}");
 }
 
 #[test]
