@@ -90,6 +90,11 @@ pub fn shorten(text: &str, limit: usize) -> String {
 /// The largest number of wrong letters in a mistyped name; a name further away is another one.
 pub const FARTHEST: usize = 2;
 
+/// Returns the letters and digits of a text, in lower case.
+pub(crate) fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
 /// Returns the known name that is nearer to `word` than all others, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes memory in the product of the lengths; no name is this long.
