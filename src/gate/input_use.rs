@@ -491,6 +491,8 @@ impl Visit for Aliases {
 pub(super) struct References {
     /// The paths below `data`, with their positions.
     pub data: Vec<(Vec<String>, Span)>,
+    /// The paths below `data` of which elements are looked at.
+    pub collections: Vec<(Vec<String>, Span)>,
     uses: Vec<Use>,
     /// The paths that are the value of the rule, if it isn't a function.
     values: Vec<(Root, Vec<Step>)>,
@@ -568,10 +570,19 @@ impl References {
 
     /// Adds the use of a path by a term.
     fn needs(&mut self, (root, path): (Root, Vec<Step>), purpose: Purpose, span: Span) {
+        if root == Root::Data && names(&path).len() < path.len() {
+            self.has_elements(&path, span);
+        }
         // Printing a document whole isn't looking at it.
         if !(self.in_print && path.is_empty() && purpose == Purpose::Look(How::Read)) {
             self.uses.push(Use { root, path, purpose, asked: self.in_question, span });
         }
+    }
+
+    /// Records a path below `data` of which elements are looked at.
+    fn has_elements(&mut self, path: &[Step], span: Span) {
+        let names = names(path).iter().map(ToString::to_string).collect();
+        self.collections.push((names, span));
     }
 
     /// Visits what the service may be asked.
@@ -618,6 +629,11 @@ impl References {
             };
             self.names_data(term);
             self.operands(term);
+            let is_collection =
+                matches!((&*joined, index), ("internal.member_2", 1) | ("internal.member_3", 2));
+            if root == Root::Data && is_collection {
+                self.has_elements(&path, term.span);
+            }
             let purpose = match types.as_ref().and_then(|types| types.get(index)) {
                 _ if is_own => Purpose::Pass(name.clone(), index),
                 Some(_) if joined == "count" => Purpose::Look(How::Counted),

@@ -18,6 +18,8 @@ use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{Reach, Site};
 use super::split::hex;
+use crate::builtins::describe as describe_value;
+use crate::builtins::known_fields::{KINDS, usual_spelling};
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
@@ -176,6 +178,12 @@ impl Gate {
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
     pub(crate) fn load_any(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
+        let kind = options.kind.as_deref();
+        if let Some(usual) = kind.and_then(|kind| usual_spelling(KINDS, kind)) {
+            let kind = escape(kind.unwrap_or_default());
+            return Err(wrong(format!("the kind `{kind}` is nearly `{usual}`, but not the same"))
+                .with_hint("policies compare it with the usual spelling"));
+        }
         let read = ReadOptions {
             ignore: Some(&options.ignore),
             bundles: &options.bundles,
@@ -360,7 +368,20 @@ impl Gate {
         for module in &sources.modules {
             record(&module.path, module.text.as_bytes());
         }
-        let documents = split_off_documents(sources, record)?;
+        let mut unread = None;
+        let visit = |path: &str, bytes: &[u8]| {
+            record(path, bytes);
+            if unread.is_none() && policy_yaml::holds_rego(&String::from_utf8_lossy(bytes)) {
+                unread = Some(path.to_owned());
+            }
+        };
+        let documents = split_off_documents(sources, visit)?;
+        if let Some(path) = unread {
+            let message = format!("`{}` contains Rego, which isn't evaluated", escape(&path));
+            return Err(wrong(message)
+                .with_hint("put the Rego into a file of its own, with a rule such as `deny`")
+                .by_setting(Setting::Ignored));
+        }
         for (index, document) in documents.iter().enumerate() {
             let earlier = documents.get(..index).unwrap_or_default();
             if let Some(other) = earlier.iter().find(|other| other.name == document.name) {
@@ -410,6 +431,15 @@ impl Gate {
             self.warn(
                 Diagnostic::warning("missing-data", message)
                     .with_hint("load the file or folder that defines it, too")
+                    .at(position(program.sources(), span)),
+            );
+        }
+        for (path, value, span) in reach.without_elements(&policies) {
+            let (path, value) = (data_reference(path), describe_value(value));
+            let message = format!("`{path}` is {value}, in which the policy finds no elements");
+            self.warn(
+                Diagnostic::warning("missing-data", message)
+                    .with_hint("make it an array or an object, empty if there are none")
                     .at(position(program.sources(), span)),
             );
         }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::account;
 use super::conclude;
-use super::gathered::{RunCollector, Unseen};
+use super::gathered::{Limited, RunCollector, Unseen};
 use super::inputs::{Documents, InputSource};
 use super::load::Gate;
 use super::missing_fields::Sighting;
@@ -156,6 +156,7 @@ impl Gate {
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
         run.notes.extend(status_notes(&gathered.unknown_statuses));
+        run.notes.extend(limited_notes(&gathered.limited));
         if options.documents.attestation {
             run.notes.push(
                 "the signatures of the attestations weren't checked: whoever wrote them chose what \
@@ -317,6 +318,24 @@ fn skipped_note(count: u64) -> Option<String> {
     Some(format!(
         "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
     ))
+}
+
+/// Returns the notes about answers of which the verdicts don't know all.
+fn limited_notes(limited: &Limited) -> Vec<String> {
+    let counted = |count, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        count => Some(format!("{count} {many}")),
+    };
+    let cut = counted(limited.cut, "a list was", "lists were")
+        .map(|what| format!("{what} cut at the policies' own `limit`: the rest wasn't looked at"));
+    let base64 = counted(limited.base64, "an artifact isn't", "artifacts aren't").map(|what| {
+        format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+    });
+    let unchecked = counted(limited.unchecked, "a field", "fields").map(|what| {
+        format!("{what} of a question to the service couldn't be compared: the answer lacks it")
+    });
+    [cut, base64, unchecked].into_iter().flatten().collect()
 }
 
 /// Returns the notes about evaluations without a known status: a policy that looks for `fail` finds

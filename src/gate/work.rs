@@ -140,7 +140,7 @@ impl Gate {
         let mut explanation = None;
         let seen = value.as_ref().ok().and_then(|value| value.as_ref());
         let sightings = seen.map(|input| check.fields.sightings(input)).unwrap_or_default();
-        let (verdict, evaluated) = match value {
+        let (mut verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {
                 let evaluated = check.policies.evaluate(&check.package.query, value.as_ref(), &how);
@@ -194,6 +194,7 @@ impl Gate {
         let unseen = passed && work.value.as_ref().is_some_and(sees_nothing);
         let judged = matches!(verdict.status, Status::Passed | Status::Failed);
         let took = began.elapsed();
+        verdict.duration_ms = millis(took);
         CheckResult {
             index: work.index,
             check: index,

@@ -836,6 +836,7 @@ fn case_9_answers_are_checked_against_the_question() {
     }
     let report = evidence("{\"id\":\"1\",\"project_name\":\"shop\"}").code(0).json();
     assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 2);
+    assert!(report["notes"].to_string().contains("2 fields of a question"), "{report:#}");
     let (version, other) =
         ("1a1a1a1a-0000-4000-8000-00000000000a", "1a1a1a1a-0000-4000-8000-00000000000b");
     let compliance = |field: &str, value: &str| {
@@ -908,6 +909,7 @@ fn case_11_content_that_became_base64_is_reported() {
     };
     let report = run(binary, "json").json();
     assert_eq!(report["inputs"][0]["ledger"]["calls"][0]["form"], "base64");
+    assert!(report["notes"].to_string().contains("given as base64"), "{report:#}");
     for format in ["human", "junit", "github", "markdown", "tap", "html"] {
         let said = run(binary, format).stdout;
         assert!(said.contains("base64"), "{format}: {said}");
@@ -1038,6 +1040,12 @@ fn a_statement_about_less_than_was_given_is_warned() {
         (&[("p.rego", DENY_BAD), ("q.rego", other)], &["-n", "p"], "WARNED"),
         (&[("p.rego", never)], &[], "WARNED"),
     ];
+    // Nothing is combined of nothing.
+    let nothing = ["--no-input", "--combine", "--attest", statement.to_str().unwrap()];
+    folder(&sandbox, &[("p.rego", "package p\n\ndeny contains \"x\" if false\n")], &nothing)
+        .code(2)
+        .says("no input was given");
+    assert!(!statement.exists());
     for (files, arguments, result) in cases {
         let fixed = ["-i", "-", "--attest", statement.to_str().unwrap()];
         folder(&sandbox, files, &[&fixed[..], arguments].concat()).code(0);

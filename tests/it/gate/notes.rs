@@ -50,6 +50,41 @@ fn data_that_no_file_has_is_noted() {
 }
 
 #[test]
+fn data_without_elements_is_noted_where_the_policy_looks_for_some() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("i.json", "{\"a\": \"x\"}");
+    let folder = sandbox.path("p");
+    let mut notes = |body: &str, data: &str| {
+        sandbox
+            .write("p/p.rego", format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
+        sandbox.write("p/data.json", format!("{{\"lists\": {data}}}"));
+        let (report, _) = run(&sandbox, folder.to_str().unwrap(), &[&input]);
+        noted(&report, "(missing-data)")
+    };
+    for body in [
+        "input.a in data.lists.banned",
+        "some _, it in data.lists.banned\n\tit == input.a",
+        "data.lists.banned[_] == input.a",
+        "data.lists.banned[input.a]",
+        "banned := data.lists.banned\n\tinput.a in banned",
+        "some it in data.lists.banned.items\n\tit == input.a",
+    ] {
+        for scalar in ["null", "\"x\"", "7", "true"] {
+            let found = notes(body, &format!("{{\"banned\": {scalar}}}"));
+            assert!(!found.is_empty(), "{body}: {scalar}");
+            assert!(found.iter().all(|note| note.contains("`data.lists.banned")), "{found:?}");
+        }
+        for list in ["[]", "{}", "[\"y\"]", "{\"items\": []}"] {
+            let found = notes(body, &format!("{{\"banned\": {list}}}"));
+            assert!(body.contains("items") || found.is_empty(), "{body}: {list}: {found:?}");
+        }
+    }
+    for body in ["input.a == data.lists.banned", "startswith(input.a, data.lists.banned)"] {
+        assert!(notes(body, "{\"banned\": \"y\"}").is_empty(), "{body}");
+    }
+}
+
+#[test]
 fn what_check_would_warn_about_answers_is_noted_once() {
     let sandbox = Sandbox::new();
     sandbox.write("p/p.rego", careless());
