@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::input_use::{ARGUMENTS, How, METADATA, Step};
 use super::reports::facts;
-use crate::Position;
 use crate::rego::Value;
 use crate::rego::syntax::tree::Span;
 use crate::text::{escape, nearest, shorten};
+use crate::{Position, Setting};
 
 /// The most values of an input that are looked at for one field.
 const MAX_VISITS: usize = 10_000;
@@ -97,12 +97,6 @@ impl ReadFields {
         if without.is_empty() {
             return Sighting::Nothing;
         }
-        // The gate sets these, and authors test for them.
-        if let [Step::Name(only)] = path
-            && [ARGUMENTS, METADATA].contains(&&**only)
-        {
-            return Sighting::Nothing;
-        }
         let is_read = |other: &str| {
             let same = |field: &ReadField| match field.path.split_last() {
                 Some((Step::Name(own), before)) => **own == *other && before == parent,
@@ -143,9 +137,15 @@ impl ReadFields {
             } else {
                 format!("which the policy `{policy}` reads at {at}")
             };
-            let hint = match near {
-                Some(near) => format!("; did you mean `{}`?", shorten(near, 80)),
-                None => String::new(),
+            let hint = match (near, field.path.first()) {
+                (Some(near), _) => format!("; did you mean `{}`?", shorten(near, 80)),
+                (None, Some(Step::Name(head))) if **head == *ARGUMENTS => {
+                    format!("; {}", crate::report::option(Setting::Arguments))
+                }
+                (None, Some(Step::Name(head))) if **head == *METADATA => {
+                    format!("; {}", crate::report::option(Setting::Project))
+                }
+                (None, _) => String::new(),
             };
             Some(format!("no input has `{name}`, {what}{hint}"))
         };
@@ -286,7 +286,7 @@ mod tests {
             ("platform.discover(input.list[_].image, \"\")", ""),
             // The service isn't asked with it.
             ("input.image == 1\n\tplatform.evidence({}).results", ""),
-            ("input.args.image == 1\n\tplatform.discover(input.args.image, \"\")", ""),
+            ("input.args\n\tplatform.discover(input.args.image, \"\")", ""),
         ] {
             let rules = format!("deny contains \"x\" if {{\n\t{body}\n}}\n\n{rules}");
             assert_eq!(notes(&rules, &["{\"list\": [], \"a\": 1}"]), [""; 0], "{rules}");
