@@ -90,6 +90,18 @@ pub fn shorten(text: &str, limit: usize) -> String {
 /// The largest number of wrong letters in a mistyped name; a name further away is another one.
 pub const FARTHEST: usize = 2;
 
+/// Returns `true` if two texts have the same letters and digits, in either case.
+pub(crate) fn same_letters(a: &str, b: &str) -> bool {
+    fn of_any(text: &str) -> impl Iterator<Item = char> + '_ {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    }
+    fn of_ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
+        text.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())
+    }
+    // Names and values of the service are compared by the hundred thousand.
+    if a.is_ascii() && b.is_ascii() { of_ascii(a).eq(of_ascii(b)) } else { of_any(a).eq(of_any(b)) }
+}
+
 /// Returns the known name that is nearer to `word` than all others, if it is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes memory in the product of the lengths; no name is this long.

@@ -15,10 +15,10 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::{AssessmentRevision, Infoz, ProductVersion};
-use crate::builtins::{Filter, Invalid, Listing, VersionRequest, identifier};
+use crate::builtins::{Filter, Invalid, Listing, VersionRequest, check_organization, identifier};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
-    PageSeed, Reader, parse, parse_object, parse_one, protocol,
+    PageSeed, Reader, parse, parse_object, parse_one, protocol, twice,
 };
 use crate::{Error, ErrorKind};
 
@@ -192,9 +192,10 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
             self.twice |= !self.seen.insert(Sha256::digest(&text).into());
         }
         self.listing.check_rows(&self.filters, &values)?;
+        check_organization(&sender.client.organization(sender.deadline).await?, &values)?;
         self.reader.check_new(&values)?;
-        if self.twice && self.reader.must_be_distinct() {
-            return Err(protocol("the service sent the same result twice"));
+        if (self.twice || self.reader.has_moved()) && self.reader.must_be_distinct() {
+            return Err(twice());
         }
         Ok(Some((rows, self)))
     }

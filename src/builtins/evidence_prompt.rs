@@ -1,10 +1,12 @@
 //! `evidence_prompt(evidence, prompt)`: an AI model's evaluation of a piece of evidence.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::rego::Value;
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
@@ -97,12 +99,26 @@ impl Request for EvidencePrompt {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let key = if is_digest(&self.evidence, &["sha256"]) { "digest" } else { "content" };
+            let (key, digest) = if is_digest(&self.evidence, &["sha256"]) {
+                ("digest", self.evidence.clone())
+            } else {
+                ("content", digest_of(&self.evidence))
+            };
             let body = serde_json::json!({ key: self.evidence, "prompt": self.prompt });
-            let done = run_operation(client, context, Bytes::from(body.to_string())).await?;
+            let body = Bytes::from(body.to_string());
+            let done = run_operation(client, context, body, &digest).await?;
             Ok(answer(&done.0)?.into())
         })
     }
+}
+
+/// Returns the digest of raw content.
+fn digest_of(content: &str) -> String {
+    let mut digest = "sha256:".to_owned();
+    for byte in Sha256::digest(content) {
+        let _ = write!(digest, "{byte:02x}");
+    }
+    digest
 }
 
 /// The fields of an operation's `output`. A model writes it, so nothing has a default.

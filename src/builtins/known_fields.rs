@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::{Field, Type, discover, evidence, project_compliance};
 use crate::rego::Value;
 use crate::resources::{ProjectEvaluation, RequirementEvaluation};
-use crate::text::shorten;
+use crate::text::{same_letters, shorten};
 
 /// A field that the service is known to send.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(crate) struct KnownField {
 }
 
 /// Material types, and the other kinds of digests.
-pub(super) static KINDS: &[&str] = &[
+pub(crate) static KINDS: &[&str] = &[
     "STRING",
     "CONTAINER_IMAGE",
     "ARTIFACT",
@@ -227,23 +227,29 @@ fn elsewhere<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Result<
     }
 }
 
-/// Returns `true` if two names or values differ only in their case, in what separates their words,
-/// or in space around them.
+/// Returns `true` if two names or values differ only in their case and in characters that are neither
+/// letters nor digits: what separates words, space around them, and invisible ones.
 fn is_respelt(usual: &str, text: &str) -> bool {
-    fn kept(c: char) -> bool {
-        !matches!(c, '_' | '-') && !c.is_whitespace()
-    }
-    fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
-        text.chars().filter(|c| kept(*c)).flat_map(char::to_lowercase)
-    }
-    fn folded_ascii(text: &str) -> impl Iterator<Item = char> + '_ {
-        text.bytes().map(char::from).filter(|c| kept(*c)).map(|c| c.to_ascii_lowercase())
-    }
-    // Nearly all of a hundred thousand rows' names and values differ in their first letter.
-    if usual.is_ascii() && text.is_ascii() {
-        return folded_ascii(usual).eq(folded_ascii(text));
-    }
-    folded(usual).eq(folded(text))
+    same_letters(usual, text)
+}
+
+/// Returns the known value of which a text is another spelling.
+pub(crate) fn usual_spelling(known: &[&'static str], text: &str) -> Option<&'static str> {
+    let mut others = known.iter().filter(|it| is_respelt(it, text));
+    others.next().copied().filter(|_| !known.contains(&text))
+}
+
+/// Returns the known value of which a value that a person gave is another spelling: a policy that
+/// compares it with the service's finds nothing. A word that may mean something else counts only under
+/// a `name` for such values.
+#[cfg(feature = "cli")]
+pub(crate) fn respelt_by_hand(name: &str, text: &str) -> Option<&'static str> {
+    let words = crate::client::words(name);
+    let named = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let kind = usual_spelling(KINDS, text)
+        .filter(|kind| kind.contains('_') || named(&["kind", "kinds", "material", "materials"]));
+    let status = usual_spelling(STATUSES, text).filter(|_| named(&["status", "statuses"]));
+    kind.or(status)
 }
 
 /// Returns the values that an argument of a function is known to take.
@@ -277,6 +283,8 @@ mod tests {
             r#"{"hasPolicyViolations":["true"]}"#,
             r#"{"hasPolicyViolations":"True"}"#,
             r#"{"hasPolicyViolations":" true"}"#,
+            r#"{"hasPolicyViolations":"true\u200b"}"#,
+            r#"{"hasPolicy\u200bViolations":"true"}"#,
             r#"{"has_policy_violations":"true"}"#,
             r#"{"HasPolicyViolations":"true"}"#,
             r#"{"hasPolicyViolations":"false","has_policy_violations":"true"}"#,
@@ -296,14 +304,26 @@ mod tests {
             let text = format!(r#"{{"references":[{{"{beside}":{{}},"metadata":{{}}}}]}}"#);
             check("discover", &text).unwrap_err();
         }
-        for bad in ["FAIL", "Fail", "fail ", "PENDING", "REQUIREMENT_STATUS_FAIL"] {
+        for bad in [
+            "FAIL",
+            "Fail",
+            "fail ",
+            "PENDING",
+            "REQUIREMENT_STATUS_FAIL",
+            "fail\u{a0}",
+            "fa\u{200b}il",
+            "\u{feff}fail",
+            "fail\u{ad}",
+            "fail\u{2060}",
+            "fail.",
+        ] {
             check("project_compliance", &status(bad)).unwrap_err();
         }
         let kind = |kind: &str| format!(r#"{{"results":[{{"kind":"{kind}"}}]}}"#);
         for good in ["SARIF", "SBOM_CYCLONEDX_JSON", "SBOM", "NEW_KIND"] {
             check("evidence", &kind(good)).unwrap();
         }
-        for bad in ["sarif", "SBOM-CYCLONEDX-JSON", "SbomCyclonedxJson"] {
+        for bad in ["sarif", "SBOM-CYCLONEDX-JSON", "SbomCyclonedxJson", "SA\u{200d}RIF"] {
             check("evidence", &kind(bad)).unwrap_err();
         }
     }

@@ -11,7 +11,9 @@ use crate::rego::Value;
 use super::arguments::{Filter, argument, checked_filters, normalised, query};
 use super::{Answer, AnswerCheck, AnswerFuture, Field, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows, protocol};
+use crate::client::{
+    Client, Context, Endpoint, List, Organization, Paging, Reader, parse_rows, protocol,
+};
 use crate::text::shorten;
 
 /// A list function: its endpoint, filters and rows.
@@ -68,6 +70,7 @@ impl Listing {
         if let Some(contradiction) = rows.iter().find_map(self.contradiction) {
             return Err(protocol(format!("the service contradicts itself: {contradiction}")));
         }
+        self.refuse_two_projects(filters, rows)?;
         let mut unchecked = 0;
         for (filter, field) in self.checked {
             let Some((_, asked)) = filters.iter().find(|(name, _)| name == filter) else {
@@ -102,6 +105,28 @@ impl Listing {
             }
         }
         Ok(unchecked)
+    }
+
+    /// Refuses rows of two projects if one was asked for by its name.
+    fn refuse_two_projects(
+        &self,
+        filters: &[(&'static str, Filter)],
+        rows: &[Value],
+    ) -> Result<(), Error> {
+        let by_name = self.checked.contains(&("project_name", "project_name"))
+            && filters.iter().any(|(name, _)| *name == "project_name");
+        let ids = rows.iter().filter_map(|row| row.get_str("project_id")?.as_str());
+        let mut ids = ids.filter(|id| by_name && !id.is_empty());
+        let Some(first) = ids.next() else { return Ok(()) };
+        match ids.find(|id| !id.eq_ignore_ascii_case(first)) {
+            Some(other) => Err(protocol(format!(
+                "the service answered about two projects with the name that was asked for, `{}` and \
+                 `{}`",
+                shorten(first, 80),
+                shorten(other, 80)
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The array's name, and the fields of its rows.
@@ -145,7 +170,7 @@ impl ListRequest {
         &'a self,
         client: &'a Client,
         context: &'a Context,
-        check_spelling: AnswerCheck,
+        check_answer: AnswerCheck,
     ) -> AnswerFuture<'a> {
         Box::pin(async move {
             let (name, fields) = self.listing.rows();
@@ -153,14 +178,12 @@ impl ListRequest {
             // One more than the limit, so that exceeding it is noticed.
             let most = client.settings.max_results.saturating_add(1);
             let read = |body: &str| parse_rows(name, fields, most, body);
-            let has_organization = fields.iter().any(|field| field.name == ORGANIZATION);
-            let selected = client.selected_organization(context.deadline).await?;
-            let selected = selected.filter(|_| has_organization);
+            let organization = client.organization(context.deadline).await?;
             let mut unchecked = 0;
             let check = |rows: &[Value]| {
-                rows.iter().try_for_each(|row| check_spelling(Type::Object(fields), row))?;
+                rows.iter().try_for_each(|row| check_answer(Type::Object(fields), row))?;
                 unchecked += self.listing.check_rows(&self.filters, rows)?;
-                selected.map_or(Ok(()), |selected| check_organization(selected, rows))
+                check_organization(&organization, rows)
             };
             let listed = reader.all(client, context, read, check).await?;
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
@@ -169,22 +192,32 @@ impl ListRequest {
     }
 }
 
-/// The field of a row with the name of its organization.
-const ORGANIZATION: &str = "organization_name";
-
-/// Refuses rows of another organization than the selected one: a gateway that drops the header would
-/// answer for the user's default organization.
-fn check_organization(selected: &str, rows: &[Value]) -> Result<(), Error> {
-    let mut names = rows.iter().filter_map(|row| row.get_str(ORGANIZATION)?.as_str());
-    match names.find(|name| !name.is_empty() && *name != selected) {
-        Some(other) => Err(protocol(format!(
-            "the service answered for the organization `{}`, and `{}` was selected",
-            shorten(other, 80),
-            shorten(selected, 80)
-        ))
-        .with_hint("does something between here and the service drop headers?")),
-        None => Ok(()),
+/// Refuses rows of another organization than the one that was asked: a gateway that drops the header
+/// or replaces the token would answer for another one.
+pub(crate) fn check_organization(asked: &Organization, rows: &[Value]) -> Result<(), Error> {
+    let within = |row: &Value, field: &str| row.get_str("organization")?.get_str(field).cloned();
+    for (asked, field, nested) in
+        [(&asked.name, "organization_name", "name"), (&asked.id, "organization_id", "id")]
+    {
+        let Some(asked) = asked else { continue };
+        for row in rows {
+            let found = row.get_str(field).cloned().or_else(|| within(row, nested));
+            let found = found.as_ref().and_then(Value::as_str).unwrap_or_default();
+            let same =
+                found == asked || field == "organization_id" && found.eq_ignore_ascii_case(asked);
+            if !found.is_empty() && !same {
+                return Err(protocol(format!(
+                    "the service answered for the organization `{}`, and `{}` was asked",
+                    shorten(found, 80),
+                    shorten(asked, 80)
+                ))
+                .with_hint(
+                    "does something between here and the service drop or replace headers?",
+                ));
+            }
+        }
     }
+    Ok(())
 }
 
 /// Returns the values of a field, or of a field of the rows in a list.

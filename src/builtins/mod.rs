@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 
-use crate::client::{Client, Context, protocol};
+use crate::client::{Client, Context, protocol, refuse_cut};
 use crate::{Error, ErrorKind, Product};
 
 pub use crate::resources::types::{Field, Type};
@@ -37,7 +37,7 @@ use known_fields::refuse_respelt;
 
 pub(crate) use arguments::{Filter, Invalid, identifier};
 pub(crate) use evidence_prompt::is_skipped;
-pub(crate) use lists::Listing;
+pub(crate) use lists::{Listing, check_organization};
 pub(crate) use product_version::VersionRequest;
 
 /// The cost of calling a function, beyond a request.
@@ -245,7 +245,8 @@ pub(crate) trait Request: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// A request whose answer is checked for known fields and values in another spelling.
+/// A request whose answer is checked for known fields and values in another spelling, and for lists
+/// within it that are cut.
 #[derive(Debug)]
 struct CheckedRequest {
     request: Arc<dyn Request>,
@@ -259,18 +260,19 @@ impl Request for CheckedRequest {
 
     fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a> {
         Box::pin(async move {
-            if let Some(answer) = self.request.send_checked(client, context, check_spelling) {
+            if let Some(answer) = self.request.send_checked(client, context, check_answer) {
                 return answer.await;
             }
             let answer = self.request.send(client, context).await?;
-            check_spelling(self.result, &answer.value)?;
+            check_answer(self.result, &answer.value)?;
             Ok(answer)
         })
     }
 }
 
-fn check_spelling(ty: Type, answer: &Value) -> Result<(), Error> {
+fn check_answer(ty: Type, answer: &Value) -> Result<(), Error> {
     refuse_respelt(ty, answer)
+        .and_then(|()| refuse_cut(ty, answer))
         .map_err(|why| protocol(format!("the service's answer can't be used: {why}")))
 }
 

@@ -33,7 +33,7 @@ pub(crate) static LISTING: Listing = Listing {
     contradiction,
 };
 
-/// Reports a framework whose metrics count more requirements than it has evaluations, or that says
+/// Reports a framework whose metrics count other requirements than it has evaluations, or that says
 /// that there are more. Requirements that aren't applicable have neither.
 fn contradiction(framework: &Value) -> Option<String> {
     let incomplete = framework
@@ -49,18 +49,37 @@ fn miscounted(framework: &Value) -> Option<String> {
         _ => 0,
     };
     let count = |name: &str| metrics.get_str(name).and_then(Value::as_u64).unwrap_or(0);
-    let counted: u64 = COUNTED.iter().map(|name| count(name)).fold(0, u64::saturating_add);
-    (counted > evaluations).then(|| {
-        format!("`metrics` counts {counted} requirements, and there are {evaluations} evaluations")
+    let counted: u64 = COUNTED.iter().map(|(name, _)| count(name)).fold(0, u64::saturating_add);
+    if counted > evaluations {
+        return Some(format!(
+            "`metrics` counts {counted} requirements, and there are {evaluations} evaluations"
+        ));
+    }
+    // A service that leaves the metrics out counts nothing.
+    let by_status = COUNTED
+        .iter()
+        .filter(|_| counted > 0)
+        .map(|(name, status)| (name, status, count(name), with_status(framework, status)));
+    by_status.into_iter().find_map(|(name, status, counted, found)| {
+        (counted != found).then(|| {
+            format!("`{name}` is {counted}, and {found} evaluations have the status `{status}`")
+        })
     })
 }
 
-/// The metrics that count requirements with a status.
-const COUNTED: [&str; 4] = [
-    "failing_requirements",
-    "partial_requirements",
-    "passing_requirements",
-    "pending_requirements",
+/// Returns the number of a framework's evaluations with a status.
+fn with_status(framework: &Value, status: &str) -> u64 {
+    let Some(Value::Array(evaluations)) = framework.get_str("evaluations") else { return 0 };
+    let has = |it: &&Value| it.get_str("overall_status").and_then(Value::as_str) == Some(status);
+    evaluations.iter().filter(has).count() as u64
+}
+
+/// The metrics that count requirements with a status, and the status.
+const COUNTED: [(&str, &str); 4] = [
+    ("failing_requirements", "fail"),
+    ("partial_requirements", "partial"),
+    ("passing_requirements", "pass"),
+    ("pending_requirements", "pending"),
 ];
 
 pub(super) static FUNCTION: Function = Function {
@@ -88,9 +107,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_count_no_more_than_the_evaluations() {
+    fn metrics_count_the_evaluations() {
         let cases = [
-            (r#"{"evaluations": [{}], "metrics": {"failing_requirements": 1}}"#, false),
+            (
+                r#"{"evaluations": [{"overall_status": "fail"}], "metrics": {"failing_requirements": 1}}"#,
+                false,
+            ),
+            (
+                r#"{"evaluations": [{"overall_status": "fail"}], "metrics": {"passing_requirements": 1}}"#,
+                true,
+            ),
+            (
+                r#"{"evaluations": [{"overall_status": "pass"}, {"overall_status": "fail"}],
+                "metrics": {"passing_requirements": 1}}"#,
+                true,
+            ),
+            (r#"{"evaluations": [{"overall_status": "fail"}], "metrics": {}}"#, false),
             (r#"{"evaluations": [], "metrics": {"inactive_requirements": 2}}"#, false),
             (r#"{"evaluations": [], "metrics": {"total_requirements": 2}}"#, false),
             (r#"{"evaluations": [{}]}"#, false),

@@ -104,7 +104,7 @@ fn is_statement(value: &Value) -> bool {
         Some(TEST_RESULT) => {
             let configuration = value.pointer("/predicate/configuration");
             let last = configuration.and_then(Value::as_array).and_then(|all| all.last());
-            let noted = ["tookEffect", "signaturesChecked", "waivers"];
+            let noted = ["tookEffect", "signaturesChecked", "waivers", "notes", "skipped"];
             let tests = ["result", "configuration", "passedTests", "warnedTests", "failedTests"];
             has("/predicate", &tests)
                 && last.is_some_and(|last| {
@@ -114,7 +114,8 @@ fn is_statement(value: &Value) -> bool {
                 })
         }
         Some(SUMMARY) => {
-            let noted = ["sources", "tookEffect", "signaturesChecked", "inventory"];
+            let noted =
+                ["sources", "tookEffect", "signaturesChecked", "inventory", "notes", "skipped"];
             has("/predicate/verifier/version", &[TOOL])
                 && has("/predicate/policy/annotations", &noted)
         }

@@ -140,7 +140,7 @@ pub(super) struct LoadArgs {
     #[allow(dead_code, reason = "accepted, as by OPA")]
     v1_compatible: bool,
     /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
-    /// `a/b.json` is `schema.a.b`
+    /// `a/b.json` is `schema.a.b`; types policies, and doesn't validate inputs
     #[arg(short, long, value_name = "PATH")]
     schema: Option<PathBuf>,
     /// An OPA capabilities document: its functions that aren't built in can be called, and replaced

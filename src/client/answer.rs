@@ -275,6 +275,29 @@ fn plain(body: &[u8]) -> Option<String> {
     (!useless).then(|| text.to_owned())
 }
 
+/// Returns a SHA-256 digest in a text that isn't one of those asked for.
+pub(crate) fn other_digest<'t>(text: &'t str, asked: &[&str]) -> Option<&'t str> {
+    const LENGTH: usize = "sha256:".len() + 64;
+    let digests = text.match_indices("sha256:").filter_map(|(at, _)| text.get(at..at + LENGTH));
+    let hex = |it: &&str| it.bytes().skip("sha256:".len()).all(|b| b.is_ascii_hexdigit());
+    digests.filter(hex).find(|found| !asked.iter().any(|asked| asked.eq_ignore_ascii_case(found)))
+}
+
+/// Turns "not found" into a protocol error if it is about another digest than those asked for: what
+/// was asked for may be there.
+pub(crate) fn about_another(error: Error, asked: &[&str]) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    let message = error.to_string();
+    match other_digest(&message, asked) {
+        Some(other) => protocol(format!(
+            "the service answered about another digest than the one asked for, `{other}`: {message}"
+        )),
+        None => error,
+    }
+}
+
 /// Returns `true` if a safe call may be retried after this status.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
@@ -414,6 +437,21 @@ mod tests {
             r#"{"code": 404, "reason": "ORG_NOT_FOUND", "message": ""}"#,
         ] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::Unauthenticated, "{body}");
+        }
+    }
+
+    #[test]
+    fn not_found_is_about_the_digest_that_was_asked_for() {
+        let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
+        let kind = |message: &str| {
+            let error = Error::new(ErrorKind::NotFound, message.to_owned());
+            about_another(error, &[&digest("a")]).kind()
+        };
+        for message in ["not found", "sha256:abc not found", &digest("a"), &digest("A")] {
+            assert_eq!(kind(message), ErrorKind::NotFound, "{message}");
+        }
+        for message in [digest("b"), format!("{}: no such, see {}", digest("a"), digest("b"))] {
+            assert_eq!(kind(&message), ErrorKind::Protocol, "{message}");
         }
     }
 

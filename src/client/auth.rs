@@ -50,6 +50,14 @@ pub struct Token {
     audiences: Vec<String>,
     is_opaque: bool,
     expires_at: Option<DateTime<Utc>>,
+    organization: Organization,
+}
+
+/// An organization, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Organization {
+    pub id: Option<String>,
+    pub name: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
@@ -58,6 +66,11 @@ struct Claims {
     aud: Option<Audience>,
     #[serde(default)]
     exp: Option<serde_json::Number>,
+    /// The organization that an API token is bound to.
+    #[serde(default)]
+    org_id: serde_json::Value,
+    #[serde(default)]
+    org_name: serde_json::Value,
 }
 
 #[derive(serde::Deserialize)]
@@ -67,8 +80,8 @@ enum Audience {
     Many(Vec<String>),
 }
 
-/// Reads the claims of a JWT, unverified: they serve for the wording of errors and the choice of
-/// headers only.
+/// Reads the claims of a JWT, unverified: they serve for the wording of errors, the choice of headers
+/// and the comparison of answers only.
 fn claims(token: &str) -> Option<Claims> {
     let mut parts = token.split('.');
     let (Some(_), Some(claims), Some(_), None) =
@@ -110,6 +123,13 @@ impl Token {
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);
         let is_opaque = claims.is_none();
+        let claim = |value: &serde_json::Value| {
+            value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let organization = claims.as_ref().map(|claims| Organization {
+            id: claim(&claims.org_id),
+            name: claim(&claims.org_name),
+        });
         let (aud, exp) = claims.map_or((None, None), |c| (c.aud, c.exp));
         let audiences = match aud {
             None => Vec::new(),
@@ -122,7 +142,13 @@ impl Token {
             audiences,
             is_opaque,
             expires_at,
+            organization: organization.unwrap_or_default(),
         })
+    }
+
+    /// Returns the organization that its claims name. Unverified.
+    pub(crate) const fn organization(&self) -> &Organization {
+        &self.organization
     }
 
     /// Returns `true` if this isn't a JWT, so that it has no claims.

@@ -64,7 +64,7 @@ async fn fetch(
             }
             follow(client, context, to).await?
         }
-        _ => return Err(client.refusal(DOWNLOAD, reply, token.as_ref()).await),
+        _ => return Err(client.refusal(&call, reply, token.as_ref()).await),
     };
     let collector = Collector::new(wanted, announced(&reply, cap));
     #[cfg(feature = "cache")]

@@ -9,16 +9,13 @@ use std::collections::BTreeMap;
 
 use crate::rego::Value;
 use crate::rego::value::Number;
-use crate::resources::types::Field;
-use crate::text::shorten;
+use crate::resources::types::{Field, Type};
+use crate::text::{same_letters, shorten};
 
-/// Returns `true` if a key equals a documented one except for case, `_` and `-`.
+/// Returns `true` if a key equals a documented one except for case and characters that are neither
+/// letters nor digits, of which some are invisible.
 fn is_misspelt(documented: &str, key: &str) -> bool {
-    fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
-        let separator = |c: &char| matches!(c, '_' | '-');
-        text.chars().filter(move |c| !separator(c)).flat_map(char::to_lowercase)
-    }
-    letters(documented).eq(letters(key))
+    same_letters(documented, key)
 }
 
 /// Refuses a key that is nearly one of the documented ones.
@@ -74,6 +71,64 @@ pub(crate) fn refuse_beside_list(
     };
     match unknown.find(|(key, value)| is_cut(key, value)) {
         Some((key, _)) => Err(format!("it has `{}`: its list may not be whole", shorten(key, 80))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses objects with a list, at any depth of an answer, if an undocumented key beside the list says
+/// that it is cut. Unlike around the answer's own list, only what can't mean anything else counts.
+pub(crate) fn refuse_cut(ty: Type, value: &Value) -> Result<(), String> {
+    match (ty, value) {
+        (Type::Array(item), Value::Array(items)) => {
+            items.iter().try_for_each(|value| refuse_cut(*item, value))
+        }
+        // Members that have a documented type; the others are what people wrote.
+        (Type::Map(item), Value::Object(members)) if !matches!(item, Type::Any) => {
+            members.values().try_for_each(|value| refuse_cut(*item, value))
+        }
+        (Type::Object(fields), Value::Object(members)) => {
+            refuse_cut_list(members, fields)?;
+            members.iter().try_for_each(|(key, value)| {
+                let documented = fields.iter().find(|field| key.as_str() == Some(field.name));
+                match documented {
+                    Some(field) => refuse_cut(field.ty, value),
+                    None => refuse_cut_within(value),
+                }
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Does the same for an undocumented value.
+fn refuse_cut_within(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Array(items) => items.iter().try_for_each(refuse_cut_within),
+        Value::Object(members) => {
+            refuse_cut_list(members, &[])?;
+            members.values().try_for_each(refuse_cut_within)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_cut_list(members: &BTreeMap<Value, Value>, documented: &[Field]) -> Result<(), String> {
+    if !members.values().any(|value| matches!(value, Value::Array(_))) {
+        return Ok(());
+    }
+    let is_cut = |key: &str, value: &Value| {
+        let words = words(key);
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let next = has(&["next"])
+            && (words.len() == 1 || has(&["cursor", "link", "offset", "page", "token", "url"]));
+        let more = has(&["more"]) && has(&["has", "results", "pages", "items"]);
+        let cut = ["cursor", "incomplete", "pagination", "paging", "partial", "truncated"];
+        !is_empty(value) && (next || more || has(&cut))
+    };
+    match undocumented(members, documented).find(|(key, value)| is_cut(key, value)) {
+        Some((key, _)) => {
+            Err(format!("it has `{}` beside a list, which may not be whole", shorten(key, 80)))
+        }
         None => Ok(()),
     }
 }

@@ -41,7 +41,7 @@ pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
 
 pub(crate) use answer::protocol;
-pub(crate) use auth::{Credentials, TokenSource};
+pub(crate) use auth::{Credentials, Organization, TokenSource};
 pub(crate) use content::{Content, Wanted};
 pub(crate) use download::download;
 pub(crate) use endpoints::{
@@ -50,8 +50,8 @@ pub(crate) use endpoints::{
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use envelope::{
-    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, tells_of_success,
-    tells_of_trouble, undocumented, words,
+    refuse_around_list, refuse_beside_list, refuse_cut, refuse_failed, refuse_misspelt,
+    tells_of_success, tells_of_trouble, undocumented, words,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
@@ -59,7 +59,7 @@ pub(crate) use page::{
     ANY, PageSeed, Pagination, parse, parse_envelope, parse_object, parse_one, parse_page,
     parse_rows, refuse_all,
 };
-pub(crate) use pages::{List, Pager, Paging, Reader, too_many, within_list};
+pub(crate) use pages::{List, Pager, Paging, Reader, too_many, twice, within_list};
 pub(crate) use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
 use transport::Failed;
 pub(crate) use transport::{TRACEPARENT, crypto_provider};
@@ -370,7 +370,7 @@ impl Client {
     async fn attempt(&self, context: &Context, call: &ApiRequest) -> Result<Vec<u8>, Failed> {
         let (reply, token) = self.open(context, call).await?;
         if reply.status != StatusCode::OK {
-            return Err(self.refusal(call.endpoint, reply, token.as_ref()).await);
+            return Err(self.refusal(call, reply, token.as_ref()).await);
         }
         if let Some(error) = answer::contradiction(&reply.headers) {
             return Err(error.into());
@@ -389,7 +389,7 @@ impl Client {
     /// can't be read.
     pub(crate) async fn refusal(
         &self,
-        endpoint: Endpoint,
+        call: &ApiRequest,
         reply: transport::Reply,
         token: Option<&Token>,
     ) -> Failed {
@@ -398,7 +398,9 @@ impl Client {
         if token.is_some_and(|token| token.occurs_in(&body)) {
             body.clear();
         }
-        let error = answer::error(endpoint, status, &headers, &body);
+        let error = answer::error(call.endpoint, status, &headers, &body);
+        let asked: Vec<&str> = call.segments.iter().map(String::as_str).collect();
+        let error = answer::about_another(error, &asked);
         Failed {
             // A refused token stays refused, whatever the status.
             retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
@@ -505,12 +507,16 @@ impl Client {
         Ok(reply)
     }
 
-    /// Returns the organization that requests select, which only a user token can.
-    pub async fn selected_organization(&self, deadline: Instant) -> Result<Option<&str>, Error> {
-        let Some(name) = self.settings.organization_name.as_deref() else { return Ok(None) };
+    /// Returns the organization that requests are for: the one that a user token selects, or that an
+    /// API token is bound to.
+    pub async fn organization(&self, deadline: Instant) -> Result<Organization, Error> {
         let token = self.token(deadline).await?;
-        let is_user = token.kind(&self.settings.product) == TokenKind::User;
-        Ok(Some(name).filter(|_| is_user))
+        Ok(match token.kind(&self.settings.product) {
+            TokenKind::User => {
+                Organization { id: None, name: self.settings.organization_name.clone() }
+            }
+            TokenKind::Api => token.organization().clone(),
+        })
     }
 
     /// Returns the token that the next request would be sent with.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 use bytes::Bytes;
 
+use super::answer::other_digest;
 use super::envelope::{refuse_around_list, undocumented};
 use super::page::parse_envelope;
 use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
@@ -37,10 +38,13 @@ static OPERATION_FIELDS: &[Field] = &[
 ];
 
 /// Starts the evaluation that `body` requests and waits until it is over.
+///
+/// `digest` is that of the evidence.
 pub(crate) async fn run_operation(
     client: &Client,
     context: &Context,
     body: Bytes,
+    digest: &str,
 ) -> Result<OperationOutput, Error> {
     let start = ApiRequest {
         body: Some(body),
@@ -65,7 +69,7 @@ pub(crate) async fn run_operation(
             .json(context, &question, |body| parse_envelope(ANSWER, body))
             .await
             .map_err(|error| lost_operation(error, &id))?;
-        if let Some(output) = output_if_over(&id, &answer)? {
+        if let Some(output) = output_if_over(&id, digest, &answer)? {
             return Ok(OperationOutput(output));
         }
         if Instant::now() + pause >= context.deadline {
@@ -95,7 +99,7 @@ fn lost_operation(error: Error, id: &str) -> Error {
 
 /// Returns the output once the operation has succeeded, `None` while it runs, and an error if it
 /// failed.
-fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
+fn output_if_over(id: &str, digest: &str, answer: &Value) -> Result<Option<String>, Error> {
     let Some(operation) = answer.get(&Value::from("operation")) else {
         return Err(protocol("the service's answer has no `operation`"));
     };
@@ -112,6 +116,14 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
                 None => Ok(()),
             })
             .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))?;
+        if let Some(other) = undocumented(fields, documented)
+            .find_map(|(_, value)| other_digest(value.as_str()?, &[digest]))
+        {
+            return Err(protocol(format!(
+                "the service evaluated other evidence than was asked for, `{}`",
+                escape(other)
+            )));
+        }
     }
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
@@ -161,10 +173,14 @@ mod tests {
 
     use super::*;
 
+    fn sha256(digit: char) -> String {
+        format!("sha256:{}", digit.to_string().repeat(64))
+    }
+
     fn ask(operation: &str) -> Result<Option<String>, ErrorKind> {
         let body = format!(r#"{{"operation":{operation}}}"#);
         let answer = parse_envelope(ANSWER, &body).map_err(|_| ErrorKind::Protocol)?;
-        output_if_over("7", &answer).map_err(|e| e.kind())
+        output_if_over("7", &sha256('a'), &answer).map_err(|e| e.kind())
     }
 
     #[test]
@@ -196,7 +212,14 @@ mod tests {
             assert_eq!(with(&format!("{done},{more}")), Err(ErrorKind::Protocol), "{more}");
             let body = format!(r#"{{"operation":{{"id":"7",{done}}},{more}}}"#);
             let answer = parse_envelope(ANSWER, &body);
-            assert!(answer.is_err() || output_if_over("7", &answer.unwrap()).is_err(), "{more}");
+            let over = |answer| output_if_over("7", &sha256('a'), &answer);
+            assert!(answer.is_err() || over(answer.unwrap()).is_err(), "{more}");
+        }
+        for (digest, is_right) in [(sha256('a'), true), (sha256('b'), false)] {
+            for key in ["digest", "evidence", "input"] {
+                let answer = with(&format!(r#"{done},"{key}":"{digest}""#));
+                assert_eq!(answer.is_ok(), is_right, "{key}: {answer:?}");
+            }
         }
         assert_eq!(ask("null"), Err(ErrorKind::Protocol));
         assert_eq!(ask("{}"), Err(ErrorKind::Protocol));

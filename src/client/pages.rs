@@ -54,6 +54,8 @@ pub(crate) struct Pager {
     seen: HashSet<u64>,
     /// The first row.
     first: Option<u64>,
+    /// Set if a row was also on an earlier page.
+    moved: bool,
 }
 
 impl Pager {
@@ -207,12 +209,14 @@ impl Pager {
         let again = |what: &str| {
             Err(protocol(format!("the service sent {what} again instead of the next page")))
         };
-        let Some(head) = page.first().map(identity) else { return Ok(()) };
+        let identities: Vec<u64> = page.iter().map(identity).collect();
+        let Some(head) = identities.first().copied() else { return Ok(()) };
         if self.by_offset && self.first == Some(head) {
             return again("the first page");
         }
         let before = self.seen.len();
-        self.seen.extend(page.iter().map(identity));
+        self.moved |= identities.iter().any(|row| self.seen.contains(row));
+        self.seen.extend(identities);
         if self.first.is_some() && self.seen.len() == before {
             return again("results that it had sent");
         }
@@ -224,10 +228,16 @@ impl Pager {
     pub fn finish(&self, rows: &[Value]) -> Result<(), Error> {
         // Rows with distinct identities are distinct, and there is one for each row.
         let known = self.seen.len() == rows.len();
-        if self.must_be_distinct() && !known && !are_distinct(rows) {
-            return Err(protocol("the service sent the same result twice"));
+        if self.must_be_distinct() && (self.moved || !known && !are_distinct(rows)) {
+            return Err(twice());
         }
         Ok(())
+    }
+
+    /// Returns `true` if a row was also on an earlier page, though perhaps with other values: it has
+    /// moved, and another one may have been missed.
+    pub const fn has_moved(&self) -> bool {
+        self.moved
     }
 
     /// Returns `true` if the service announced a total, which a row that comes twice would fill, or
@@ -235,6 +245,12 @@ impl Pager {
     fn must_be_distinct(&self) -> bool {
         self.total.is_some() || self.by_offset
     }
+}
+
+/// The error of a row that came twice: another may have been missed.
+pub(crate) fn twice() -> Error {
+    protocol("the service sent the same result twice: its list changed between two pages")
+        .with_hint("try again; another result may have been missed")
 }
 
 /// Returns a hash of what makes a row the same one on another page: of a row with an id, all its
@@ -372,6 +388,11 @@ impl Reader {
     pub fn must_be_distinct(&self) -> bool {
         self.pager.must_be_distinct()
     }
+
+    /// Returns `true` if a row was also on an earlier page.
+    pub const fn has_moved(&self) -> bool {
+        self.pager.has_moved()
+    }
 }
 
 /// The rows of a list that was read.
@@ -507,6 +528,20 @@ mod tests {
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(!pager.advance(Some(&Pagination::default()), 2, 0, 10).unwrap());
         assert!(pager.finish(&numbers([1, 2])).is_ok() && pager.finish(&numbers([1, 1])).is_err());
+        // A row that moved, though it has changed since.
+        let row =
+            |id: &str, at: u64| Value::from_json(&format!(r#"{{"id":"{id}","at":{at}}}"#)).unwrap();
+        let read = |second: [Value; 2]| {
+            let first = [row("a", 1), row("b", 1)];
+            let mut pager = Pager::new(Paging::Offset);
+            pager.advance(None, 2, 2, 10).unwrap();
+            pager.check_new(&first).unwrap();
+            pager.advance(None, 4, 2, 10).unwrap();
+            pager.check_new(&second).unwrap();
+            pager.finish(&[first, second].concat())
+        };
+        read([row("c", 1), row("d", 1)]).unwrap();
+        read([row("b", 2), row("c", 1)]).unwrap_err();
         // A cursor has precedence.
         let mut pager = Pager::new(Paging::Offset);
         assert!(pager.advance(Some(&cursor("a")), 2, 2, 10).unwrap());

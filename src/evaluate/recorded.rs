@@ -14,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 use crate::builtins::known_fields::refuse_respelt;
 use crate::builtins::{self, ContentForm, Type};
 use crate::client::{
-    refuse_around_list, refuse_beside_list, refuse_failed, refuse_misspelt, undocumented,
+    refuse_around_list, refuse_beside_list, refuse_cut, refuse_failed, refuse_misspelt,
+    undocumented,
 };
 use crate::flight::Key;
 use crate::text::shorten;
@@ -65,6 +66,7 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<Option<ContentForm>, Str
     }
     check_type(function.result, value, "the answer")?;
     refuse_respelt(function.result, value)?;
+    refuse_cut(function.result, value)?;
     if let (Type::Object(fields), Value::Object(object)) = (function.result, value) {
         for (key, _) in undocumented(object, fields) {
             refuse_misspelt(fields.iter().map(|field| field.name), key)?;

@@ -40,7 +40,14 @@ pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict 
         Status::Passed
     };
     let reason = if skipped || ignored { raw.reason } else { None };
-    Verdict { policy: context.policy.name.clone(), status, reason, violations, error: None }
+    Verdict {
+        policy: context.policy.name.clone(),
+        status,
+        reason,
+        violations,
+        error: None,
+        duration_ms: 0,
+    }
 }
 
 fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Violation {
@@ -95,6 +102,7 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>) -> V
         reason: None,
         violations: Vec::new(),
         error: Some(failure(error, at)),
+        duration_ms: 0,
     }
 }
 

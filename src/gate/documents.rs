@@ -12,7 +12,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::input_use::{
-    ARGUMENTS, BUNDLE_KEYS, DocumentUse, ELEMENTS, ENVELOPE_KEYS, InputUse, METADATA,
+    ARGUMENTS, BUNDLE_KEYS, CONTENTS, DocumentUse, ELEMENTS, ENVELOPE_KEYS, InputUse, METADATA,
     STATEMENT_KEYS,
 };
 use super::model::Subject;
@@ -78,17 +78,31 @@ pub(super) struct PolicyContext {
     pub names_contents: bool,
     /// The kind of the inputs, if the policy looks for it.
     pub kind: Option<String>,
-    /// The fields of which an input must have one, since the policy looks at nothing else.
+    /// The fields of which an input must have one, since the policy looks at nothing else; of combined
+    /// ones, the fields of their contents.
     pub fields: Vec<String>,
+    pub contents_fields: Vec<String>,
 }
 
 impl PolicyContext {
-    /// Returns `true` if the policy looks only at fields that an input doesn't have.
-    pub fn sees_nothing_of(&self, input: &Value) -> bool {
-        let Value::Object(members) = input else { return false };
-        let has = |name: &String| members.contains_key(&Value::from(name.as_str()));
-        !members.is_empty() && !self.fields.is_empty() && !self.fields.iter().any(has)
+    /// Returns `true` if the policy looks only at fields that an input doesn't have, or that none of
+    /// combined ones has.
+    pub fn sees_nothing_of(&self, input: &Value, combined: bool) -> bool {
+        match input {
+            Value::Array(inputs) if combined && !inputs.is_empty() => inputs.iter().all(|input| {
+                let contents = input.get_str(CONTENTS);
+                contents.is_some_and(|contents| has_none_of(&self.contents_fields, contents))
+            }),
+            _ => !combined && has_none_of(&self.fields, input),
+        }
     }
+}
+
+/// Returns `true` for an object with fields, but none of these.
+fn has_none_of(fields: &[String], value: &Value) -> bool {
+    let Value::Object(members) = value else { return false };
+    let has = |name: &String| members.contains_key(&Value::from(name.as_str()));
+    !members.is_empty() && !fields.is_empty() && !fields.iter().any(has)
 }
 
 /// What a policy expects of a document.
@@ -600,6 +614,7 @@ mod tests {
             names_contents: false,
             kind: None,
             fields: Vec::new(),
+            contents_fields: Vec::new(),
         }
     }
 
@@ -711,6 +726,7 @@ mod tests {
             names_contents: false,
             kind: None,
             fields: Vec::new(),
+            contents_fields: Vec::new(),
         };
         let bare =
             PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
@@ -751,6 +767,7 @@ mod tests {
             names_contents: false,
             kind: None,
             fields: Vec::new(),
+            contents_fields: Vec::new(),
         };
         let metadata =
             Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };

@@ -58,6 +58,7 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
         let meta = std::fs::metadata(argument).map_err(|error| unreadable(argument, error))?;
         if meta.is_dir() {
             search.folder(argument)?;
+            refuse_bundle(argument, &search)?;
         } else if meta.is_file() {
             refuse_policy(argument)?;
             search.take(InputSource::File(argument.to_owned()));
@@ -84,6 +85,25 @@ fn refuse_policy(path: &Path) -> Result<(), Error> {
     Err(wrong(format!("the input `{shown}` is a policy"))
         .with_hint("give each file of policies an option of its own, or name their folder"))
 }
+
+/// Refuses a folder of policies as an input, as the second of `-b one two` is.
+fn refuse_bundle(path: &Path, search: &Search<'_>) -> Result<(), Error> {
+    let is_data = |place: &InputSource| match place {
+        InputSource::File(file) => file.file_stem().is_some_and(|stem| stem == "data"),
+        _ => false,
+    };
+    let has_rego = search.account.left_out.iter().any(|left| left.reason == REGO);
+    let is_policies = has_rego && search.places.iter().all(is_data);
+    if !is_policies && !path.join(".manifest").is_file() {
+        return Ok(());
+    }
+    let shown = escape(&path.to_string_lossy());
+    Err(wrong(format!("the input `{shown}` is a folder of policies and their data"))
+        .with_hint("give each bundle or folder of policies an option of its own"))
+}
+
+/// The reason for which Rego in a folder of inputs is left out.
+const REGO: &str = "it is Rego";
 
 /// Returns `true` for a policy document; larger files are none.
 fn is_policy_document(path: &Path) -> bool {
@@ -160,7 +180,7 @@ impl Search<'_> {
             match content(path).map_err(|error| unreadable(path, error))? {
                 Content::Json | Content::Yaml => self.take(InputSource::File(path.to_owned())),
                 Content::Packed => return refuse("is compressed or an archive"),
-                Content::Rego => self.account.leave(path, "it is Rego"),
+                Content::Rego => self.account.leave(path, REGO),
                 Content::Other => self.account.leave(path, "its content is neither JSON nor YAML"),
             }
         }

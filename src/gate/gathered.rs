@@ -10,10 +10,11 @@ use std::time::Instant;
 use super::conclude;
 use super::graph::Collector;
 use super::load::Gate;
+use super::missing_fields::{self, Sighting};
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{ListedCalls, RunObserver, RunOptions};
 use super::work::{CheckResult, Event, Stop, millis};
-use crate::builtins::{self, Type, known_fields::count_unknown_statuses};
+use crate::builtins::{self, ContentForm, Type, known_fields::count_unknown_statuses};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
@@ -55,10 +56,23 @@ pub(super) struct RunCollector<'a> {
     pub swallowed: u64,
     /// The number of AI analyses that verdicts depend on and that didn't take place.
     pub skipped: u64,
+    /// The number of lists that were cut at a policy's own limit, of artifacts given as base64, and of
+    /// fields that couldn't be compared, in calls that verdicts depend on.
+    pub limited: Limited,
     /// The number of policies' own network requests that verdicts depend on.
     pub requests: u64,
+    /// For each policy, what the inputs have of each field that it reads.
+    pub sightings: BTreeMap<usize, Vec<Sighting>>,
     /// For each policy, the inputs that have none of the fields that it looks at.
     pub unseen: BTreeMap<usize, Unseen>,
+}
+
+/// What limits what verdicts know of the service's answers.
+#[derive(Default)]
+pub(super) struct Limited {
+    pub cut: u64,
+    pub base64: u64,
+    pub unchecked: u64,
 }
 
 /// The inputs that passed a policy and have none of the fields that it looks at.
@@ -114,7 +128,9 @@ impl<'a> RunCollector<'a> {
             undefined: 0,
             swallowed: 0,
             skipped: 0,
+            limited: Limited::default(),
             requests: 0,
+            sightings: BTreeMap::new(),
             unseen: BTreeMap::new(),
         }
     }
@@ -190,6 +206,7 @@ impl<'a> RunCollector<'a> {
         let mut calls = Vec::new();
         let (mut passes, mut attempts, mut unchecked) = (0, 0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
+        missing_fields::merge(self.sightings.entry(done.check).or_default(), done.sightings);
         let unseen = self.unseen.entry(done.check).or_default();
         unseen.of += 1;
         if done.unseen {
@@ -237,6 +254,11 @@ impl<'a> RunCollector<'a> {
                 }
                 attempts += u64::from(entry.attempts);
                 unchecked += entry.unchecked;
+                if entry.needed {
+                    self.limited.cut += u64::from(entry.cut);
+                    self.limited.base64 += u64::from(entry.form == Some(ContentForm::Base64));
+                    self.limited.unchecked += entry.unchecked;
+                }
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
                 self.run.totals.bytes += entry.bytes;

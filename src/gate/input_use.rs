@@ -3,16 +3,16 @@
 //! Owns following a path below `input` through the variables of a rule, the arguments of functions
 //! and rules whose value is a part of the input, and what it requires: a field requires an object,
 //! of the input itself or, with combined inputs, of each one's contents. Which rules matter for a
-//! verdict belongs to `reach`.
+//! verdict belongs to `reach`, which fields the inputs don't have to `missing_fields`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::rego::builtins;
 use crate::rego::syntax::tree::{
-    Every, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind, With,
+    Every, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind, With, is_root,
 };
-use crate::rego::syntax::visit::{Visit, walk_expr, walk_term, walk_with};
+use crate::rego::syntax::visit::{Visit, vars, walk_expr, walk_term, walk_with};
 use crate::rego::types::{Function, Type};
 use crate::text::data_reference;
 
@@ -44,7 +44,7 @@ pub(super) const METADATA: &str = "chainloop_metadata";
 pub(super) const ELEMENTS: &str = "elements";
 
 /// The field of a combined input that holds the document.
-const CONTENTS: &str = "contents";
+pub(super) const CONTENTS: &str = "contents";
 
 /// Returns `true` for a field whose name matters to a gate.
 fn is_known(name: &str) -> bool {
@@ -71,6 +71,8 @@ pub(super) struct RuleInput {
     pub contents: DocumentUse,
     /// Set if `contents` of the elements of `input` is named, which combined inputs have.
     pub names_contents: bool,
+    /// The paths that are looked at, each with the first place.
+    pub paths: BTreeMap<(Vec<Step>, How), Span>,
 }
 
 impl DocumentUse {
@@ -134,15 +136,19 @@ impl RuleInput {
         self.alone.extend(&other.alone);
         self.contents.extend(&other.contents);
         self.names_contents |= other.names_contents;
+        for (path, span) in &other.paths {
+            self.paths.entry(path.clone()).or_insert(*span);
+        }
     }
 
     /// Adds what a rule looks at.
-    fn look(&mut self, look: &Look) {
+    fn look(&mut self, look: &Look, span: Span) {
         if look.root != Root::Input {
             return;
         }
+        self.paths.entry((look.path.clone(), look.how)).or_insert(span);
         // The number of combined inputs says nothing about their contents.
-        if look.counted && look.path.is_empty() {
+        if look.how == How::Counted && look.path.is_empty() {
             self.alone.path(&look.path);
         } else {
             self.path(&look.path);
@@ -173,7 +179,7 @@ impl RuleInput {
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+pub(super) enum Step {
     /// A field.
     Name(Name),
     /// A field of unknown name.
@@ -182,7 +188,18 @@ enum Step {
     Any,
 }
 
-/// Reduces a path below a document to what matters to a gate, so that there are few of them.
+/// The most steps of a path; further ones are ignored.
+const MAX_STEPS: usize = 8;
+
+/// The most paths that are told apart by all their steps, for one argument or rule.
+const MAX_PATHS: usize = 200;
+
+/// Returns a path below a document, as far as it is followed.
+fn path_of<'s>(path: impl IntoIterator<Item = &'s Step>) -> Vec<Step> {
+    path.into_iter().take(MAX_STEPS).cloned().collect()
+}
+
+/// Reduces a path below a document to what a verdict requires of it, so that there are few of them.
 fn reduced<'s>(path: impl IntoIterator<Item = &'s Step>) -> Vec<Step> {
     let mut steps = Vec::new();
     // The longest is `elements[_].contents.predicate`.
@@ -213,10 +230,21 @@ enum Root {
 /// What is done with the value at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Purpose {
-    Read,
-    Count,
+    Look(How),
     /// It is an argument of a function, whose path is given, from 0.
     Pass(Vec<Name>, usize),
+}
+
+/// The way in which a value is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum How {
+    /// Only its size matters.
+    Counted,
+    /// The rule asks whether it is there: under `not`, as a statement, or with a default.
+    Tested,
+    Read,
+    /// It is a part of what the service is asked: without it, there is no call.
+    Asked,
 }
 
 /// A place at which a rule needs a value.
@@ -225,6 +253,9 @@ struct Use {
     root: Root,
     path: Vec<Step>,
     purpose: Purpose,
+    /// Set if it is a part of what the service is asked.
+    asked: bool,
+    span: Span,
 }
 
 /// A path below a document that is looked at.
@@ -232,9 +263,11 @@ struct Use {
 struct Look {
     root: Root,
     path: Vec<Step>,
-    /// Set if only its size matters.
-    counted: bool,
+    how: How,
 }
+
+/// What is looked at, each with the first place.
+type Looks = BTreeMap<Look, Span>;
 
 /// The most variables, functions or rules between a document and a reference.
 const MAX_LINKS: usize = 32;
@@ -295,6 +328,19 @@ fn is_print(operator: &Term) -> bool {
     function(operator).is_some_and(|name| name.join(".") == "internal.print")
 }
 
+/// Returns the variable that gets the result of a call, if it has one. Functions that aren't
+/// built in have an unknown number of arguments; the compiler's own variables are their results.
+fn result(terms: &[Term]) -> Option<&Name> {
+    let (operator, arguments) = terms.split_first()?;
+    let name = var(arguments.last()?)?;
+    let joined = function(operator)?.join(".");
+    let is_result = match argument_types(&joined) {
+        Some(types) => arguments.len() > types.len(),
+        None => name.starts_with("__local"),
+    };
+    is_result.then_some(name)
+}
+
 /// Returns the types of the arguments that a built-in function takes.
 fn argument_types(name: &str) -> Option<Vec<Type>> {
     Some(Function::parse(builtins::lookup(name)?.signature).ok()?.args)
@@ -327,6 +373,12 @@ struct Aliases {
     parameters: BTreeMap<Name, usize>,
     /// The variables that the compiler made for the arguments of `print`.
     printed: BTreeSet<Name>,
+    /// Variables, each with those that its value is made of.
+    flows: Vec<(Name, BTreeSet<Name>)>,
+    /// The variables that are a part of what the service is asked.
+    asked: BTreeSet<Name>,
+    /// The functions of the service.
+    functions: BTreeSet<String>,
 }
 
 impl Aliases {
@@ -348,6 +400,36 @@ impl Aliases {
         let Some((head, operands)) = reference(of) else { return };
         let steps = steps(operands).chain(more).collect();
         self.found.insert(name.clone(), Alias { head: head.clone(), steps, span });
+    }
+
+    /// Returns `true` for a call of the service.
+    fn asks(&self, terms: &[Term]) -> bool {
+        let operator = terms.first().and_then(function);
+        operator.is_some_and(|name| self.functions.contains(&name.join(".")))
+    }
+
+    /// Returns `true` if a statement defines a part of what the service is asked.
+    fn defines_asked(&self, expr: &Expr) -> bool {
+        let is_asked = |name: &Name| self.asked.contains(name);
+        let of_call = match &expr.kind {
+            ExprKind::Call(terms) => result(terms).is_some_and(is_asked),
+            _ => false,
+        };
+        of_call || definitions(expr).into_iter().any(|(name, _)| is_asked(name))
+    }
+
+    /// Follows what the service is asked back to all the variables that it is made of.
+    fn close(&mut self) {
+        let mut open: Vec<Name> = self.asked.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            for (_, parts) in self.flows.iter().filter(|(defined, _)| *defined == name) {
+                for part in parts {
+                    if self.asked.insert(part.clone()) {
+                        open.push(part.clone());
+                    }
+                }
+            }
+        }
     }
 
     fn get(&self, name: &Name) -> Option<&Alias> {
@@ -375,11 +457,22 @@ impl Visit for Aliases {
     fn expr(&mut self, expr: &Expr) {
         for (name, term) in definitions(expr) {
             self.add(name, term, None, expr.span);
+            self.flows.push((name.clone(), vars(term)));
         }
         if let ExprKind::Every(every) = &expr.kind {
             let Every { value, domain, .. } = &**every;
             if let Some(name) = var(value) {
                 self.add(name, domain, Some(Step::Any), expr.span);
+                self.flows.push((name.clone(), vars(domain)));
+            }
+        }
+        if let ExprKind::Call(terms) = &expr.kind {
+            let arguments = || terms.iter().skip(1).flat_map(vars);
+            if self.asks(terms) {
+                self.asked.extend(arguments());
+            }
+            if let Some(name) = result(terms) {
+                self.flows.push((name.clone(), arguments().collect()));
             }
         }
         if let ExprKind::Call(terms) = &expr.kind
@@ -398,6 +491,8 @@ impl Visit for Aliases {
 pub(super) struct References {
     /// The paths below `data`, with their positions.
     pub data: Vec<(Vec<String>, Span)>,
+    /// The paths below `data` of which elements are looked at.
+    pub collections: Vec<(Vec<String>, Span)>,
     uses: Vec<Use>,
     /// The paths that are the value of the rule, if it isn't a function.
     values: Vec<(Root, Vec<Step>)>,
@@ -408,18 +503,24 @@ pub(super) struct References {
     used: BTreeSet<Name>,
     /// Set within an argument of `print`.
     in_print: bool,
+    /// Set within what the service is asked.
+    in_question: bool,
+    /// The number of `not` around.
+    negations: usize,
 }
 
 impl References {
-    /// Visits a rule.
-    pub fn of(rule: &Rule) -> Self {
+    /// Visits a rule. `functions` are those of the service.
+    pub fn of(rule: &Rule, functions: &BTreeSet<String>) -> Self {
         let mut visitor = Self { arity: rule.head.args.len(), ..Self::default() };
+        visitor.aliases.functions.clone_from(functions);
         for (index, parameter) in rule.head.args.iter().enumerate() {
             if let Some(name) = var(parameter) {
                 visitor.aliases.parameters.insert(name.clone(), index);
             }
         }
         visitor.aliases.rule(rule);
+        visitor.aliases.close();
         for (index, parameter) in rule.head.args.iter().enumerate() {
             visitor.pattern(index, parameter);
         }
@@ -428,7 +529,7 @@ impl References {
         let unused = visitor.aliases.found.keys().filter(|name| !visitor.used.contains(*name));
         let unused: Vec<_> = unused.filter_map(|name| visitor.aliases.path(name)).collect();
         for (root, path, _) in unused {
-            visitor.uses.push(Use { root, path, purpose: Purpose::Read });
+            visitor.needs((root, path), Purpose::Look(How::Read), rule.span);
         }
         visitor
     }
@@ -436,7 +537,7 @@ impl References {
     /// Adds what a parameter requires of its argument.
     fn pattern(&mut self, index: usize, parameter: &Term) {
         let mut read = |path| {
-            self.uses.push(Use { root: Root::Argument(index), path, purpose: Purpose::Read });
+            self.needs((Root::Argument(index), path), Purpose::Look(How::Read), parameter.span);
         };
         match &parameter.kind {
             TermKind::Var(_) => {}
@@ -468,11 +569,28 @@ impl References {
     }
 
     /// Adds the use of a path by a term.
-    fn needs(&mut self, (root, path): (Root, Vec<Step>), purpose: Purpose) {
-        // Printing a document whole isn't looking at it.
-        if !(self.in_print && path.is_empty() && purpose == Purpose::Read) {
-            self.uses.push(Use { root, path, purpose });
+    fn needs(&mut self, (root, path): (Root, Vec<Step>), purpose: Purpose, span: Span) {
+        if root == Root::Data && names(&path).len() < path.len() {
+            self.has_elements(&path, span);
         }
+        // Printing a document whole isn't looking at it.
+        if !(self.in_print && path.is_empty() && purpose == Purpose::Look(How::Read)) {
+            self.uses.push(Use { root, path, purpose, asked: self.in_question, span });
+        }
+    }
+
+    /// Records a path below `data` of which elements are looked at.
+    fn has_elements(&mut self, path: &[Step], span: Span) {
+        let names = names(path).iter().map(ToString::to_string).collect();
+        self.collections.push((names, span));
+    }
+
+    /// Visits what the service may be asked.
+    fn within_question(&mut self, asked: bool, visit: impl FnOnce(&mut Self)) {
+        let outer = self.in_question;
+        self.in_question |= asked;
+        visit(self);
+        self.in_question = outer;
     }
 
     /// Records a reference below `data` that is written in the policy.
@@ -501,6 +619,9 @@ impl References {
         let joined = name.join(".");
         let is_own = name.first().is_some_and(|head| **head == *"data");
         let types = if is_own { None } else { argument_types(&joined) };
+        if self.aliases.asks(terms) && !self.in_question {
+            return self.within_question(true, |visitor| visitor.call(terms));
+        }
         for (index, term) in arguments.iter().enumerate() {
             let Some((root, mut path)) = self.path(term) else {
                 self.term(term);
@@ -508,19 +629,27 @@ impl References {
             };
             self.names_data(term);
             self.operands(term);
+            let is_collection =
+                matches!((&*joined, index), ("internal.member_2", 1) | ("internal.member_3", 2));
+            if root == Root::Data && is_collection {
+                self.has_elements(&path, term.span);
+            }
             let purpose = match types.as_ref().and_then(|types| types.get(index)) {
                 _ if is_own => Purpose::Pass(name.clone(), index),
-                Some(_) if joined == "count" => Purpose::Count,
-                Some(Type::Object(_)) => {
-                    path.push(match (&*joined, arguments.get(1)) {
-                        ("object.get", Some(key)) => first_key(key),
-                        _ => Step::Member,
-                    });
-                    Purpose::Read
-                }
-                _ => Purpose::Read,
+                Some(_) if joined == "count" => Purpose::Look(How::Counted),
+                Some(Type::Object(_)) => match (&*joined, arguments.get(1)) {
+                    ("object.get", Some(key)) => {
+                        path.push(first_key(key));
+                        Purpose::Look(How::Tested)
+                    }
+                    _ => {
+                        path.push(Step::Member);
+                        Purpose::Look(How::Read)
+                    }
+                },
+                _ => Purpose::Look(How::Read),
             };
-            self.needs((root, path), purpose);
+            self.needs((root, path), purpose, term.span);
         }
     }
 }
@@ -539,7 +668,10 @@ impl Visit for References {
     fn term(&mut self, term: &Term) {
         self.names_data(term);
         if let Some(path) = self.path(term) {
-            self.needs(path, Purpose::Read);
+            // What a variable stands for is evaluated before the `not` around the variable.
+            let is_direct = reference(term).is_some_and(|(head, _)| is_root(head));
+            let how = if self.negations > 0 && is_direct { How::Tested } else { How::Read };
+            self.needs(path, Purpose::Look(how), term.span);
             return self.operands(term);
         }
         match &term.kind {
@@ -554,6 +686,60 @@ impl Visit for References {
     }
 
     fn expr(&mut self, expr: &Expr) {
+        let is_test = match &expr.kind {
+            ExprKind::Term(term) => reference(term).is_some(),
+            ExprKind::Not(_) => true,
+            _ => false,
+        };
+        let is_test = usize::from(expr.negated || is_test);
+        self.negations += is_test;
+        let asked = self.aliases.defines_asked(expr);
+        self.within_question(asked, |visitor| visitor.statement(expr));
+        self.negations -= is_test;
+    }
+
+    fn with(&mut self, with: &With) {
+        // Replacing `input` doesn't use it.
+        match reference(&with.target) {
+            Some((name, operands)) if operands.is_empty() || **name == *"input" => {
+                self.term(&with.value);
+            }
+            _ => {
+                match function(&with.target).as_deref() {
+                    Some([head, path @ ..]) if **head == *"data" => {
+                        self.replaced.push(path.to_vec());
+                    }
+                    // What stands for a built-in function may look at all of what it is given.
+                    _ => {
+                        let whole = (Root::Input, Vec::new());
+                        self.needs(whole, Purpose::Look(How::Read), with.target.span);
+                    }
+                }
+                walk_with(self, with);
+            }
+        }
+    }
+
+    fn head(&mut self, head: &Head) {
+        for part in head.reference.iter().skip(1).chain(&head.key) {
+            self.term(part);
+        }
+        let Some(value) = &head.value else { return };
+        let is_document = head.key.is_none() && self.arity == 0 && head.reference.len() == 1;
+        match self.path(value).filter(|_| is_document) {
+            Some(path) => {
+                self.names_data(value);
+                self.values.push(path);
+                self.operands(value);
+            }
+            None => self.term(value),
+        }
+    }
+}
+
+impl References {
+    /// Visits a statement.
+    fn statement(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Every(every) if self.is_every(every, expr.span) => {
                 self.names_data(&every.domain);
@@ -584,43 +770,6 @@ impl Visit for References {
         }
     }
 
-    fn with(&mut self, with: &With) {
-        // Replacing `input` doesn't use it.
-        match reference(&with.target) {
-            Some((name, operands)) if operands.is_empty() || **name == *"input" => {
-                self.term(&with.value);
-            }
-            _ => {
-                match function(&with.target).as_deref() {
-                    Some([head, path @ ..]) if **head == *"data" => {
-                        self.replaced.push(path.to_vec());
-                    }
-                    // What stands for a built-in function may look at all of what it is given.
-                    _ => self.needs((Root::Input, Vec::new()), Purpose::Read),
-                }
-                walk_with(self, with);
-            }
-        }
-    }
-
-    fn head(&mut self, head: &Head) {
-        for part in head.reference.iter().skip(1).chain(&head.key) {
-            self.term(part);
-        }
-        let Some(value) = &head.value else { return };
-        let is_document = head.key.is_none() && self.arity == 0 && head.reference.len() == 1;
-        match self.path(value).filter(|_| is_document) {
-            Some(path) => {
-                self.names_data(value);
-                self.values.push(path);
-                self.operands(value);
-            }
-            None => self.term(value),
-        }
-    }
-}
-
-impl References {
     fn is_every(&self, every: &Every, span: Span) -> bool {
         var(&every.value).is_some_and(|name| self.is_alias(name, span))
     }
@@ -651,16 +800,16 @@ impl InputUses {
         }
         let mut found = Self::default();
         for (path, references) in definitions {
-            let mut looks = BTreeSet::new();
+            let mut looks = Looks::new();
             for it in &references.uses {
-                links.follow(it.root, &it.path, &it.purpose, 0, &mut looks);
+                links.follow(it, it.root, &it.path, 0, &mut looks);
             }
             let input = match path {
                 Some(path) => found.rules.entry((*path).to_owned()).or_default(),
                 None => &mut found.elsewhere,
             };
-            for look in &looks {
-                input.look(look);
+            for (look, span) in &looks {
+                input.look(look, *span);
             }
         }
         for path in links.parts.keys().copied().collect::<Vec<_>>() {
@@ -695,49 +844,73 @@ struct Links<'d> {
     parts: BTreeMap<&'d str, Vec<&'d (Root, Vec<Step>)>>,
     /// The functions and rules that a `with` replaces.
     replaced: BTreeSet<String>,
-    arguments: BTreeMap<(String, usize), Rc<BTreeSet<Look>>>,
+    arguments: BTreeMap<(String, usize), Rc<Looks>>,
     values: BTreeMap<String, Rc<BTreeSet<Vec<Step>>>>,
 }
 
 impl Links<'_> {
-    /// Adds what is looked at below the input by a use of a path.
-    fn follow(
-        &mut self,
-        root: Root,
-        path: &[Step],
-        purpose: &Purpose,
-        depth: usize,
-        looks: &mut BTreeSet<Look>,
-    ) {
-        match (root, purpose) {
+    /// Adds what is looked at below the input by a use, at a path that it may have.
+    fn follow(&mut self, it: &Use, root: Root, path: &[Step], depth: usize, looks: &mut Looks) {
+        let mut look = |path, how, span| {
+            looks.entry(Look { root, path, how }).or_insert(span);
+        };
+        match (root, &it.purpose) {
             (Root::Data, _) => {
+                let asked = it.asked && self.is_sole(path);
+                let it = &Use { asked, path: Vec::new(), purpose: it.purpose.clone(), ..*it };
                 for path in self.parts_at(path, depth) {
-                    self.follow(Root::Input, &path, purpose, depth, looks);
+                    self.follow(it, Root::Input, &path, depth, looks);
                 }
             }
             (Root::Input | Root::Argument(_), Purpose::Pass(function, argument)) => {
                 let inner = self.argument(function, *argument, depth + 1);
-                looks.extend(inner.iter().map(|look| Look {
-                    root,
-                    path: reduced(path.iter().chain(&look.path)),
-                    counted: look.counted,
-                }));
+                let is_only = self.definitions_of(function) == 1;
+                for (of_argument, span) in &*inner {
+                    let how = match of_argument.how {
+                        // What a function needs for its result, a call with the result needs.
+                        How::Read if it.asked && is_only => How::Asked,
+                        how => how,
+                    };
+                    let span = if of_argument.path.is_empty() { it.span } else { *span };
+                    look(path_of(path.iter().chain(&of_argument.path)), how, span);
+                }
+                if it.asked {
+                    look(path_of(path), How::Asked, it.span);
+                }
             }
-            (Root::Input | Root::Argument(_), Purpose::Read | Purpose::Count) => {
-                let counted = *purpose == Purpose::Count;
-                looks.insert(Look { root, path: reduced(path), counted });
+            (Root::Input | Root::Argument(_), Purpose::Look(how)) => {
+                let is_asked = it.asked && *how != How::Tested;
+                let how = if is_asked { How::Asked } else { *how };
+                look(path_of(path), how, it.span);
             }
         }
     }
 
+    /// Returns the number of definitions of a function, of which the path is given.
+    fn definitions_of(&self, function: &[Name]) -> usize {
+        let path = data_reference(function.get(1..).unwrap_or_default());
+        self.definitions.get(path.as_str()).map_or(0, Vec::len)
+    }
+
+    /// Returns `true` if a path below `data` is that of a rule with only one value, or below it.
+    fn is_sole(&self, path: &[Step]) -> bool {
+        let names = names(path);
+        let rules = (1..=names.len()).filter_map(|length| names.get(..length));
+        rules.map(data_reference).any(|rule| {
+            let count = |definitions: &Vec<&References>| definitions.len() == 1;
+            self.definitions.get(rule.as_str()).is_some_and(count)
+                && self.parts.get(rule.as_str()).is_some_and(|parts| parts.len() == 1)
+        })
+    }
+
     /// Returns what a function looks at below one of its arguments.
-    fn argument(&mut self, function: &[Name], index: usize, depth: usize) -> Rc<BTreeSet<Look>> {
+    fn argument(&mut self, function: &[Name], index: usize, depth: usize) -> Rc<Looks> {
         let key = (data_reference(function.get(1..).unwrap_or_default()), index);
         if let Some(known) = self.arguments.get(&key) {
             return Rc::clone(known);
         }
         let root = Root::Argument(index);
-        let mut looks = BTreeSet::new();
+        let mut looks = Looks::new();
         let definitions = self.definitions.get(key.0.as_str()).cloned().unwrap_or_default();
         let is_known = !definitions.is_empty()
             && definitions.iter().all(|it| index < it.arity)
@@ -745,10 +918,16 @@ impl Links<'_> {
         if is_known && depth <= MAX_LINKS {
             let uses = definitions.iter().flat_map(|it| &it.uses);
             for it in uses.filter(|it| it.root == root) {
-                self.follow(root, &it.path, &it.purpose, depth, &mut looks);
+                self.follow(it, root, &it.path, depth, &mut looks);
             }
         } else {
-            looks.insert(Look { root, path: Vec::new(), counted: false });
+            let span = definitions.first().and_then(|it| it.uses.first()).map(|it| it.span);
+            looks.insert(Look { root, path: Vec::new(), how: How::Read }, span.unwrap_or_default());
+        }
+        if looks.len() > MAX_PATHS {
+            let short =
+                |(look, span): (Look, Span)| (Look { path: reduced(&look.path), ..look }, span);
+            looks = looks.into_iter().map(short).collect();
         }
         let looks = Rc::new(looks);
         self.arguments.insert(key, Rc::clone(&looks));
@@ -769,7 +948,7 @@ impl Links<'_> {
                 continue;
             }
             let value = self.value(&rule, depth);
-            found.extend(value.iter().map(|value| reduced(value.iter().chain(rest))));
+            found.extend(value.iter().map(|value| path_of(value.iter().chain(rest))));
         }
         let document = data_reference(&names);
         let below = |rule: &str| {
@@ -796,7 +975,7 @@ impl Links<'_> {
         for (root, path) in self.parts.get(rule).cloned().unwrap_or_default() {
             match root {
                 Root::Input => {
-                    paths.insert(reduced(path));
+                    paths.insert(path_of(path));
                 }
                 Root::Data if depth < MAX_LINKS => {
                     paths.extend(self.parts_at(path, depth + 1));
@@ -806,6 +985,9 @@ impl Links<'_> {
                 }
                 Root::Argument(_) => {}
             }
+        }
+        if paths.len() > MAX_PATHS {
+            paths = paths.iter().map(reduced).collect();
         }
         let paths = Rc::new(paths);
         self.values.insert(rule.to_owned(), Rc::clone(&paths));

@@ -231,6 +231,8 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Document> {
         if std::mem::take(&mut self.nothing) {
+            // Nothing is combined of nothing.
+            self.done = true;
             return Some(Document::none());
         }
         let began = Instant::now();

@@ -11,12 +11,15 @@ use sha2::{Digest as _, Sha256};
 use super::describe::describe;
 use super::documents::{Expected, PolicyContext, argument};
 use super::input_use::{InputUse, METADATA, RuleInput};
+use super::missing_fields::ReadFields;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::names::PackageOrigin;
 use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{Reach, Site};
 use super::split::hex;
+use crate::builtins::describe as describe_value;
+use crate::builtins::known_fields::{KINDS, respelt_by_hand, usual_spelling};
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
@@ -81,6 +84,8 @@ pub(super) struct Check {
     pub context: PolicyContext,
     /// The calls that it can make.
     pub sites: Vec<Site>,
+    /// The fields of the input that it reads.
+    pub fields: ReadFields,
 }
 
 impl Check {
@@ -93,9 +98,13 @@ impl Check {
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let RuleInput { alone, contents, names_contents } = reach.input(&package.path, rules());
+        let RuleInput { alone, contents, names_contents, paths } =
+            reach.input(&package.path, rules());
+        let at = |span| position(policies.program().sources(), span);
+        let fields = ReadFields::new(&paths, at);
         let sites = reach.sites(&package.path, rules());
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
+        let contents_fields = contents.fields();
         let (input, contents) = (Expected::by(&alone), Expected::by(&contents));
         let context = PolicyContext {
             arguments,
@@ -106,8 +115,9 @@ impl Check {
             names_contents,
             kind: kind.filter(|_| alone.names(&[METADATA])).cloned(),
             fields: alone.fields(),
+            contents_fields,
         };
-        Self { policies, package, context, sites }
+        Self { policies, package, context, sites, fields }
     }
 }
 
@@ -168,6 +178,12 @@ impl Gate {
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
     pub(crate) fn load_any(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
+        let kind = options.kind.as_deref();
+        if let Some(usual) = kind.and_then(|kind| usual_spelling(KINDS, kind)) {
+            let kind = escape(kind.unwrap_or_default());
+            return Err(wrong(format!("the kind `{kind}` is nearly `{usual}`, but not the same"))
+                .with_hint("policies compare it with the usual spelling"));
+        }
         let read = ReadOptions {
             ignore: Some(&options.ignore),
             bundles: &options.bundles,
@@ -221,6 +237,7 @@ impl Gate {
             gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
+        gate.note_respelt();
         Ok(gate)
     }
 
@@ -341,6 +358,31 @@ impl Gate {
         }
     }
 
+    /// Warns of arguments that are a known kind or status in another spelling, if policies may compare
+    /// them with the service's.
+    fn note_respelt(&mut self) {
+        let mut found = Vec::new();
+        for check in self.checks.iter().filter(|check| check.sites.iter().any(Site::asks_service)) {
+            for (name, value) in &check.context.arguments {
+                let items = match value {
+                    Value::Array(items) => items.as_slice(),
+                    one => std::slice::from_ref(one),
+                };
+                for text in items.iter().filter_map(Value::as_str) {
+                    let Some(usual) = respelt_by_hand(name, text) else { continue };
+                    let (name, text) = (escape(name), escape(text));
+                    let message =
+                        format!("the argument `{name}` is `{text}`, and the service has `{usual}`");
+                    found.push(
+                        Diagnostic::warning("unknown-value", message)
+                            .with_hint(format!("did you mean `{usual}`?")),
+                    );
+                }
+            }
+        }
+        found.into_iter().for_each(|warning| self.warn(warning));
+    }
+
     /// Refuses a run without an input if a verdict may depend on it.
     pub(crate) fn refuse_no_input(&self) -> Result<(), Error> {
         if !self.reads_input() {
@@ -364,7 +406,20 @@ impl Gate {
         for module in &sources.modules {
             record(&module.path, module.text.as_bytes());
         }
-        let documents = split_off_documents(sources, record)?;
+        let mut unread = None;
+        let visit = |path: &str, bytes: &[u8]| {
+            record(path, bytes);
+            if unread.is_none() && policy_yaml::holds_rego(&String::from_utf8_lossy(bytes)) {
+                unread = Some(path.to_owned());
+            }
+        };
+        let documents = split_off_documents(sources, visit)?;
+        if let Some(path) = unread {
+            let message = format!("`{}` contains Rego, which isn't evaluated", escape(&path));
+            return Err(wrong(message)
+                .with_hint("put the Rego into a file of its own, with a rule such as `deny`")
+                .by_setting(Setting::Ignored));
+        }
         for (index, document) in documents.iter().enumerate() {
             let earlier = documents.get(..index).unwrap_or_default();
             if let Some(other) = earlier.iter().find(|other| other.name == document.name) {
@@ -414,6 +469,15 @@ impl Gate {
             self.warn(
                 Diagnostic::warning("missing-data", message)
                     .with_hint("load the file or folder that defines it, too")
+                    .at(position(program.sources(), span)),
+            );
+        }
+        for (path, value, span) in reach.without_elements(&policies) {
+            let (path, value) = (data_reference(path), describe_value(value));
+            let message = format!("`{path}` is {value}, in which the policy finds no elements");
+            self.warn(
+                Diagnostic::warning("missing-data", message)
+                    .with_hint("make it an array or an object, empty if there are none")
                     .at(position(program.sources(), span)),
             );
         }

@@ -15,6 +15,7 @@ mod input_use;
 mod inputs;
 mod load;
 mod metadata;
+mod missing_fields;
 pub mod model;
 mod names;
 mod options;

@@ -156,6 +156,37 @@ pub(super) fn has_policies(text: &str) -> bool {
         })
 }
 
+/// Returns `true` if a document of a text is a resource of a cluster with Rego in it, such as a
+/// `ConstraintTemplate`: other tools evaluate it.
+pub(super) fn holds_rego(text: &str) -> bool {
+    fn is_rego(value: &Value) -> bool {
+        let text = value.as_str().unwrap_or_default();
+        text.lines().any(|line| line.trim_start().starts_with("package "))
+    }
+    fn holds(value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, depth + 1)),
+            Value::Object(_) if depth > MAX_DEPTH => false,
+            Value::Object(members) => {
+                field(value, "rego").is_some_and(is_rego)
+                    || members.values().any(|member| holds(member, depth + 1))
+            }
+            _ => false,
+        }
+    }
+    let is_resource = |value: &Value| {
+        field(value, "apiVersion").is_some() && field(value, "kind").is_some() && holds(value, 0)
+    };
+    text.contains("package ")
+        && text.to_ascii_lowercase().contains("rego")
+        && split_documents(text).iter().any(|(text, syntax)| {
+            document("", text, *syntax == Syntax::Yaml).is_ok_and(|value| is_resource(&value))
+        })
+}
+
+/// The depth to which resources are searched for Rego.
+const MAX_DEPTH: usize = 16;
+
 /// Splits a text into its documents: JSON ones if that is what all of them are, else YAML ones. A
 /// YAML document may begin as JSON does.
 fn split_documents(text: &str) -> Vec<(String, Syntax)> {

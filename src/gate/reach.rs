@@ -23,6 +23,7 @@ pub(super) struct Reach {
     sites: BTreeMap<String, Vec<Site>>,
     inputs: InputUses,
     data: Vec<(Vec<String>, Span)>,
+    collections: Vec<(Vec<String>, Span)>,
 }
 
 /// A call of the service, or of a built-in that accesses the network, in a policy.
@@ -69,21 +70,24 @@ impl Reach {
             .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
-        let (mut data, mut definitions) = (Vec::new(), Vec::new());
+        let names = program.call_sites().iter().map(|site| site.name.to_string());
+        let functions: BTreeSet<String> = names.filter(|name| !is_network(name)).collect();
+        let (mut data, mut collections, mut definitions) = (Vec::new(), Vec::new(), Vec::new());
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in &module.rules {
-                let mut references = References::of(rule);
+                let mut references = References::of(rule, &functions);
                 if suites.contains(file) {
                     continue;
                 }
                 data.append(&mut references.data);
+                collections.append(&mut references.collections);
                 let path = places.get(&place(rule.span)).map(|path| path.as_str());
                 definitions.push((path, references));
             }
         }
         let inputs = InputUses::new(&definitions);
-        Self { edges, sites, inputs, data }
+        Self { edges, sites, inputs, data, collections }
     }
 
     /// Returns the rules that some rules of a package depend on, including themselves.
@@ -143,6 +147,28 @@ impl Reach {
         };
         let named = self.data.iter().map(|(path, span)| (path.as_slice(), *span));
         named.filter(|(path, _)| !is_package(path) && !is_data(path)).collect()
+    }
+
+    /// Returns the paths below `data` of which policies look at elements, and where there is a value
+    /// that has none, such as null; with that value and their places.
+    pub fn without_elements<'p>(
+        &'p self,
+        policies: &'p Policies,
+    ) -> Vec<(&'p [String], &'p Value, Span)> {
+        let mut found = Vec::new();
+        for (path, span) in &self.collections {
+            let mut at = policies.data();
+            for (index, key) in path.iter().enumerate() {
+                let Value::Object(members) = at else { break };
+                let Some(member) = members.get(&Value::from(key.as_str())) else { break };
+                at = member;
+                let is_scalar = !matches!(at, Value::Object(_) | Value::Array(_) | Value::Set(_));
+                if is_scalar && let Some(path) = path.get(..=index) {
+                    found.push((path, at, *span));
+                }
+            }
+        }
+        found
     }
 
     /// Returns a path below `data` that a policy names and that isn't of this package, and its

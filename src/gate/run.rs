@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use super::account;
 use super::conclude;
-use super::gathered::{RunCollector, Unseen};
+use super::gathered::{Limited, RunCollector, Unseen};
 use super::inputs::{Documents, InputSource};
 use super::load::Gate;
+use super::missing_fields::Sighting;
 use super::model::{Failure, Graph, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
@@ -26,6 +27,9 @@ use crate::{Error, ErrorKind, Setting};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
+
+/// The most fields that no input has which are noted.
+const MAX_FIELDS: usize = 10;
 
 /// The most warnings about policies that are noted.
 const MAX_WARNINGS: usize = 50;
@@ -141,11 +145,18 @@ impl Gate {
         // In a folder of several kinds of documents, a policy has nothing to do with some of them.
         for (index, unseen) in gathered.unseen.iter().filter(|(_, it)| it.inputs == it.of) {
             let Some(check) = self.checks.get(*index) else { continue };
-            run.notes.push(unseen_note(&check.package.name, &check.context.fields, unseen));
+            let context = &check.context;
+            let fields = match options.documents.combine {
+                true => &context.contents_fields,
+                false => &context.fields,
+            };
+            run.notes.push(unseen_note(&check.package.name, fields, unseen));
         }
+        run.notes.extend(self.missing_fields(&gathered.sightings, &gathered.unseen, &run));
         run.notes.extend(envelope_note(envelopes.load(Ordering::Relaxed)));
         run.notes.extend(skipped_note(gathered.skipped));
         run.notes.extend(status_notes(&gathered.unknown_statuses));
+        run.notes.extend(limited_notes(&gathered.limited));
         if options.documents.attestation {
             run.notes.push(
                 "the signatures of the attestations weren't checked: whoever wrote them chose what \
@@ -163,6 +174,32 @@ impl Gate {
             run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
         }
         Ok((run, gathered.recording.ok()))
+    }
+
+    /// Returns the notes about fields that policies read and no input has.
+    fn missing_fields(
+        &self,
+        sightings: &BTreeMap<usize, Vec<Sighting>>,
+        unseen: &BTreeMap<usize, Unseen>,
+        run: &Run,
+    ) -> Vec<String> {
+        let uncalled: Vec<&str> =
+            run.inventory.never_called().map(|(package, _)| package.name.as_str()).collect();
+        let mut notes = Vec::new();
+        for (index, check) in self.checks.iter().enumerate() {
+            let Some(seen) = sightings.get(&index) else { continue };
+            let name = &check.package.name;
+            // Another note says that it found nothing, or asked nothing, at all.
+            let is_noted = uncalled.contains(&name.as_str())
+                || unseen.get(&index).is_some_and(|unseen| unseen.inputs == unseen.of);
+            notes.extend(check.fields.notes(name, seen, is_noted));
+        }
+        let more = notes.len().saturating_sub(MAX_FIELDS);
+        notes.truncate(MAX_FIELDS);
+        if more > 0 {
+            notes.push(format!("no input has {more} more fields that policies read"));
+        }
+        notes
     }
 
     fn workers(&self) -> usize {
@@ -281,6 +318,24 @@ fn skipped_note(count: u64) -> Option<String> {
     Some(format!(
         "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
     ))
+}
+
+/// Returns the notes about answers of which the verdicts don't know all.
+fn limited_notes(limited: &Limited) -> Vec<String> {
+    let counted = |count, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        count => Some(format!("{count} {many}")),
+    };
+    let cut = counted(limited.cut, "a list was", "lists were")
+        .map(|what| format!("{what} cut at the policies' own `limit`: the rest wasn't looked at"));
+    let base64 = counted(limited.base64, "an artifact isn't", "artifacts aren't").map(|what| {
+        format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+    });
+    let unchecked = counted(limited.unchecked, "a field", "fields").map(|what| {
+        format!("{what} of a question to the service couldn't be compared: the answer lacks it")
+    });
+    [cut, base64, unchecked].into_iter().flatten().collect()
 }
 
 /// Returns the notes about evaluations without a known status: a policy that looks for `fail` finds

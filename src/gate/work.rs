@@ -11,6 +11,7 @@ use crate::rego::Value;
 use super::conclude::{self, VerdictContext};
 use super::documents;
 use super::load::{Check, Gate};
+use super::missing_fields::Sighting;
 use super::model::{Input, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::reach::Site;
@@ -18,6 +19,7 @@ use super::split::MAX_BYTES;
 use super::verdict;
 use crate::evaluate::Evaluated;
 use crate::explain::Explanation;
+use crate::text::escape;
 use crate::{Error, ErrorKind, Setting};
 
 /// A document that is being evaluated.
@@ -103,6 +105,8 @@ pub(super) struct CheckResult {
     pub explanation: Option<Explanation>,
     /// Set if the policy passed, and the input has none of the fields that it looks at.
     pub unseen: bool,
+    /// What the input has of each field that the policy reads; empty if it gave no verdict.
+    pub sightings: Vec<Sighting>,
     pub took: Duration,
 }
 
@@ -134,7 +138,9 @@ impl Gate {
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
         let value = documents::finish(work.value.clone(), &check.context, &options.documents);
         let mut explanation = None;
-        let (verdict, evaluated) = match value {
+        let seen = value.as_ref().ok().and_then(|value| value.as_ref());
+        let sightings = seen.map(|input| check.fields.sightings(input)).unwrap_or_default();
+        let (mut verdict, evaluated) = match value {
             Err(error) => (conclude::no_verdict(name, &error, None), None),
             Ok(value) => {
                 let evaluated = check.policies.evaluate(&check.package.query, value.as_ref(), &how);
@@ -151,43 +157,44 @@ impl Gate {
                     Err(error) => Err(error.clone()),
                 };
                 let calls = evaluated.ledger.asked_of_service();
-                let verdict = match (raw, self.policies.get(index)) {
-                    (Ok(raw), _)
-                        if options.require_calls
-                            && calls == 0
-                            && check.sites.iter().any(Site::asks_service)
-                            && !raw.skipped
-                            && !raw.ignored =>
-                    {
-                        conclude::no_verdict(name, &without_calls(check), None)
+                let required = match &raw {
+                    Ok(raw) if options.require_calls && !raw.skipped && !raw.ignored => {
+                        require_calls(check, calls, &sightings)
                     }
-                    (Ok(raw), Some(policy)) => conclude::verdict(
-                        raw,
-                        &VerdictContext {
-                            package: &check.package,
-                            policy,
-                            rules: &options.rules,
-                            waivers: &options.waivers,
-                            input: &work.name,
-                            input_digest: work.digest.as_deref(),
-                            subjects: &work.subjects,
-                        },
-                    ),
-                    (Ok(_), None) => {
-                        let error = Error::new(ErrorKind::Internal, "a policy isn't described");
-                        conclude::no_verdict(name, &error, None)
-                    }
-                    (Err(error), _) => {
-                        conclude::no_verdict(name, &error, evaluated.failed_at.clone())
-                    }
+                    _ => Ok(()),
                 };
+                let verdict =
+                    match (raw.and_then(|raw| required.map(|()| raw)), self.policies.get(index)) {
+                        (Ok(raw), Some(policy)) => conclude::verdict(
+                            raw,
+                            &VerdictContext {
+                                package: &check.package,
+                                policy,
+                                rules: &options.rules,
+                                waivers: &options.waivers,
+                                input: &work.name,
+                                input_digest: work.digest.as_deref(),
+                                subjects: &work.subjects,
+                            },
+                        ),
+                        (Ok(_), None) => {
+                            let error = Error::new(ErrorKind::Internal, "a policy isn't described");
+                            conclude::no_verdict(name, &error, None)
+                        }
+                        (Err(error), _) => {
+                            conclude::no_verdict(name, &error, evaluated.failed_at.clone())
+                        }
+                    };
                 (verdict, Some(Box::new(evaluated)))
             }
         };
         let passed = verdict.status == Status::Passed && verdict.violations.is_empty();
-        let unseen =
-            passed && work.value.as_ref().is_some_and(|input| check.context.sees_nothing_of(input));
+        let combined = options.documents.combine;
+        let sees_nothing = |input| check.context.sees_nothing_of(input, combined);
+        let unseen = passed && work.value.as_ref().is_some_and(sees_nothing);
+        let judged = matches!(verdict.status, Status::Passed | Status::Failed);
         let took = began.elapsed();
+        verdict.duration_ms = millis(took);
         CheckResult {
             index: work.index,
             check: index,
@@ -195,9 +202,31 @@ impl Gate {
             evaluated,
             explanation,
             unseen,
+            sightings: if judged { sightings } else { Vec::new() },
             took,
         }
     }
+}
+
+/// Refuses the verdict of a policy that made no call, or couldn't make one for lack of a field,
+/// although calls are required.
+fn require_calls(check: &Check, calls: usize, sightings: &[Sighting]) -> Result<(), Error> {
+    if !check.sites.iter().any(Site::asks_service) {
+        return Ok(());
+    }
+    if calls == 0 {
+        return Err(without_calls(check));
+    }
+    let Some(field) = check.fields.unasked(sightings) else { return Ok(()) };
+    let at = &field.position;
+    let message = format!(
+        "the input has no `{}`, so the call of the service at {}:{} isn't made, and it is required",
+        escape(&field.name()),
+        at.file,
+        at.line
+    );
+    Err(Error::new(ErrorKind::Policy, message)
+        .with_hint("test for a field that may be missing, as in `not input.image`"))
 }
 
 /// Returns the error for a policy that made no call although one is required.

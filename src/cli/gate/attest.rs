@@ -16,7 +16,7 @@ use url::Url;
 use crate::cli::earlier::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::cli::options::Options;
 use crate::cli::output;
-use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source};
+use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source, Status};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
 
@@ -186,8 +186,21 @@ fn policy(run: &Run) -> Value {
             "tookEffect": took_effect(run),
             "signaturesChecked": !run.inventory.unverified,
             "inventory": inventory(run),
+            "notes": run.notes,
+            "skipped": skipped(run),
         },
     })
+}
+
+/// The policies that skipped an input, each with the number of inputs: they say nothing about them.
+fn skipped(run: &Run) -> BTreeMap<&str, u64> {
+    let mut skipped = BTreeMap::new();
+    for verdict in run.inputs.iter().flat_map(|input| &input.verdicts) {
+        if matches!(verdict.status, Status::Skipped | Status::Ignored) {
+            *skipped.entry(verdict.policy.as_str()).or_default() += 1;
+        }
+    }
+    skipped
 }
 
 /// The options that made a difference, and how often.
@@ -317,6 +330,8 @@ fn test_result(run: &Run) -> Value {
             "tookEffect": took_effect(run),
             "signaturesChecked": !run.inventory.unverified,
             "waivers": run.inventory.waivers,
+            "notes": run.notes,
+            "skipped": skipped(run),
         },
     }));
     json!({
@@ -326,4 +341,33 @@ fn test_result(run: &Run) -> Value {
         "warnedTests": named(warned),
         "failedTests": named(failed),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::gate::reports::fixture;
+
+    #[test]
+    fn a_statement_has_what_limits_a_pass() {
+        let (file, verifier, resource) = (None, None, None);
+        let attest = Attest { file, form: Predicate::Vsa, verifier, resource };
+        let mut run = fixture::sample();
+        run.notes = vec!["a list was cut".to_owned()];
+        run.outcome = Outcome::Passed;
+        let skips = |verdict: &crate::gate::model::Verdict| {
+            matches!(verdict.status, Status::Skipped | Status::Ignored)
+        };
+        let skipped = run.inputs.iter().flat_map(|input| &input.verdicts).filter(|it| skips(it));
+        let skipped = skipped.count() as u64;
+        assert!(skipped > 0);
+        let summary = attest.summary(&run);
+        let annotations = &summary["policy"]["annotations"];
+        assert_eq!(annotations["notes"], json!(["a list was cut"]));
+        let counted = annotations["skipped"].as_object().into_iter().flat_map(|it| it.values());
+        assert_eq!(counted.filter_map(Value::as_u64).sum::<u64>(), skipped);
+        assert_eq!(test_result(&run)["result"], "WARNED");
+    }
 }

@@ -23,6 +23,9 @@ pub struct Verdict {
     /// The reason why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// The time that the policy took for the input, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
 }
 
 /// The conclusion about one policy and one input.

@@ -199,7 +199,7 @@ pub(crate) fn below(run: &Run) -> String {
 }
 
 /// Returns a position as `file:line:column`.
-pub(super) fn place(position: &Position) -> String {
+pub(crate) fn place(position: &Position) -> String {
     format!("{}:{}:{}", line(&position.file), position.line, position.column)
 }
 

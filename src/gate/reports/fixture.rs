@@ -56,7 +56,7 @@ pub(super) fn assert_clean(text: &str, payload: &str) {
 }
 
 /// Returns a run with one of everything.
-pub(in crate::gate) fn sample() -> Run {
+pub(crate) fn sample() -> Run {
     serde_json::from_value(run()).unwrap()
 }
 
@@ -147,7 +147,7 @@ fn failed(position: &Value, call: &dyn Fn(&str, u32, u64) -> Value) -> Value {
         "subjects": [{"name": "app", "digest": {"sha256": "aa"}}],
         "predicate_type": "https://spdx.dev/Document", "outcome": "failed",
         "verdicts": [
-            {"policy": "release.licences", "status": "failed", "violations": [
+            {"policy": "release.licences", "status": "failed", "duration_ms": 40, "violations": [
                 found("license `GPL-3.0` is not allowed", "finding", "fails"), expired, waived,
                 found("license `WTFPL` is odd", "finding", "below_threshold"),
                 found("no license", "warning", "warns")]},

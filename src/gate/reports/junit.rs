@@ -111,6 +111,9 @@ fn test_case(case: &Case<'_>) -> TestCase {
         State::Error => unsuccessful(NonSuccessKind::Error, case),
     };
     let mut test = TestCase::new(case.policy.map_or_else(|| "(verdict)".to_owned(), line), status);
+    if let Some(verdict) = case.verdict {
+        test.set_time(Duration::from_millis(verdict.duration_ms));
+    }
     test.set_classname(case.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name)));
     if !case.notes.is_empty() {
         test.set_system_out(listed("does not fail:", &case.notes));
@@ -231,6 +234,7 @@ mod tests {
         assert!(text.contains("waived until 2027-12-31 by ops, matched by the input"));
         let errors = of(&all, "error");
         assert_eq!(errors[0].1["type"], "timed-out");
+        assert!(of(&all, "testcase").iter().any(|case| case.1["time"] == "0.040"), "{text}");
         let properties: Vec<(&str, &str)> = of(&all, "property")
             .iter()
             .map(|(_, a, _)| (a["name"].as_str(), a["value"].as_str()))

@@ -114,4 +114,4 @@ pub fn write(
 }
 
 #[cfg(test)]
-pub(super) mod fixture;
+pub(crate) mod fixture;

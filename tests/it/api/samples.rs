@@ -223,7 +223,7 @@ pub fn framework_compliance() -> Value {
             }],
         }],
         "metrics": {
-            "total_requirements": 6, "passing_requirements": 1, "failing_requirements": 0,
+            "total_requirements": 6, "passing_requirements": 0, "failing_requirements": 1,
             "partial_requirements": 0, "pending_requirements": 0, "inactive_requirements": 5,
             "compliance_percentage": 16.5,
         },

@@ -62,6 +62,9 @@ fn evidence_of_another_organization_than_the_selected_one_is_an_error() {
         ("user", "organization_name", "acme", false),
         ("user", "organizationName", "acme", false),
         ("ci", "organization_name", "acme", true),
+        // An API token's claims name its organization.
+        ("ci", "organization_name", "globex", false),
+        ("ci", "organization_id", "00000000-0000-4000-8000-000000000000", false),
     ] {
         misbehave(&emulator, &[&row(key, name)]);
         let platform = client_as(&emulator, token).organization("globex").build().unwrap();
@@ -70,6 +73,86 @@ fn evidence_of_another_organization_than_the_selected_one_is_an_error() {
         if let Err(error) = answer {
             assert_eq!(error.kind(), rego_platform::ErrorKind::Protocol, "{error}");
         }
+    }
+}
+
+#[test]
+fn resources_of_another_organization_than_the_tokens_are_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client_as(&emulator, "ci").functions("all".parse().unwrap()).build().unwrap();
+    for (function, route, list, row, is_right) in [
+        ("projects", "projects", "results", r#"{"organization":{"name":"globex"}}"#, false),
+        ("projects", "projects", "results", r#"{"organization":{"id":"1"}}"#, false),
+        ("projects", "projects", "results", r#"{"organization":{"name":"acme"}}"#, true),
+        ("products", "products", "products", r#"{"organization_id":"1"}"#, false),
+        ("products", "products", "products", r#"{"organization_id":""}"#, true),
+        ("environments", "environments", "environments", r#"{"organization_id":"1"}"#, false),
+    ] {
+        let pagination = r#""pagination":{"total_count":1}"#;
+        let fault = format!(r#"{route}:status=200:body={{"{list}":[{row}],{pagination}}}"#);
+        misbehave(&emulator, &[&fault]);
+        let answer = ask(&platform, function, &json!([{}]));
+        assert_eq!(answer.is_ok(), is_right, "{function} {row}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_list_within_an_answer_that_says_it_is_cut_is_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let platform = client_as(&emulator, "ci").functions("all".parse().unwrap()).build().unwrap();
+    let compliance = |within: &str| {
+        let body = format!(
+            r#"{{"frameworks":[{{"framework_id":"f","evaluations":[{{"requirement_id":"r",{within}}}]}}]}}"#
+        );
+        ("product_compliance", "product-compliance", json!([{"product_version_id": "v"}]), body)
+    };
+    let evidence = |within: &str| {
+        let body =
+            format!(r#"{{"results":[{{"id":"a",{within}}}],"pagination":{{"next_cursor":""}}}}"#);
+        ("evidence", "evidence", json!([{}]), body)
+    };
+    let cases = [
+        (compliance(r#""project_evaluations":[],"next_cursor":"c""#), false),
+        (
+            compliance(
+                r#""project_evaluations":[{"policies":{"p":{"evaluations":[],"nextPageToken":"c"}}}]"#,
+            ),
+            false,
+        ),
+        (compliance(r#""expired_tests":[],"has_more":true"#), false),
+        (compliance(r#""project_evaluations":[],"next_cursor":"","truncated":false"#), true),
+        (compliance(r#""project_evaluations":[],"next_review_at":"soon""#), true),
+        (evidence(r#""materials":[1],"next_cursor":"c""#), false),
+        (evidence(r#""materials":{"items":[1],"pagination":{"next":"c"}}"#), false),
+        (evidence(r#""annotations":{"next_cursor":"c","list":[1]}"#), true),
+        (evidence(r#""next_cursor":"c""#), true),
+    ];
+    for ((function, route, arguments, body), is_right) in cases {
+        misbehave(&emulator, &[&format!("{route}:status=200:body={body}")]);
+        let answer = ask(&platform, function, &arguments);
+        assert_eq!(answer.is_ok(), is_right, "{function} {body}: {answer:?}");
+    }
+}
+
+#[test]
+fn two_projects_with_the_name_that_was_asked_for_are_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let body = |other: &str| {
+        let row = |id: &str, project: &str| {
+            format!(r#"{{"id":"{id}","project_name":"x","project_id":"{project}"}}"#)
+        };
+        let rows = format!("{},{}", row("a", "1"), row("b", other));
+        format!(
+            r#"evidence:status=200:body={{"results":[{rows}],"pagination":{{"next_cursor":""}}}}"#
+        )
+    };
+    for (other, filters, is_right) in [
+        ("1", json!([{"project_name": "x"}]), true),
+        ("2", json!([{"project_name": "x"}]), false),
+        ("2", json!([{}]), true),
+    ] {
+        misbehave(&emulator, &[&body(other)]);
+        assert_eq!(ask(&client(&emulator), "evidence", &filters).is_ok(), is_right, "{filters}");
     }
 }
 

@@ -6,6 +6,7 @@ use base64::Engine as _;
 
 use super::{DENY_BAD, gate, gate_with, outcomes};
 use crate::cli::{Output, Sandbox};
+use crate::support::CLEAN_IMAGE;
 
 const BAD: &str = "{\"bad\": true}";
 
@@ -579,6 +580,42 @@ fn a_package_that_never_asks_is_named() {
 }
 
 #[test]
+fn a_field_that_no_input_has_is_named_beside_others_that_are_there() {
+    let sandbox = Sandbox::new();
+    let policy = |input: &str| {
+        let text = format!(
+            "package p\n\ndeny contains \"unknown\" if not platform.discover({input}.image, \"\").kind\n\n\
+             deny contains \"bad\" if platform.discover({input}.imge, \"\").kind == \"X\"\n\n\
+             deny contains \"critical\" if {input}.critcal > 0\n"
+        );
+        sandbox.write("p.rego", text)
+    };
+    let run = |input: &str, arguments: &[&str]| {
+        let policy = policy(input);
+        let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json"];
+        let document = format!("{{\"image\": \"{CLEAN_IMAGE}\", \"critical\": 3}}");
+        sandbox.local(&[&fixed[..], arguments].concat()).stdin(document).output()
+    };
+    for (input, arguments) in [("input", &[][..]), ("input[_].contents", &["--combine"])] {
+        let report = run(input, arguments).code(0).json();
+        let notes: Vec<_> =
+            report["notes"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+        let [critical, image] = notes.as_slice() else { panic!("{report:#}") };
+        assert!(critical.contains(&format!("`{input}.critcal`")), "{critical}");
+        assert!(critical.ends_with("did you mean `critical`?"), "{critical}");
+        assert!(image.starts_with(&format!("no input has `{input}.imge`")), "{image}");
+        let report = run(input, &[arguments, &["--require-calls"]].concat()).code(2).json();
+        assert!(message(&report).contains(&format!("no `{input}.imge`")), "{report:#}");
+    }
+    // Combined inputs of another kind.
+    let policy =
+        sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input[_].contents.bad\n");
+    let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json", "--combine"];
+    let report = sandbox.run(&fixed).stdin("{\"good\": 1}").output().code(0).json();
+    assert!(report["notes"][0].as_str().unwrap().contains("none of the fields"), "{report:#}");
+}
+
+#[test]
 fn every_way_out_writes_every_report() {
     let sandbox = Sandbox::new();
     let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
@@ -799,6 +836,7 @@ fn case_9_answers_are_checked_against_the_question() {
     }
     let report = evidence("{\"id\":\"1\",\"project_name\":\"shop\"}").code(0).json();
     assert_eq!(report["inputs"][0]["ledger"]["unchecked"], 2);
+    assert!(report["notes"].to_string().contains("2 fields of a question"), "{report:#}");
     let (version, other) =
         ("1a1a1a1a-0000-4000-8000-00000000000a", "1a1a1a1a-0000-4000-8000-00000000000b");
     let compliance = |field: &str, value: &str| {
@@ -871,6 +909,7 @@ fn case_11_content_that_became_base64_is_reported() {
     };
     let report = run(binary, "json").json();
     assert_eq!(report["inputs"][0]["ledger"]["calls"][0]["form"], "base64");
+    assert!(report["notes"].to_string().contains("given as base64"), "{report:#}");
     for format in ["human", "junit", "github", "markdown", "tap", "html"] {
         let said = run(binary, format).stdout;
         assert!(said.contains("base64"), "{format}: {said}");
@@ -1001,6 +1040,12 @@ fn a_statement_about_less_than_was_given_is_warned() {
         (&[("p.rego", DENY_BAD), ("q.rego", other)], &["-n", "p"], "WARNED"),
         (&[("p.rego", never)], &[], "WARNED"),
     ];
+    // Nothing is combined of nothing.
+    let nothing = ["--no-input", "--combine", "--attest", statement.to_str().unwrap()];
+    folder(&sandbox, &[("p.rego", "package p\n\ndeny contains \"x\" if false\n")], &nothing)
+        .code(2)
+        .says("no input was given");
+    assert!(!statement.exists());
     for (files, arguments, result) in cases {
         let fixed = ["-i", "-", "--attest", statement.to_str().unwrap()];
         folder(&sandbox, files, &[&fixed[..], arguments].concat()).code(0);

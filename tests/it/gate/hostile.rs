@@ -84,6 +84,50 @@ fn a_near_policy_document_is_never_taken_for_data() {
 }
 
 #[test]
+fn rego_in_the_resources_of_a_cluster_is_not_data() {
+    let sandbox = Sandbox::new();
+    let template = "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata:\n  \
+                    name: t\nspec:\n  targets:\n  - target: admission.k8s.gatekeeper.sh\n    rego: |\n      \
+                    package t\n      violation[{\"msg\": \"x\"}] { true }\n";
+    for text in [template.to_owned(), format!("a: 1\n---\n{template}")] {
+        let output = run(&sandbox, &[("t.yaml", &text)], &[]).code(2);
+        assert!(output.stderr.contains("t.yaml` contains Rego"), "{}", output.stderr);
+        run(&sandbox, &[("t.yaml", &text)], &["--ignore", "t.yaml"]).code(0);
+    }
+    let plain = template.replace("rego:", "source:");
+    for text in [plain, "rego: package x\n".to_owned()] {
+        run(&sandbox, &[("t.yaml", &text)], &[]).code(0);
+    }
+}
+
+#[test]
+fn the_second_of_two_bundles_is_not_an_input() {
+    let sandbox = Sandbox::new();
+    let policy = "deny contains \"x\" if input.bad\n";
+    sandbox.write("one/one.rego", format!("package one\n\n{policy}"));
+    let two = sandbox.path("two");
+    let (one, two) = (sandbox.path("one"), two.to_str().unwrap().to_owned());
+    let gate =
+        |option: &str| sandbox.run(&["gate", option, one.to_str().unwrap(), &two]).output().code(2);
+    for files in [&["two/two.rego", "two/data.json"][..], &["two/.manifest", "two/a.json"]] {
+        let _ = std::fs::remove_dir_all(&two);
+        for file in files {
+            let text = if file.ends_with("rego") { "package two\n" } else { "{\"good\": 1}" };
+            sandbox.write(file, text);
+        }
+        for option in ["-b", "-d"] {
+            let output = gate(option);
+            assert!(output.stderr.contains("is a folder of policies"), "{}", output.stderr);
+        }
+    }
+    // Inputs beside policies.
+    sandbox.write("inputs/two.rego", "package two\n");
+    sandbox.write("inputs/image.json", "{}");
+    let inputs = sandbox.path("inputs");
+    sandbox.run(&["gate", "-b", one.to_str().unwrap(), inputs.to_str().unwrap()]).output().code(0);
+}
+
+#[test]
 fn a_policy_document_is_one_whatever_its_name() {
     let sandbox = Sandbox::new();
     for name in ["p.txt", "p.conf", "p.tmpl", "p.md", "p.py", "p"] {
