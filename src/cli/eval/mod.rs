@@ -194,7 +194,7 @@ impl Work<'_> {
         let answer = evaluation::answer(evaluated)?;
         let defined = !answer.is_undefined();
         if !defined && args.explain.is_none() {
-            let hint = if known { "; `--explain fails` says why" } else { "" };
+            let hint = if known { "; `--explain fails` shows why" } else { "" };
             reporter.note(&format!("the answer is undefined{hint}"));
         }
         let text = evaluate::write(&answer, args.format.into())?;

@@ -135,13 +135,10 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
         };
     }
     if name == product.as_str() {
-        return wrong("is what the functions begin with", "choose another name for the policy");
+        return wrong("is the prefix of the functions", "choose another name for the policy");
     }
     if name.ends_with("_test") {
-        return wrong(
-            "is a name for tests",
-            "leave out `_test`: the tests get a file of their own",
-        );
+        return wrong("is a name for tests", "leave out `_test`: the tests get their own file");
     }
     Ok(name)
 }
@@ -165,7 +162,7 @@ fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
         return Ok(());
     }
     let verb = if taken.len() == 1 { "exists" } else { "exist" };
-    let message = format!("{} {verb}", taken.join(" and "));
+    let message = format!("{} already {verb}", taken.join(", "));
     Err(Error::new(ErrorKind::Configuration, message)
         .with_hint("choose another name, or another folder with `--dir`"))
 }
