@@ -188,7 +188,7 @@ impl Discover {
                 Err(protocol(format!(
                     "the service answered with the kind `{found}`, and `{wanted}` was asked for"
                 ))
-                .with_hint("does something between here and the service drop queries?"))
+                .with_hint("does a proxy drop the query string?"))
             }
             _ => Ok(1),
         }

@@ -92,9 +92,7 @@ impl Listing {
                                 "the service answered with the `{field}` `{found}`, which the \
                                  filter `{filter}` didn't ask for"
                             ))
-                            .with_hint(
-                                "does something between here and the service drop queries?",
-                            ));
+                            .with_hint("does a proxy drop the query string?"));
                         }
                     }
                     _ => unchecked += 1,
@@ -182,7 +180,7 @@ fn check_organization(selected: &str, rows: &[Value]) -> Result<(), Error> {
             shorten(other, 80),
             shorten(selected, 80)
         ))
-        .with_hint("does something between here and the service drop headers?")),
+        .with_hint("does a proxy drop headers?")),
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ static FILTERS: &[Field] = &[
     Field::optional(
         "framework_ids",
         Type::Array(&Type::String),
-        "only these frameworks; all frameworks of the version when absent",
+        "only these frameworks; all frameworks of the version by default",
     ),
 ];
 
@@ -51,7 +51,7 @@ fn miscounted(framework: &Value) -> Option<String> {
     let count = |name: &str| metrics.get_str(name).and_then(Value::as_u64).unwrap_or(0);
     let counted: u64 = COUNTED.iter().map(|name| count(name)).fold(0, u64::saturating_add);
     (counted > evaluations).then(|| {
-        format!("`metrics` counts {counted} requirements, and there are {evaluations} evaluations")
+        format!("`metrics` counts {counted} requirements, but there are {evaluations} evaluations")
     })
 }
 

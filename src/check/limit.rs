@@ -119,7 +119,7 @@ pub(super) fn check(
         let what = match whole.how {
             How::Counted(_) => "is counted",
             How::Negated => "is negated",
-            How::Every => "is taken for the whole list",
+            How::Every => "is treated as the whole list",
         };
         let limit = match limit {
             Limit(Some(number)) => format!("`limit` {number}"),

@@ -139,7 +139,7 @@ impl<'a> Look<'_, 'a> {
                     let type_name = self.type_name(value, depth)?;
                     return (type_name != "a string").then(|| {
                         let message = format!("`{name}` holds {of} whose `message` is {type_name}");
-                        let hint = "say what is wrong in a string, such as with `sprintf`";
+                        let hint = "make it a string, for example with `sprintf`";
                         (value.span, warning(message).with_hint(hint))
                     });
                 }
@@ -203,7 +203,7 @@ impl<'a> Look<'_, 'a> {
 /// The hint about a violation, an object with these fields, that lacks its message.
 pub(crate) fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
     match fields.find(|name| matches!(*name, "msg" | "text" | "reason" | "Message")) {
-        Some(name) => format!("write `message` where it says `{name}`"),
+        Some(name) => format!("write `message` instead of `{name}`"),
         None => "say what is wrong in its string `message`".to_owned(),
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Look<'_, 'a> {
         };
         if of.practice && !items.is_empty() && items.len() < MAX_PARTS && items.iter().all(other) {
             let type_name = of.type_name().unwrap_or_default();
-            out.push(self.found(span, format!("{type_name} never is one of these"), sends(of)));
+            out.push(self.found(span, format!("{type_name} is never one of these"), sends(of)));
         }
     }
 
@@ -119,9 +119,9 @@ impl<'a> Look<'_, 'a> {
             return;
         }
         let message = if negated {
-            format!("`not` of `{}` fails for `\"false\"` too: it is a string", shape.field)
+            format!("`not {}` is false for `\"false\"` too, since that is a string", shape.field)
         } else {
-            format!("`{}` holds when it is `\"false\"` too: it is a string", shape.field)
+            format!("`{}` holds for `\"false\"` too, since that is a string", shape.field)
         };
         out.push(self.found(term.span, message, "compare it: `== \"true\"`"));
     }

@@ -22,7 +22,7 @@ pub(super) fn check<'a>(
         let name = all.product.function(function);
         out.push(
             Diagnostic::warning("whole-answer", format!("an answer of `{name}` {what}"))
-                .with_hint(format!("its list is `.{list}`"))
+                .with_hint(format!("the list is in `.{list}`"))
                 .at(all.position(span)),
         );
     };

@@ -87,7 +87,7 @@ pub(super) fn judge(
         let own = identity(path);
         if taken.contains(&own) {
             return Err(wrong(format!("`{}` would be written twice", shown(path)))
-                .with_hint("give each report a file of its own"));
+                .with_hint("write each report to its own file"));
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
@@ -102,15 +102,15 @@ pub(super) fn judge(
             || named.iter().chain(&matched).any(|read| is_read(read, false))
             || read.others.iter().any(|read| is_read(read, true))
         {
-            let hint = "give it a file of its own, outside the folders that are read";
+            let hint = "write it outside the folders that are read";
             return Err(
                 wrong(format!("`{}` would be read and written", shown(path))).with_hint(hint)
             );
         }
         // A policy document may name it.
         if exists && matches!(account::content(path), Ok(account::Content::Rego)) {
-            return Err(wrong(format!("`{}` holds Rego and would be lost", shown(path)))
-                .with_hint("give the report a file of its own"));
+            return Err(wrong(format!("`{}` contains Rego and would be overwritten", shown(path)))
+                .with_hint("write the report to another file"));
         }
         taken.push(own);
         Ok(())

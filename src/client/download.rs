@@ -159,9 +159,11 @@ fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
         .headers
         .get(LOCATION)
         .and_then(|v| v.to_str().ok())
-        .ok_or_else(|| protocol("the download redirects to nowhere"))?;
+        .ok_or_else(|| protocol("the download's redirect has no `location`"))?;
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
-    let to = from.join(location).map_err(|_| protocol("the download redirects to no URL"))?;
+    let to = from
+        .join(location)
+        .map_err(|_| protocol("the download redirects to something that isn't a URL"))?;
     if to.as_str().len() > MAX_TARGET_BYTES {
         return Err(protocol("the download redirects to a URL that is too long"));
     }

@@ -71,7 +71,7 @@ impl Session {
             Answers::Service(_) => {}
             Answers::Unavailable(advice) => {
                 for call in all().filter(of_service).take(1) {
-                    let message = "this call has no answer here";
+                    let message = "nothing answers calls here";
                     let error = Error::new(ErrorKind::NotAnswered, message)
                         .with_hint(advice.replace("{function}", &call.key.function));
                     self.learn(&call.key, none(Err(error)), Origin::Replay, pass);

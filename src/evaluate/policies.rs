@@ -493,9 +493,11 @@ impl Policies {
         let mut called = self.inner.called.iter().copied().chain(of_query);
         let off = called.find(|name| !platform.functions().has(name));
         let message = if ours != theirs {
-            format!("the policies are loaded for `{ours}`, the platform is `{theirs}`")
+            format!(
+                "the policies were loaded for the product `{ours}`, but the platform's is `{theirs}`"
+            )
         } else if let Some(name) = off {
-            format!("the policies call `{ours}.{name}`, which the platform has off")
+            format!("the policies call `{ours}.{name}`, which isn't enabled on the platform")
         } else {
             return Ok(());
         };

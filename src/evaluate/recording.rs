@@ -131,7 +131,7 @@ impl Recording {
         let (function, arguments) = (key.function.to_string(), key.arguments.to_string());
         if Value::from_json(&arguments).is_err() {
             let message =
-                "an argument holds what JSON doesn't: a set, or a key that isn't a string";
+                "an argument contains a set or a key that isn't a string, which JSON can't express";
             return Err(Error::new(ErrorKind::Policy, message)
                 .with_hint("pass arrays, and objects with strings as keys")
                 .in_call(function));
@@ -167,7 +167,8 @@ impl Recording {
         let again = Value::from_json(&text).ok();
         // A replay turns the array back into a set for this function only.
         if function != LOOKUP && again.as_ref() != Some(value) {
-            let message = "an answer holds what JSON doesn't: a set, or a key that isn't a string";
+            let message =
+                "an answer contains a set or a key that isn't a string, which JSON can't express";
             return Err(Error::new(ErrorKind::Policy, message)
                 .with_hint("let the function return arrays, and objects with strings as keys")
                 .in_call(function));

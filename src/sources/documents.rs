@@ -93,7 +93,8 @@ fn of_json(path: &str, text: &str, wrong: &json::JsonError) -> Diagnostic {
 
 /// Returns the correction of a common mistake in JSON, by the character at which parsing failed.
 fn hint(text: &str, wrong: &json::JsonError) -> Option<&'static str> {
-    let start: usize = text.split_inclusive('\n').take(wrong.line.saturating_sub(1)).map(str::len).sum();
+    let start: usize =
+        text.split_inclusive('\n').take(wrong.line.saturating_sub(1)).map(str::len).sum();
     let (before, rest) = text.split_at_checked(start + wrong.column.saturating_sub(1))?;
     let is_key = wrong.message.contains("object key string");
     match rest.chars().next() {

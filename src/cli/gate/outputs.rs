@@ -98,7 +98,7 @@ impl std::str::FromStr for Output {
         {
             let first = text.strip_suffix(more).unwrap_or(text).trim_end_matches(',');
             let (first, more) = (escape(first), escape(more));
-            return Err(format!("several reports have an option each: `-o {first} -o {more}`"));
+            return Err(format!("repeat the option for each report: `-o {first} -o {more}`"));
         }
         let format = OutputFormat::from_str(format, true).map_err(|_| {
             let known: Vec<_> = OutputFormat::value_variants()
@@ -249,7 +249,7 @@ impl Reports {
             let shown = escape(&path.display().to_string());
             wrong(format!("the step's summary `{shown}` can't be written"))
                 .with_source(error)
-                .with_hint(format!("`{SUMMARY}` names it; unset it to go without"))
+                .with_hint(format!("its path is in `{SUMMARY}`; unset that to write no summary"))
         })
     }
 

@@ -28,7 +28,7 @@ const INPUT: &str = "{\n  \"image\": \
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
     after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
-    `policies`, `release_gate`, `inputs` and `service`, and never overwrites.\n\n\
+    `policies`, `release_gate`, `inputs` and `service`. Never overwrites files.\n\n\
     Examples:\n  \
     rego-platform new --examples\n  \
     rego-platform new release --dir policies/release"

@@ -40,7 +40,7 @@ const HISTORY: usize = 1_000;
     Example:\n  rego-platform run --local service policies -i input.json"
 )]
 pub(super) struct RunArgs {
-    /// Policies (`.rego`) and data (`.json`, `.yaml`), files, folders or globs
+    /// Policies (`.rego`) and data (`.json`, `.yaml`): files, folders or globs
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Same as PATH, for consistency with `eval` and `gate`

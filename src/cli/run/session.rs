@@ -290,7 +290,7 @@ impl Session {
         let answer = evaluation::answer(evaluated)?;
         let value = answer.value().cloned().ok_or_else(|| {
             Error::new(ErrorKind::Configuration, "the input would be undefined")
-                .with_hint("`:input` without a file means that there is none")
+                .with_hint("`:input` without a file removes the input")
         })?;
         self.input = Some(value);
         Ok(())
@@ -300,7 +300,7 @@ impl Session {
         let typed = self.typed.get(package).cloned().unwrap_or_default();
         let imports = Typed { imports: typed.imports, rules: Vec::new() };
         evaluation::query_context(&imports.text(package), &self.load).ok_or_else(|| {
-            let message = format!("`{}` isn't a package's name", escape(package));
+            let message = format!("`{}` isn't a valid package name", escape(package));
             Error::new(ErrorKind::Configuration, message).with_hint("such as `package release`")
         })
     }
