@@ -23,10 +23,10 @@ pub(super) fn check<'a>(
 ) {
     for rule in &file.module.rules {
         let Some(name) = verdict_name(rule) else { continue };
-        let look = Look { file, at, types, name };
+        let checker = Checker { file, at, types, name };
         let mut next = Some(rule);
         while let Some(rule) = next {
-            if let Some((span, wrong)) = look.rule(rule) {
+            if let Some((span, wrong)) = checker.rule(rule) {
                 out.push(wrong.at(all.position(span)));
             }
             next = rule.else_rule.as_deref();
@@ -44,7 +44,7 @@ fn verdict_name(rule: &Rule) -> Option<&str> {
     (named && whole && !head.is_function()).then_some(name)
 }
 
-struct Look<'l, 'a> {
+struct Checker<'l, 'a> {
     file: &'a File<'a>,
     /// The file's index.
     at: usize,
@@ -54,7 +54,7 @@ struct Look<'l, 'a> {
 
 type Wrong = (Span, Diagnostic);
 
-impl<'a> Look<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     fn rule(&self, rule: &'a Rule) -> Option<Wrong> {
         let head = &rule.head;
         match (&head.key, &head.value) {

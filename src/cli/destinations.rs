@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::earlier::{self, Content};
+use super::previous_outputs::{self, Content};
 use crate::gate::expand;
 use crate::sources::account::{self, is_hidden, is_packed};
 use crate::sources::{Ignore, split};
@@ -91,7 +91,7 @@ pub(super) fn judge(
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
-        let is_earlier = exists && earlier::is_output(path, destination.content);
+        let is_earlier = exists && previous_outputs::is_output(path, destination.content);
         let is_read = |read: &PathBuf, whole: bool| {
             (!exists && would_be_read(destination, &own, &identity(read), ignore))
                 || (exists && !is_earlier && file.is_in(read, whole, ignore))

@@ -88,7 +88,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
         conflicts_with_all = ["local", "record"])]
     pub replay: Option<PathBuf>,
-    /// Don't cache artifacts on disk
+    /// Don't use the artifact cache on disk
     #[arg(long, global = true, help_heading = SERVICE)]
     pub no_cache: bool,
     /// What a call returns when the service answers "not found"

@@ -5,15 +5,14 @@
 //! [`crate::rego`], the request behind a call to `builtins` and `client`.
 
 mod answered;
-mod asks;
 mod batch;
 mod blocking;
 mod budget;
 mod builder;
 mod call;
 mod cancellation;
-mod carrier;
 mod covered;
+mod dispatcher;
 mod environment;
 mod fetch;
 mod ledger;
@@ -24,6 +23,7 @@ mod pass_loop;
 mod policies;
 mod pool;
 mod query;
+mod reachable_calls;
 mod recorded;
 mod recording;
 mod scope;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::cli::earlier::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::cli::options::Options;
 use crate::cli::output;
+use crate::cli::previous_outputs::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};

@@ -305,7 +305,7 @@ fn unfinished() -> Failure {
 
 fn tool() -> Tool {
     Tool {
-        name: super::earlier::TOOL.to_owned(),
+        name: super::previous_outputs::TOOL.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
     }

@@ -9,8 +9,8 @@ use clap::ValueEnum;
 
 use super::{human, json};
 use crate::cli::destinations::{self, Destination, Reads};
-use crate::cli::earlier::Content;
 use crate::cli::output;
+use crate::cli::previous_outputs::Content;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 use crate::gate::reports;
@@ -33,7 +33,7 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    fn report(self, look: Look) -> Box<dyn Report> {
+    fn report(self, look: Presentation) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
                 let view =
@@ -55,7 +55,7 @@ impl OutputFormat {
 /// The variable with the file for the summary of a step on GitHub.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-impl Look {
+impl Presentation {
     fn options(self) -> reports::Options {
         reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
@@ -68,7 +68,7 @@ impl Look {
 
 /// The appearance of reports for people.
 #[derive(Debug, Clone)]
-struct Look {
+struct Presentation {
     colour: bool,
     hide_passed: bool,
     /// Set if a run that passed prints nothing, unless there is something to note.
@@ -223,10 +223,10 @@ impl Reports {
         }
     }
 
-    fn look(&self, colour: bool) -> Look {
+    fn look(&self, colour: bool) -> Presentation {
         let whole = |output: &&Output| output.format == OutputFormat::Json;
         let more = self.files.iter().find(whole).map(|output| output.file.display().to_string());
-        Look { colour, hide_passed: self.hide_passed, quiet: false, more }
+        Presentation { colour, hide_passed: self.hide_passed, quiet: false, more }
     }
 
     /// Writes the reports to files. They come first: standard output may be a closed pipe.

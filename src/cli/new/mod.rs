@@ -169,7 +169,7 @@ fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
 
 /// Writes the files. If one can't be written, the others are removed, with the folders for them.
 fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
-    let mut made = Made::default();
+    let mut made = WrittenFiles::default();
     for (path, content) in files {
         if let Err(error) = made.file(path, content) {
             made.remove();
@@ -181,12 +181,12 @@ fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
 
 /// What was made so far.
 #[derive(Default)]
-struct Made {
+struct WrittenFiles {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
 }
 
-impl Made {
+impl WrittenFiles {
     fn folder(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str().is_empty() || path.is_dir() {
             return Ok(());

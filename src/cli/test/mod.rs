@@ -123,7 +123,7 @@ fn pattern(text: &str) -> Result<GoRegex, Error> {
     })
 }
 
-type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
+type AnswerSource = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
 /// Returns the source of answers: none unless an option names one, and then no other setting is
 /// read.
@@ -132,7 +132,7 @@ fn answers(
     options: &Options,
     reporter: Reporter,
     stdin: &mut Stdin,
-) -> Result<Answering, Error> {
+) -> Result<AnswerSource, Error> {
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Unavailable(MOCK.to_owned());
         let certificates = || super::context::certificates(options);
