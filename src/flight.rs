@@ -310,7 +310,7 @@ impl Flights {
             if let Some(shared) = flights.shared.as_ref().filter(|_| shares) {
                 shared.put(&key, &outcome);
             }
-            flights.land(&key, &flight);
+            flights.deliver(&key, &flight);
             if let Some(flight) = flight.upgrade() {
                 let _ = flight.arrived.set(outcome);
             }
@@ -323,7 +323,7 @@ impl Flights {
     }
 
     /// Removes a flight from the map, unless a newer one has taken its place.
-    fn land(&self, key: &Key, flight: &Weak<Flight>) {
+    fn deliver(&self, key: &Key, flight: &Weak<Flight>) {
         let mut registry = lock(&self.registry);
         if registry.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
             registry.flights.remove(key);

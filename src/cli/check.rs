@@ -129,7 +129,7 @@ fn print(
     files: usize,
     reporter: Reporter,
 ) -> Result<(), Error> {
-    let found: Vec<Diagnostic> = found.into_iter().map(crate::report::worded).collect();
+    let found: Vec<Diagnostic> = found.into_iter().map(crate::report::with_option).collect();
     match format {
         CheckFormat::Human => human(&found, files, reporter),
         CheckFormat::Json => {

@@ -20,7 +20,7 @@ use super::cancellation::cancelled;
 use super::dispatcher::Dispatcher;
 use super::ledger::Origin;
 use super::network;
-use super::recorded;
+use super::recording_checks;
 use super::session::{GuessCost, Known, Sent, Session};
 use crate::builtins::{Answer, Cost};
 use crate::client::{Runtime, panicked};
@@ -82,7 +82,8 @@ impl Session {
                     let of_host = matches!(call.target, Target::Host { .. });
                     let answer = replay.answer(&call.key, of_host).and_then(|answer| {
                         let value = network::replayed(&call.target, answer.value.clone());
-                        let value = value.map_err(|what| recorded::tampered(&call.key, &what))?;
+                        let value =
+                            value.map_err(|what| recording_checks::tampered(&call.key, &what))?;
                         Ok(Answer { value, ..answer })
                     });
                     self.learn(&call.key, none(answer), Origin::Replay, pass);
@@ -104,7 +105,7 @@ impl Session {
                         Err(Error::new(ErrorKind::NotAnswered, "the host gave no answer"))
                     });
                     let answer = answer.and_then(|value| {
-                        recorded::check(&call.key, &value).map_err(|what| {
+                        recording_checks::check(&call.key, &value).map_err(|what| {
                             let message = format!("the host's answer {what}");
                             Error::new(ErrorKind::Protocol, message)
                         })?;

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use super::blocking::block_on;
 use super::budget::Answers;
 use super::cancellation::{CancelOnDrop, cancelled};
-use super::covered::{CoverageTracer, Covered};
+use super::coverage::{CoverageTracer, Covered};
 use super::environment::{Environment, Fixed};
 use super::ledger::Ledger;
 use super::options::EvaluateOptions;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::environment::{Fixed, NONDETERMINISTIC, NOW};
-use super::recorded;
+use super::recording_checks;
 use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
@@ -72,7 +72,7 @@ impl Default for Contents {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
-    #[serde(serialize_with = "kind_name", deserialize_with = "recorded::kind")]
+    #[serde(serialize_with = "kind_name", deserialize_with = "recording_checks::kind")]
     kind: ErrorKind,
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,7 +244,7 @@ impl Recording {
         let contents: Contents = serde_json::from_slice(text).map_err(|e| {
             wrong(format!("{it} isn't a recording")).with_source(shorten(&e.to_string(), 300))
         })?;
-        recorded::reject_duplicate_keys(text)
+        recording_checks::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
         if contents.version != VERSION {
             let message =
@@ -406,15 +406,15 @@ impl Replay {
         let recording = &self.recording.0;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
-            let form = if of_host { Ok(None) } else { recorded::check(key, &value) };
-            let form = form.map_err(|what| recorded::tampered(key, &what))?;
+            let form = if of_host { Ok(None) } else { recording_checks::check(key, &value) };
+            let form = form.map_err(|what| recording_checks::tampered(key, &what))?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { cut, form, ..Answer::from(value) });
         }
         if let Some(failure) = find(&recording.failures, function, arguments) {
             let possible =
-                if of_host { Ok(()) } else { recorded::check_failure(key, failure.kind) };
-            possible.map_err(|what| recorded::tampered(key, &what))?;
+                if of_host { Ok(()) } else { recording_checks::check_failure(key, failure.kind) };
+            possible.map_err(|what| recording_checks::tampered(key, &what))?;
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);

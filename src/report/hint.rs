@@ -11,7 +11,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 }
 
 /// Adds to a finding's hint the option for its setting.
-pub(crate) fn worded(mut finding: Diagnostic) -> Diagnostic {
+pub(crate) fn with_option(mut finding: Diagnostic) -> Diagnostic {
     finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(option));
     finding
 }
