@@ -16,7 +16,7 @@ use crate::client::{
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
-    Field::required("skipped", Type::Boolean, "whether the analysis did not take place"),
+    Field::required("skipped", Type::Boolean, "whether the analysis was skipped"),
     Field::required("violations", Type::Array(&Type::String), "what is wrong; empty when skipped"),
 ];
 

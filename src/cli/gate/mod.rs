@@ -89,7 +89,7 @@ pub(super) struct GateArgs {
     /// The calls of the service to list in reports
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
-    /// Summarize inputs that passed instead of listing them, in the reports for people
+    /// Summarize inputs that passed instead of listing them, in human-readable reports
     #[arg(long)]
     hide_passed: bool,
     /// Skip files and folders below `-d` and `-i` that match, such as `*.sarif`; may be repeated
