@@ -39,7 +39,7 @@ struct Inner {
     functions: FunctionSet,
 }
 
-/// What a policy sees when the service has no such resource.
+/// The result of a call when the service has no such resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NotFound {

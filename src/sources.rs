@@ -101,7 +101,7 @@ pub struct InexactNumber {
     pub diagnostic: Diagnostic,
 }
 
-/// What is read, and how.
+/// The options for reading files.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ReadOptions<'a> {

@@ -264,7 +264,7 @@ impl<'de> serde::Deserialize<'de> for Page {
     }
 }
 
-/// What `result` has: beside it, policies wouldn't see it.
+/// The keys of `result`; next to it, policies wouldn't see them.
 const WITHIN: [&str; 4] = ["digest", "kind", "metadata", "references"];
 
 struct Root;

@@ -191,7 +191,7 @@ impl<'a> Checker<'_, 'a> {
                 Binding::Value(bound) => return self.type_name(bound, depth),
                 _ => return self.types.infer(self.at, value).and_then(InferredType::type_name),
             },
-            // Its type error says all there is.
+            // Its type error is enough.
             TermKind::Call(terms) if self.is_misused_operator(terms, depth) => return None,
             TermKind::Call(_) | TermKind::Ref(_) => {
                 return self.types.infer(self.at, value).and_then(InferredType::type_name);

@@ -96,7 +96,7 @@ fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// Adds what is probably meant if policies are named without their option, as in `opa check`.
+/// Adds a tip if policies seem to be named without their option, as in `opa check`.
 fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {

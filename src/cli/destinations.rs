@@ -48,7 +48,7 @@ pub(super) struct Reads<'a> {
     /// Policies and inputs. In their folders, the content of a file with an unknown name decides
     /// whether it is read.
     pub given: Vec<&'a Path>,
-    /// What other options name. In their folders, any file may be read.
+    /// The paths of other options. In their folders, any file may be read.
     pub others: Vec<PathBuf>,
 }
 
@@ -225,7 +225,7 @@ fn refuse_special(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns `true` if a path is in the folder of devices or that of processes, or a link that leads
-/// there: `/dev/stdout` may lead on to a regular file, but is no name for it.
+/// there: `/dev/stdout` may lead on to a regular file, but isn't a name for it.
 fn leads_to_device(path: &Path) -> bool {
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {

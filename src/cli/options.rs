@@ -129,7 +129,7 @@ pub(super) struct FunctionsArgs {
     functions: Option<FunctionSet>,
 }
 
-/// How policies are read and checked when they are loaded.
+/// Options for loading policies.
 #[derive(Debug, Args)]
 pub(super) struct LoadArgs {
     /// Read policies as Rego v0
@@ -186,7 +186,7 @@ fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
     SchemaSet::of_input(&name, &stdin::text(text, &name)?)
 }
 
-/// How policies are evaluated.
+/// Options for evaluating policies.
 #[derive(Debug, Args)]
 pub(super) struct EvaluationArgs {
     /// Stop on errors of built-in functions; the default

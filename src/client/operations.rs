@@ -115,7 +115,7 @@ fn output_if_over(id: &str, answer: &Value) -> Result<Option<String>, Error> {
     }
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
-        return Err(protocol("the service's answer says nothing about the operation"));
+        return Err(protocol("the service's answer doesn't describe the operation"));
     }
     if !found.is_empty() && found != id {
         return Err(protocol(format!(

@@ -70,9 +70,9 @@ pub(super) struct PolicyContext {
     /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
     /// always wrapped.
     pub document: bool,
-    /// What it expects of `input`.
+    /// Its requirement on `input`.
     pub input: Expected,
-    /// What it expects of each document of an array of combined ones.
+    /// Its requirement on each document of combined ones.
     pub contents: Expected,
     /// Set if it names `input[_].contents`, which combined inputs have.
     pub names_contents: bool,
@@ -91,7 +91,7 @@ impl PolicyContext {
     }
 }
 
-/// What a policy expects of a document.
+/// The requirements of a policy on a document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Expected {
     /// The way in which it uses the document.

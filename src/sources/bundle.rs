@@ -455,8 +455,9 @@ pub(super) fn check_apart(bundles: &[Bundle]) -> Result<(), Diagnostic> {
             if let Some((a, b)) = pairs.find(|(a, b)| overlap(a, b)) {
                 let (a, b, name) = (shown_root(a), shown_root(b), escape(&other.path));
                 let what = format!("and `{name}` have roots that overlap: {a} and {b}");
-                return Err(refused(&one.path, what)
-                    .with_hint("`roots` in its manifest says which part of `data` a bundle has"));
+                return Err(refused(&one.path, what).with_hint(
+                    "`roots` in its manifest determines which part of `data` a bundle has",
+                ));
             }
         }
     }

@@ -17,7 +17,7 @@ const MAX_FOLDERS: usize = 64;
 /// The number of bytes of a file in which a document of another kind is looked for.
 const MAX_DOCUMENT: u64 = 4 << 20;
 
-/// How an argument asks for a bundle.
+/// The way in which an argument names a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BundleArgument {
     /// As one of the paths of policies and data.
@@ -269,8 +269,8 @@ impl<'a> Files<'a> {
 /// logs.
 pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
     let why = match &found.position {
-        Some(at) => format!("isn't what its name says, at line {}, column {}", at.line, at.column),
-        None => "isn't what its name says".to_owned(),
+        Some(at) => format!("doesn't match its name, at line {}, column {}", at.line, at.column),
+        None => "doesn't match its name".to_owned(),
     };
     problem(found.code, path, &why)
         .with_hint("nothing of it is shown, since it was reached through a link")

@@ -73,7 +73,7 @@ impl Attest {
                 "the signatures of attestations aren't checked: `--attest` would vouch for \
                  whatever they name",
             )
-            .with_hint("`--unverified` attests all the same, and the statement says so"));
+            .with_hint("`--unverified` attests anyway, and the statement records it"));
         }
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
@@ -248,7 +248,7 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
             if subject.digest.is_empty() {
                 let (name, input) = (escape(&subject.name), escape(&input.name));
                 return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
-                    .with_hint("a statement is about digests: nothing can be said of it"));
+                    .with_hint("a statement is about digests: this input has none"));
             }
             if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
                 let (name, value) = (escape(name), shorten(value, 80));

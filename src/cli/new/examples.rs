@@ -1,4 +1,4 @@
-//! The example policies with their inputs and a sample service, as they lie in the repository.
+//! The example policies with their inputs and a sample service, as in the repository.
 //!
 //! Owns where each file is written. The build script lists them, so that none is left out.
 

@@ -179,7 +179,7 @@ fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was made so far.
+/// The files and folders created so far.
 #[derive(Default)]
 struct WrittenFiles {
     folders: Vec<PathBuf>,
