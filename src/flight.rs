@@ -1,8 +1,8 @@
 //! Calls in flight: equal calls made at the same time share one request.
 //!
-//! Owns the single flight of all evaluations that share a platform, and the answers that
-//! evaluations share (`shared`). It knows nothing of the carrier of a call, which is given as a
-//! future. An answer that has arrived is remembered by the evaluation that asked.
+//! Owns the single flight of all evaluations that share a platform, and the answers that evaluations
+//! share (`shared`). The request behind a call is given as a future. An answer that has arrived is
+//! remembered by the evaluation that asked.
 
 mod shared;
 
@@ -150,20 +150,20 @@ type Notifiers = Arc<Mutex<Vec<Weak<Notifier>>>>;
 /// The calls in flight of all evaluations that share a platform.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
-    under_way: Mutex<UnderWay>,
+    registry: Mutex<Registry>,
     shared: Option<Shared>,
 }
 
 #[derive(Debug, Default)]
-struct UnderWay {
+struct Registry {
     flights: HashMap<Key, (Weak<Flight>, Notifiers)>,
     /// The number of entries at which those of aborted flights are removed.
     sweep_at: usize,
 }
 
-/// An evaluation's share in a flight.
+/// A call in flight, as one of its evaluations sees it.
 #[derive(Debug)]
-pub(crate) struct Boarded {
+pub(crate) struct InFlightCall {
     pub flight: Arc<Flight>,
     /// `true` if another evaluation's call was joined, which counts against that one's allowance.
     pub joined: bool,
@@ -196,7 +196,7 @@ impl Flights {
     /// evaluations for that long.
     pub fn new(lifetime: Duration) -> Self {
         let shared = (!lifetime.is_zero()).then(|| Shared::new(lifetime));
-        Self { under_way: Mutex::default(), shared }
+        Self { registry: Mutex::default(), shared }
     }
 
     /// Returns the answer of an earlier evaluation, if the host lets evaluations share answers.
@@ -206,8 +206,8 @@ impl Flights {
 
     /// Returns the number of calls in flight.
     pub fn in_flight(&self) -> usize {
-        let under_way = lock(&self.under_way);
-        under_way.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
+        let registry = lock(&self.registry);
+        registry.flights.values().filter(|(flight, _)| flight.strong_count() > 0).count()
     }
 
     /// Sends a call by `send` on `runtime`, or joins an equal call in flight of any evaluation. A
@@ -220,21 +220,21 @@ impl Flights {
         grant: Grant,
         notifier: &Arc<Notifier>,
         send: impl FnOnce(Arc<Context>) -> F + Send + 'static,
-    ) -> Boarded
+    ) -> InFlightCall
     where
         F: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
-        let mut under_way = lock(&self.under_way);
+        let mut registry = lock(&self.registry);
         // Others are sent once for each evaluation.
         if call.shared
-            && let Some((flight, notifiers)) = under_way.flights.get(call.key)
+            && let Some((flight, notifiers)) = registry.flights.get(call.key)
             && let Some(flight) = flight.upgrade()
         {
             // A flight leaves the map before it notifies, and the map is locked here: no
             // notification is missed.
             lock(notifiers).push(Arc::downgrade(notifier));
             Span::current().follows_from(&flight.span);
-            return Boarded { flight, joined: true };
+            return InFlightCall { flight, joined: true };
         }
         let notifiers = Arc::new(Mutex::new(vec![Arc::downgrade(notifier)]));
         let calling = CallSpan::begin(&call.key.function, &grant.observer);
@@ -246,9 +246,9 @@ impl Flights {
             span: span.clone(),
         });
         if call.shared {
-            under_way.add(call.key, &flight, &notifiers);
+            registry.add(call.key, &flight, &notifiers);
         }
-        drop(under_way);
+        drop(registry);
         // A prompt may cost money once it is sent. Its task keeps the flight alive, so that it
         // isn't aborted and equal calls join it meanwhile.
         let held = (call.cost == Cost::Prompt).then(|| Arc::clone(&flight));
@@ -261,7 +261,7 @@ impl Flights {
             .instrument(span),
         );
         let _ = flight.task.set(task.abort_handle());
-        Boarded { flight, joined: false }
+        InFlightCall { flight, joined: false }
     }
 
     fn task<F>(
@@ -310,7 +310,7 @@ impl Flights {
             if let Some(shared) = flights.shared.as_ref().filter(|_| shares) {
                 shared.put(&key, &outcome);
             }
-            flights.land(&key, &flight);
+            flights.deliver(&key, &flight);
             if let Some(flight) = flight.upgrade() {
                 let _ = flight.arrived.set(outcome);
             }
@@ -323,15 +323,15 @@ impl Flights {
     }
 
     /// Removes a flight from the map, unless a newer one has taken its place.
-    fn land(&self, key: &Key, flight: &Weak<Flight>) {
-        let mut under_way = lock(&self.under_way);
-        if under_way.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
-            under_way.flights.remove(key);
+    fn deliver(&self, key: &Key, flight: &Weak<Flight>) {
+        let mut registry = lock(&self.registry);
+        if registry.flights.get(key).is_some_and(|(other, _)| other.ptr_eq(flight)) {
+            registry.flights.remove(key);
         }
     }
 }
 
-impl UnderWay {
+impl Registry {
     fn add(&mut self, key: &Key, flight: &Arc<Flight>, notifiers: &Notifiers) {
         if self.flights.len() >= self.sweep_at.max(64) {
             // Aborted flights never remove themselves.

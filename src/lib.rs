@@ -1,4 +1,4 @@
-//! Rego policies that ask a supply-chain compliance service while they are evaluated.
+//! Rego policies that query a supply-chain compliance service while they are evaluated.
 //!
 //! A policy can call five functions: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`

@@ -119,7 +119,7 @@ pub struct LookupEvent<'a> {
     pub name: &'a str,
     /// Until the answer.
     pub duration: Duration,
-    /// Why there is no answer (`error.type`).
+    /// The reason for the missing answer (`error.type`).
     pub error: Option<ErrorKind>,
 }
 

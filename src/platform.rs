@@ -16,7 +16,7 @@ use crate::rego::Value;
 
 use crate::builtins::{Answer, Function, FunctionSet, Request};
 use crate::client::{
-    Api, Client, Content, Context, LazyRuntime, Runtime, Token, Wanted, download, panicked,
+    Api, Client, Content, Context, LazyRuntime, RequestedForm, Runtime, Token, download, panicked,
 };
 use crate::flight::Flights;
 use crate::observe::{CallSpan, Observers};
@@ -39,7 +39,7 @@ struct Inner {
     functions: FunctionSet,
 }
 
-/// What a policy sees when the service has no such resource.
+/// The result of a call when the service has no such resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NotFound {
@@ -131,7 +131,7 @@ impl Platform {
             self.find(name)?.request(self.product(), &[Value::from(digest)])?;
             let digest = digest.to_owned();
             let work = move |context: Arc<Context>| async move {
-                match download(&client, &context, &digest, Wanted::Bytes).await? {
+                match download(&client, &context, &digest, RequestedForm::Bytes).await? {
                     Content::Bytes(bytes) => Ok(bytes),
                     Content::Text(_) | Content::Base64(_) => {
                         Err(Error::new(ErrorKind::Internal, "content came in another form"))

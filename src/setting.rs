@@ -2,8 +2,8 @@
 //!
 //! Owns their list, which errors and diagnostics refer to instead of naming options.
 
-/// A host's setting that would have prevented a failure or a finding. The host words how to change
-/// it; the command names its options.
+/// A host's setting that would have prevented a failure or a finding. The host words the advice; the
+/// command names its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Setting {
@@ -33,31 +33,31 @@ pub enum Setting {
     IgnoredInBundles,
     /// The files that are inputs
     Inputs,
-    /// Whether policies that look at `input` are evaluated without one,
+    /// Evaluating policies that use `input` without one,
     /// `gate::RunOptions::without_input`
     WithoutInput,
-    /// Whether an input that every policy skips passes,
+    /// Passing inputs that every policy skips,
     /// `gate::Rules::allow_skipped`
     SkippedInputs,
     /// The arguments of policy documents
     Arguments,
     /// The project of the inputs, `gate::DocumentOptions::metadata`
     Project,
-    /// Whether arrays are passed as objects,
+    /// Wrapping arrays in objects,
     /// `gate::DocumentOptions::wrap_arrays`
     WrappedArrays,
-    /// Whether inputs are attestations,
+    /// Treating inputs as attestations,
     /// `gate::DocumentOptions::attestation`
     Attestations,
-    /// Whether statements are taken out of their envelopes,
+    /// Taking statements out of their envelopes,
     /// `gate::DocumentOptions::attestation`
     Envelopes,
-    /// Whether all inputs are combined into one,
+    /// Combining all inputs into one,
     /// `gate::DocumentOptions::combine`
     Combine,
-    /// Whether signed bundles are loaded unchecked
+    /// Loading signed bundles unchecked
     SignedBundles,
-    /// Whether every policy that can call the service must do so,
+    /// Requiring a call of every policy that can call the service,
     /// `gate::RunOptions::require_calls`
     RequiredCalls,
     /// The folder of the emulator's data set

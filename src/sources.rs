@@ -101,7 +101,7 @@ pub struct InexactNumber {
     pub diagnostic: Diagnostic,
 }
 
-/// What is read, and how.
+/// The options for reading files.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ReadOptions<'a> {
@@ -217,7 +217,11 @@ impl Sources {
                 file.path.components().filter(|it| *it != Component::CurDir).collect();
             let prefix =
                 if file.kind == files::Kind::Rego { Vec::new() } else { file.prefix.clone() };
-            seen.insert((path, prefix, file.kind == files::Kind::Bundle(files::Asked::AsBundle)))
+            seen.insert((
+                path,
+                prefix,
+                file.kind == files::Kind::Bundle(files::BundleArgument::AsBundle),
+            ))
         });
         let mut gathered = Gathered { accounts, ..Gathered::default() };
         let mut total = 0;
@@ -258,7 +262,7 @@ impl Gathered {
     fn take_bundle(
         &mut self,
         file: &files::File,
-        asked: files::Asked,
+        asked: files::BundleArgument,
         options: &ReadOptions<'_>,
         found: &mut Vec<Diagnostic>,
     ) {

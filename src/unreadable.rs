@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind};
 /// The largest number of entries of a folder that are compared with a mistyped name.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Returns the error for a file that can't be read. `what` says what it is, such as `the input`; it
+/// Returns the error for a file that can't be read. `what` describes it, such as `the input`; it
 /// may be empty.
 pub(crate) fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Error {
     let (why, hint) = reason(path, &error);
@@ -42,7 +42,7 @@ pub(crate) fn reason(path: &Path, error: &std::io::Error) -> (&'static str, Opti
     }
 }
 
-/// Returns `true` if [`reason`] says all that is known about an error.
+/// Returns `true` if [`reason`] gives all known details of an error.
 pub(crate) fn is_worded(error: &std::io::Error) -> bool {
     matches!(error.kind(), Io::NotFound | Io::PermissionDenied | Io::IsADirectory)
 }

@@ -105,7 +105,7 @@ impl ApiClient {
     /// # Errors
     /// After [`Unavailable`](crate::ErrorKind::Unavailable),
     /// [`TimedOut`](crate::ErrorKind::TimedOut) or [`Protocol`](crate::ErrorKind::Protocol) the
-    /// revision may have been approved all the same.
+    /// revision may still have been approved.
     pub async fn approve(
         &self,
         revision_id: &str,

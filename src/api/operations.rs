@@ -113,7 +113,7 @@ pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
     let infoz = sender.client.json(&sender.context(), &call, parse_object::<Infoz>).await?;
     // An envelope has no defaults: an object without any of these fields is another service's.
     if infoz.is_empty() {
-        return Err(protocol("the control plane's answer says nothing of itself"));
+        return Err(protocol("the control plane's answer doesn't describe the control plane"));
     }
     Ok(infoz)
 }
@@ -174,7 +174,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
         Ok(Self { reader, listing, filters, seen, twice: false, rows: PhantomData })
     }
 
-    /// Returns the next page and the rest of the list, or `None` when the list is over.
+    /// Returns the next page and the rest of the list, or `None` when the list has ended.
     pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
         let seed =
             PageSeed { name: self.listing.rows().0, row: PhantomData::<T>, most: usize::MAX };

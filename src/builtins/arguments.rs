@@ -71,7 +71,7 @@ pub(crate) fn text(name: &str, value: &Value) -> Checked<String> {
         return Err(Invalid::new(name, format!("is {} bytes long, the limit is 4096", text.len())));
     }
     if text.chars().any(char::is_control) {
-        let message = format!("`{}` holds a control character", shorten(&text, 80));
+        let message = format!("is `{}`, which contains a control character", shorten(&text, 80));
         return Err(Invalid::new(name, message));
     }
     Ok(text)
@@ -82,7 +82,7 @@ pub(crate) fn identifier(name: &str, value: &Value) -> Checked<String> {
     let text = text(name, value)?;
     let dots = text.replace("%2e", ".").replace("%2E", ".");
     if dots == "." || dots == ".." {
-        return Err(Invalid::new(name, format!("`{text}` isn't a valid identifier")));
+        return Err(Invalid::new(name, format!("is `{text}`, which isn't a valid identifier")));
     }
     Ok(text)
 }
@@ -109,8 +109,8 @@ pub(crate) fn digest(name: &str, value: &Value, algorithms: &[&str]) -> Checked<
         .filter(|(name, _)| algorithms.contains(name))
         .map(|(name, length)| format!("`{name}:<{length} lower-case hex digits>`"))
         .collect();
-    let message = format!("`{}` isn't a valid digest", shorten(&text, 100));
-    Err(Invalid::new(name, message).hint(format!("a digest is {}", forms.join(" or "))))
+    let message = format!("is `{}`, which isn't a valid digest", shorten(&text, 100));
+    Err(Invalid::new(name, message).hint(format!("write {}", forms.join(" or "))))
 }
 
 pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
@@ -119,8 +119,11 @@ pub(crate) fn uuid(name: &str, value: &Value) -> Checked<String> {
     // doesn't.
     match uuid::Uuid::try_parse(&text) {
         Ok(_) if text.len() == 36 => Ok(text.to_ascii_lowercase()),
-        _ => Err(Invalid::new(name, format!("`{}` isn't a valid UUID", shorten(&text, 80)))
-            .hint("it looks like `123e4567-e89b-12d3-a456-426614174000`")),
+        _ => Err(Invalid::new(
+            name,
+            format!("is `{}`, which isn't a valid UUID", shorten(&text, 80)),
+        )
+        .hint("it looks like `123e4567-e89b-12d3-a456-426614174000`")),
     }
 }
 
@@ -210,7 +213,7 @@ pub(crate) fn filters<'a>(
     match fields.iter().find(|f| f.required && !out.contains_key(f.name)) {
         Some(missing) => {
             let message = format!("lacks the key `{}`", missing.name);
-            Err(Invalid::new(name, message).hint(format!("it is a {}, and required", missing.ty)))
+            Err(Invalid::new(name, message).hint(format!("it is required: a {}", missing.ty)))
         }
         None => Ok(out),
     }

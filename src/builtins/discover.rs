@@ -193,7 +193,7 @@ impl Discover {
                 Err(protocol(format!(
                     "the service answered with the kind `{found}`, and `{wanted}` was asked for"
                 ))
-                .with_hint("does something between here and the service drop queries?"))
+                .with_hint("does a proxy drop the query string?"))
             }
             _ => Ok(1),
         }
@@ -269,7 +269,7 @@ impl<'de> serde::Deserialize<'de> for Page {
     }
 }
 
-/// What `result` has: beside it, policies wouldn't see it.
+/// The keys of `result`; next to it, policies wouldn't see them.
 const WITHIN: [&str; 4] = ["digest", "kind", "metadata", "references"];
 
 struct Root;

@@ -6,7 +6,7 @@ use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Origin, Request, Type};
-use crate::client::{Client, Content, Context, Wanted, download};
+use crate::client::{Client, Content, Context, RequestedForm, download};
 use crate::{Error, ErrorKind};
 
 pub(super) static FUNCTION: Function = Function {
@@ -46,13 +46,14 @@ impl Request for DownloadArtifact {
         Box::pin(async move {
             // A single invalid byte makes a text base64, in which a search finds nothing: reports
             // state which of the two a policy was given.
-            let (text, form) = match download(client, context, &self.digest, Wanted::Text).await? {
-                Content::Text(text) => (text, ContentForm::Text),
-                Content::Base64(text) => (text, ContentForm::Base64),
-                Content::Bytes(_) => {
-                    return Err(Error::new(ErrorKind::Internal, "content came in no form"));
-                }
-            };
+            let (text, form) =
+                match download(client, context, &self.digest, RequestedForm::Text).await? {
+                    Content::Text(text) => (text, ContentForm::Text),
+                    Content::Base64(text) => (text, ContentForm::Base64),
+                    Content::Bytes(_) => {
+                        return Err(Error::new(ErrorKind::Internal, "content came in no form"));
+                    }
+                };
             Ok(Answer { form: Some(form), ..Value::from(text).into() })
         })
     }

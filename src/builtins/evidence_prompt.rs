@@ -18,7 +18,7 @@ use crate::client::{
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
-    Field::required("skipped", Type::Boolean, "whether the analysis did not take place"),
+    Field::required("skipped", Type::Boolean, "whether the analysis was skipped"),
     Field::required("violations", Type::Array(&Type::String), "what is wrong; empty when skipped"),
 ];
 
@@ -58,7 +58,7 @@ fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
     }
     if !is_digest(&evidence, &["sha256"]) && looks_like_digest(&evidence) {
         let message = format!(
-            "`{}` looks like a digest and isn't one that the content store has",
+            "`{}` looks like a digest, but isn't one of the content store's",
             shorten(&evidence, 100)
         );
         // A model asked about the text of a digest would find nothing wrong with it.
@@ -149,14 +149,14 @@ fn answer(output: &str) -> Result<Value, Error> {
     let skipped = field("skipped") == Some(&Value::Bool(true));
     let violations = match field("violations") {
         Some(Value::Array(all)) if skipped && !all.is_empty() => {
-            return Err(protocol("the AI evaluation's output is skipped and has violations"));
+            return Err(protocol("the AI evaluation's output has `skipped: true` and violations"));
         }
         Some(violations) => violations.clone(),
         None if skipped => Value::new_array(),
         // A service that leaves an empty list out says this much, and nothing else.
         None if field("skipped").is_some() && output.len() == Some(1) => Value::new_array(),
         None => {
-            let message = "the AI evaluation's output isn't skipped and has no `violations`";
+            let message = "the AI evaluation's output has neither `skipped: true` nor `violations`";
             return Err(protocol(message));
         }
     };

@@ -95,9 +95,7 @@ impl Listing {
                                 "the service answered with the `{field}` `{found}`, which the \
                                  filter `{filter}` didn't ask for"
                             ))
-                            .with_hint(
-                                "does something between here and the service drop queries?",
-                            ));
+                            .with_hint("does a proxy drop the query string?"));
                         }
                     }
                     _ => unchecked += 1,
@@ -211,9 +209,7 @@ pub(crate) fn check_organization(asked: &Organization, rows: &[Value]) -> Result
                     shorten(found, 80),
                     shorten(asked, 80)
                 ))
-                .with_hint(
-                    "does something between here and the service drop or replace headers?",
-                ));
+                .with_hint("does a proxy drop or replace headers?"));
             }
         }
     }

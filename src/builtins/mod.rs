@@ -158,7 +158,7 @@ impl Function {
 
     /// Returns a hint for wrong arguments: the function's signature.
     pub(crate) fn called_as(&self, product: &Product) -> String {
-        let mut text = format!("it is called as {product}.{}", self.signature());
+        let mut text = format!("call it as {product}.{}", self.signature());
         for argument in self.arguments {
             if matches!(argument.ty, Type::Either(Type::String, Type::Null)) {
                 text.push_str(&format!("; `{}` may be `\"\"`", argument.name));

@@ -11,7 +11,7 @@ static FILTERS: &[Field] = &[
     Field::optional(
         "framework_ids",
         Type::Array(&Type::String),
-        "only these frameworks; all frameworks of the version when absent",
+        "only these frameworks; all frameworks of the version by default",
     ),
 ];
 
@@ -52,7 +52,7 @@ fn miscounted(framework: &Value) -> Option<String> {
     let counted: u64 = COUNTED.iter().map(|(name, _)| count(name)).fold(0, u64::saturating_add);
     if counted > evaluations {
         return Some(format!(
-            "`metrics` counts {counted} requirements, and there are {evaluations} evaluations"
+            "`metrics` counts {counted} requirements, but there are {evaluations} evaluations"
         ));
     }
     // A service that leaves the metrics out counts nothing.
@@ -62,7 +62,7 @@ fn miscounted(framework: &Value) -> Option<String> {
         .map(|(name, status)| (name, status, count(name), with_status(framework, status)));
     by_status.into_iter().find_map(|(name, status, counted, found)| {
         (counted != found).then(|| {
-            format!("`{name}` is {counted}, and {found} evaluations have the status `{status}`")
+            format!("`{name}` is {counted}, but {found} evaluations have the status `{status}`")
         })
     })
 }

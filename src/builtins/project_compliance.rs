@@ -9,7 +9,7 @@ static FILTERS: &[Field] = &[
     Field::optional(
         "framework_ids",
         Type::Array(&Type::String),
-        "only these frameworks; all frameworks of the version when absent",
+        "only these frameworks; all frameworks of the version by default",
     ),
     Field::optional("limit", Type::Integer, "the maximum number of evaluations, at least 1"),
 ];

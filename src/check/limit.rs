@@ -5,7 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::model::{Binding, CallSite, Compared, How, Whole, WholeList, data_path, number, within};
+use super::model::{
+    Binding, CallSite, Compared, Usage, WholeList, WholeUse, data_path, number, within,
+};
 use super::{Constants, File, Inspected, names};
 use crate::Diagnostic;
 use crate::rego::syntax::tree::{Span, Term, TermKind};
@@ -116,10 +118,10 @@ pub(super) fn check(
         if search.harmless(whole, limit) || !seen.insert(whole.span) {
             continue;
         }
-        let what = match whole.how {
-            How::Counted(_) => "is counted",
-            How::Negated => "is negated",
-            How::Every => "is taken for the whole list",
+        let what = match whole.usage {
+            Usage::Counted(_) => "is counted",
+            Usage::Negated => "is negated",
+            Usage::Every => "is treated as the whole list",
         };
         let limit = match limit {
             Limit(Some(number)) => format!("`limit` {number}"),
@@ -168,9 +170,9 @@ impl Search<'_, '_> {
     }
 
     /// Returns `true` if the count of the cut list compares like that of the complete list.
-    fn harmless(&self, whole: &Whole<'_>, limit: Limit) -> bool {
-        let (How::Counted(Some((number, compared))), Limit(Some(limit)), WholeList::Term(list)) =
-            (whole.how, limit, whole.list)
+    fn harmless(&self, whole: &WholeUse<'_>, limit: Limit) -> bool {
+        let (Usage::Counted(Some((number, compared))), Limit(Some(limit)), WholeList::Term(list)) =
+            (whole.usage, limit, whole.list)
         else {
             return false;
         };

@@ -66,11 +66,11 @@ impl CallSite<'_> {
 }
 
 /// A use of a list as a whole, whose result may change if the list is cut.
-pub(super) struct Whole<'a> {
+pub(super) struct WholeUse<'a> {
     pub list: WholeList<'a>,
     /// The span of the word that uses it as a whole.
     pub span: Span,
-    pub how: How,
+    pub usage: Usage,
 }
 
 /// The list, or the expression that contains it.
@@ -85,7 +85,7 @@ pub(super) enum WholeList<'a> {
 
 /// The way in which a list is used as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum How {
+pub(super) enum Usage {
     /// Its elements are counted. If the count is compared with a number, that number and the
     /// comparison, with the count on the left.
     Counted(Option<(f64, Compared)>),
@@ -159,7 +159,7 @@ pub(super) struct Model<'a> {
     /// Statements that are just a value, and whether they are negated.
     pub statements: Vec<(&'a Term, bool)>,
     /// Uses of lists as a whole.
-    pub wholes: Vec<Whole<'a>>,
+    pub wholes: Vec<WholeUse<'a>>,
     /// Negated statements, with the span of `not`.
     pub negations: Vec<(WholeList<'a>, Span)>,
 }
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         if expr.negated {
             let list = WholeList::Statement(expr);
             self.model.negations.push((list, word(3)));
-            self.model.wholes.push(Whole { list, span: word(3), how: How::Negated });
+            self.model.wholes.push(WholeUse { list, span: word(3), usage: Usage::Negated });
         }
         match &expr.kind {
             ExprKind::Term(term) => {
@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
             }
             ExprKind::Every(every) => {
                 let list = WholeList::Term(&every.domain);
-                self.model.wholes.push(Whole { list, span: word(5), how: How::Every });
+                self.model.wholes.push(WholeUse { list, span: word(5), usage: Usage::Every });
                 self.term(&every.domain, None);
                 if let Some(key) = &every.key {
                     self.term(key, None);
@@ -332,7 +332,7 @@ impl<'a> Walk<'a> {
             ExprKind::Not(not) => {
                 let list = WholeList::Body(&not.body);
                 self.model.negations.push((list, word(3)));
-                self.model.wholes.push(Whole { list, span: word(3), how: How::Negated });
+                self.model.wholes.push(WholeUse { list, span: word(3), usage: Usage::Negated });
                 self.body(&not.body);
             }
             ExprKind::And(both) | ExprKind::Or(both) => {
@@ -462,7 +462,7 @@ impl<'a> Walk<'a> {
             }
         } else if let ("count", [list]) = (name.as_str(), arguments) {
             let list = WholeList::Term(list);
-            self.model.wholes.push(Whole { list, span: at, how: How::Counted(compared) });
+            self.model.wholes.push(WholeUse { list, span: at, usage: Usage::Counted(compared) });
         } else if let [left, right] = arguments
             && let Some(sides) = sides(&name, left, right)
         {
@@ -484,7 +484,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The variables, calls and references within a term, a statement or a body.
-pub(super) struct Within<'a> {
+pub(super) struct ListContents<'a> {
     pub variables: Vec<(Name, Span)>,
     /// The spans of called functions' names.
     pub calls: Vec<Span>,
@@ -492,7 +492,7 @@ pub(super) struct Within<'a> {
 }
 
 /// Collects the contents of a list that is used as a whole.
-pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
+pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> ListContents<'a> {
     let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
     match list {
         WholeList::Term(term) => walk.term(term, None),
@@ -501,7 +501,7 @@ pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> Within<'a> {
     }
     let mut variables = Vec::new();
     names(list, &mut variables);
-    Within {
+    ListContents {
         variables,
         calls: walk.model.calls.iter().map(|call| call.span).collect(),
         references: walk.model.references,

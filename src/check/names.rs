@@ -59,7 +59,7 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<
                 let path: Vec<_> = rule.head.reference.iter().filter_map(constant).collect();
                 let message =
                     format!("the rule `{}` hides the function of that name", path.join("."));
-                let hint = "name it otherwise; a test replaces a function by `with`";
+                let hint = "rename it; to mock a function in a test, use `with`";
                 let at = all.position(rule.span);
                 out.push(Diagnostic::error("name-collision", message).with_hint(hint).at(at));
             }

@@ -15,7 +15,7 @@ pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnost
         for call in calls.iter().filter(|call| within.calls.contains(&call.span)) {
             let name = all.product.function(call.function.name);
             out.push(
-                Diagnostic::warning("negated-call", format!("a call of `{name}` is negated"))
+                Diagnostic::warning("negated-call", format!("a call to `{name}` is negated"))
                     .with_hint(
                         "a failed call ends the evaluation with an error; it doesn't make `not` \
                          hold: bind the answer with `:=` and test its fields",

@@ -5,7 +5,7 @@
 //! undefined, and the statement silently fails.
 
 use super::infer::Types;
-use super::model::{How, WholeList};
+use super::model::{Usage, WholeList};
 use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::rego::Value;
@@ -29,8 +29,8 @@ pub(super) fn check<'a>(
     let infix = |name: &str| lookup(name).is_some_and(|it| it.infix.is_some());
     let calls = file.model.others.iter();
     let calls = calls.filter(|(name, ..)| !infix(name) && !name.starts_with("internal."));
-    let counted = file.model.wholes.iter().filter_map(|whole| match (whole.list, whole.how) {
-        (WholeList::Term(list), How::Counted(_)) => Some(list),
+    let counted = file.model.wholes.iter().filter_map(|whole| match (whole.list, whole.usage) {
+        (WholeList::Term(list), Usage::Counted(_)) => Some(list),
         _ => None,
     });
     let arguments: Vec<&Term> = calls

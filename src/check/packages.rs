@@ -16,7 +16,7 @@ const NAMES: &[&str] = &["result", "deny", "violations", "findings", "warn"];
 
 /// The hint about a package of tests that isn't recognized as one.
 pub(crate) const TESTS_HINT: &str =
-    "the name of a package of tests ends in `_test`, or its files' names in `_test.rego`";
+    "the name of a test package ends in `_test`, or its file names in `_test.rego`";
 
 /// Returns `true` for the name of a verdict rule.
 pub(super) fn is_verdict(name: &str) -> bool {
@@ -54,7 +54,7 @@ fn finding(all: &Inspected<'_>, package: &Package) -> Option<Diagnostic> {
     let message = format!("the package `{}` has no verdict rule", package.path.join("."));
     let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
     let hint = match near {
-        Some((name, near)) => format!("did you mean `{near}` where it says `{name}`?"),
+        Some((name, near)) => format!("did you mean `{near}` instead of `{name}`?"),
         None if package.has_only_tests() => TESTS_HINT.to_owned(),
         None => {
             "give it `deny`, `violations`, `findings`, `warn` or `result`, or import it where it is used".to_owned()

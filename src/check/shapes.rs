@@ -23,10 +23,10 @@ pub(super) fn check<'a>(
 ) {
     for rule in &file.module.rules {
         let Some(name) = verdict_name(rule) else { continue };
-        let look = Look { file, at, types, name };
+        let checker = Checker { file, at, types, name };
         let mut next = Some(rule);
         while let Some(rule) = next {
-            if let Some((span, wrong)) = look.rule(rule) {
+            if let Some((span, wrong)) = checker.rule(rule) {
                 out.push(wrong.at(all.position(span)));
             }
             next = rule.else_rule.as_deref();
@@ -44,7 +44,7 @@ fn verdict_name(rule: &Rule) -> Option<&str> {
     (named && whole && !head.is_function()).then_some(name)
 }
 
-struct Look<'l, 'a> {
+struct Checker<'l, 'a> {
     file: &'a File<'a>,
     /// The file's index.
     at: usize,
@@ -54,7 +54,7 @@ struct Look<'l, 'a> {
 
 type Wrong = (Span, Diagnostic);
 
-impl<'a> Look<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     fn rule(&self, rule: &'a Rule) -> Option<Wrong> {
         let head = &rule.head;
         match (&head.key, &head.value) {
@@ -139,7 +139,7 @@ impl<'a> Look<'_, 'a> {
                     let type_name = self.type_name(value, depth)?;
                     return (type_name != "a string").then(|| {
                         let message = format!("`{name}` holds {of} whose `message` is {type_name}");
-                        let hint = "say what is wrong in a string, such as with `sprintf`";
+                        let hint = "make it a string, for example with `sprintf`";
                         (value.span, warning(message).with_hint(hint))
                     });
                 }
@@ -191,7 +191,7 @@ impl<'a> Look<'_, 'a> {
                 Binding::Value(bound) => return self.type_name(bound, depth),
                 _ => return self.types.infer(self.at, value).and_then(InferredType::type_name),
             },
-            // Its type error says all there is.
+            // Its type error is enough.
             TermKind::Call(terms) if self.is_misused_operator(terms, depth) => return None,
             TermKind::Call(_) | TermKind::Ref(_) => {
                 return self.types.infer(self.at, value).and_then(InferredType::type_name);
@@ -203,7 +203,7 @@ impl<'a> Look<'_, 'a> {
 /// The hint about a violation, an object with these fields, that lacks its message.
 pub(crate) fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
     match fields.find(|name| matches!(*name, "msg" | "text" | "reason" | "Message")) {
-        Some(name) => format!("write `message` where it says `{name}`"),
+        Some(name) => format!("write `message` instead of `{name}`"),
         None => "say what is wrong in its string `message`".to_owned(),
     }
 }

@@ -23,33 +23,33 @@ pub(super) fn check<'a>(
     constants: &Constants<'a>,
     out: &mut Vec<Diagnostic>,
 ) {
-    let look = Look { all, at, file, types, constants };
+    let checker = Checker { all, at, file, types, constants };
     for comparison in &file.model.comparisons {
-        look.comparison(comparison, out);
+        checker.comparison(comparison, out);
     }
     for (name, arguments, span) in &file.model.others {
         match (name.as_str(), *arguments) {
             ("internal.member_2", [value, list]) | ("internal.member_3", [_, value, list]) => {
-                look.membership(value, list, *span, out);
+                checker.membership(value, list, *span, out);
             }
             _ => {}
         }
     }
     for (term, negated) in &file.model.statements {
-        look.statement(term, *negated, out);
+        checker.statement(term, *negated, out);
     }
     for call in &file.model.calls {
         for (argument, term) in call.function.arguments.iter().zip(call.arguments) {
             let known = known_fields::argument(call.function.name, argument.name);
-            look.near_misses(argument.name, known, term, out);
+            checker.near_misses(argument.name, known, term, out);
             if let Type::Object(fields) = argument.ty {
-                look.filters(fields, term, out);
+                checker.filters(fields, term, out);
             }
         }
     }
 }
 
-struct Look<'l, 'a> {
+struct Checker<'l, 'a> {
     all: &'l Inspected<'l>,
     at: usize,
     file: &'a File<'a>,
@@ -57,7 +57,7 @@ struct Look<'l, 'a> {
     constants: &'l Constants<'a>,
 }
 
-impl<'a> Look<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     fn literal(&self, term: &'a Term) -> &'a Term {
         arguments::literal(self.file, self.constants, term)
     }
@@ -108,7 +108,7 @@ impl<'a> Look<'_, 'a> {
         };
         if of.practice && !items.is_empty() && items.len() < MAX_PARTS && items.iter().all(other) {
             let type_name = of.type_name().unwrap_or_default();
-            out.push(self.found(span, format!("{type_name} never is one of these"), sends(of)));
+            out.push(self.found(span, format!("{type_name} is never one of these"), sends(of)));
         }
     }
 
@@ -119,9 +119,9 @@ impl<'a> Look<'_, 'a> {
             return;
         }
         let message = if negated {
-            format!("`not` of `{}` fails for `\"false\"` too: it is a string", shape.field)
+            format!("`not {}` is false for `\"false\"` too, since that is a string", shape.field)
         } else {
-            format!("`{}` holds when it is `\"false\"` too: it is a string", shape.field)
+            format!("`{}` holds for `\"false\"` too, since that is a string", shape.field)
         };
         out.push(self.found(term.span, message, "compare it: `== \"true\"`"));
     }

@@ -4,7 +4,7 @@
 //! platform.evidence({})` gives their values: a rule over them never sees a row.
 
 use super::infer::Types;
-use super::model::{Binding, How, Kind, WholeList};
+use super::model::{Binding, Kind, Usage, WholeList};
 use super::{File, Inspected};
 use crate::Diagnostic;
 use crate::builtins::{FUNCTIONS, Field, Type};
@@ -22,16 +22,16 @@ pub(super) fn check<'a>(
         let name = all.product.function(function);
         out.push(
             Diagnostic::warning("whole-answer", format!("an answer of `{name}` {what}"))
-                .with_hint(format!("its list is `.{list}`"))
+                .with_hint(format!("the list is in `.{list}`"))
                 .at(all.position(span)),
         );
     };
     let fields = |term: &'a Term| types.infer(at, term)?.fields();
     for whole in &file.model.wholes {
-        let what = match whole.how {
-            How::Counted(_) => "is counted",
-            How::Every => ITERATED,
-            How::Negated => continue,
+        let what = match whole.usage {
+            Usage::Counted(_) => "is counted",
+            Usage::Every => ITERATED,
+            Usage::Negated => continue,
         };
         if let WholeList::Term(term) = whole.list {
             report(fields(term), whole.span, what);

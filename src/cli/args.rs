@@ -85,7 +85,7 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         Err(error) if is_help(&error) => {
             service_options::shown(command()).try_get_matches_from(given)?
         }
-        Err(error) => return Err(with_tip(without_far_suggestions(error, &given))),
+        Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
     };
     service_options::refuse_ignored(&matches, command)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
@@ -96,20 +96,23 @@ fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// Adds what is probably meant if policies are named without their option, as in `opa check`.
-fn with_tip(mut error: clap::Error) -> clap::Error {
-    use clap::error::{ContextKind, ContextValue};
-    let lacks_policies = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(names)) => {
-            error.kind() == clap::error::ErrorKind::MissingRequiredArgument
-                && names.iter().any(|name| name.starts_with("--data "))
+/// Adds a tip if policies seem to be named without their option, as in `opa check`.
+fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(names)))
+            if names.iter().any(|name| name.starts_with("--data ")) =>
+        {
+            "policies are named with `-d`; other arguments are inputs"
         }
-        _ => false,
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(name)))
+            if !name.starts_with('-') && arguments.iter().any(|word| word == "eval") =>
+        {
+            "policies are named with `-d`; the query is one argument, in quotes"
+        }
+        _ => return error,
     };
-    if lacks_policies {
-        let tip = "policies are named with `-d`; other arguments are inputs".into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    }
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
 }
 

@@ -157,14 +157,14 @@ fn missing(what: &str, product: &Product, suffix: &str) -> Error {
 }
 
 /// The result of trying an address, and the error if there was one.
-type Tried = (Reachability, Option<Error>);
+type Probe = (Reachability, Option<Error>);
 
 /// Tries the configured addresses, concurrently.
 fn try_both(
     context: &Context,
     platform: &Platform,
     with_token: bool,
-) -> (Option<Tried>, Option<Tried>) {
+) -> (Option<Probe>, Option<Probe>) {
     std::thread::scope(|scope| {
         let backend =
             context.base_url.as_ref().map(|_| scope.spawn(|| try_backend(platform, with_token)));
@@ -176,7 +176,7 @@ fn try_both(
 
 /// Requests the public information without the token, then a resource that doesn't exist with the
 /// token.
-fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
+fn try_control_plane(platform: &Platform, with_token: bool) -> Probe {
     let start = Instant::now();
     let infoz = match platform.infoz() {
         Ok(infoz) => infoz,
@@ -193,7 +193,7 @@ fn try_control_plane(platform: &Platform, with_token: bool) -> Tried {
 }
 
 /// Requests one item of evidence: the backend answers only with a token.
-fn try_backend(platform: &Platform, with_token: bool) -> Tried {
+fn try_backend(platform: &Platform, with_token: bool) -> Probe {
     if !with_token {
         return (Reachability::default(), None);
     }
@@ -205,7 +205,7 @@ fn try_backend(platform: &Platform, with_token: bool) -> Tried {
 }
 
 /// Adds to a result whether there was an answer, and its latency.
-fn tried(start: Instant, mut reached: Reachability, error: Option<Error>) -> Tried {
+fn tried(start: Instant, mut reached: Reachability, error: Option<Error>) -> Probe {
     let silent =
         |error: &Error| matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut);
     let answered = !error.as_ref().is_some_and(silent);
@@ -218,7 +218,7 @@ fn tried(start: Instant, mut reached: Reachability, error: Option<Error>) -> Tri
 }
 
 /// Adds to a result whether the token is accepted, as far as a call with it shows.
-fn with_acceptance(mut reached: Reachability, error: Option<Error>) -> Tried {
+fn with_acceptance(mut reached: Reachability, error: Option<Error>) -> Probe {
     reached.accepted = match error.as_ref().map(Error::kind) {
         None => Some(true),
         Some(ErrorKind::Unauthenticated | ErrorKind::PermissionDenied) => Some(false),

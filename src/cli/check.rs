@@ -31,7 +31,7 @@ const JSON_VERSION: u32 = 1;
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
-    /// Policies, tests and data, files, folders or globs; `.` by default
+    /// Policies, tests and data: files, folders or globs; `.` by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Same as PATH, for consistency with `eval` and `gate`
@@ -49,7 +49,7 @@ pub(super) struct CheckArgs {
     /// Apply fixes that have only one right answer: misspelt names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
-    /// The lowest level of findings that counts
+    /// The lowest level of findings to report
     #[arg(long, value_enum, default_value_t = Level::Warning)]
     level: Level,
     #[command(flatten)]
@@ -129,7 +129,7 @@ fn print(
     files: usize,
     reporter: Reporter,
 ) -> Result<(), Error> {
-    let found: Vec<Diagnostic> = found.into_iter().map(crate::report::worded).collect();
+    let found: Vec<Diagnostic> = found.into_iter().map(crate::report::with_option).collect();
     match format {
         CheckFormat::Human => human(&found, files, reporter),
         CheckFormat::Json => {

@@ -73,7 +73,7 @@ impl Config {
         if config.token.is_some() && others_can_read(&config.path) {
             let path = shown(&config.path);
             reporter.warning(&format!(
-                "{path} holds a token and others can read it; `chmod 600` keeps it to you"
+                "{path} contains a token and other users can read it; `chmod 600` prevents that"
             ));
         }
         Ok(Some(config))

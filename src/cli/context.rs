@@ -94,7 +94,7 @@ impl Context {
         let given = |name: &Sourced<String>| matches!(name.origin, Origin::Option(_));
         if self.token.as_ref().is_some_and(api) && self.organization.as_ref().is_some_and(given) {
             reporter.warning(
-                "`--organization` changes nothing: an API token is bound to its organization",
+                "`--organization` has no effect: an API token is bound to its organization",
             );
         }
     }
@@ -104,7 +104,7 @@ impl Context {
             let message =
                 format!("`--local` and the address from {} can't be used together", address.origin);
             return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("the emulator has addresses of its own: use only one of them"));
+                .with_hint("the emulator has its own addresses: use only one of them"));
         }
         if !self.endpoints.is_empty() {
             let message =

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::earlier::{self, Content};
+use super::previous_outputs::{self, Content};
 use crate::gate::expand;
 use crate::sources::account::{self, is_hidden, is_packed};
 use crate::sources::{Ignore, split};
@@ -48,7 +48,7 @@ pub(super) struct Reads<'a> {
     /// Policies and inputs. In their folders, the content of a file with an unknown name decides
     /// whether it is read.
     pub given: Vec<&'a Path>,
-    /// What other options name. In their folders, any file may be read.
+    /// The paths of other options. In their folders, any file may be read.
     pub others: Vec<PathBuf>,
 }
 
@@ -87,11 +87,11 @@ pub(super) fn judge(
         let own = identity(path);
         if taken.contains(&own) {
             return Err(wrong(format!("`{}` would be written twice", shown(path)))
-                .with_hint("give each report a file of its own"));
+                .with_hint("write each report to its own file"));
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
-        let is_earlier = exists && earlier::is_output(path, destination.content);
+        let is_earlier = exists && previous_outputs::is_output(path, destination.content);
         let is_read = |read: &PathBuf, whole: bool| {
             (!exists && would_be_read(destination, &own, &identity(read), ignore))
                 || (exists && !is_earlier && file.is_in(read, whole, ignore))
@@ -102,15 +102,15 @@ pub(super) fn judge(
             || named.iter().chain(&matched).any(|read| is_read(read, false))
             || read.others.iter().any(|read| is_read(read, true))
         {
-            let hint = "give it a file of its own, outside the folders that are read";
+            let hint = "write it outside the folders that are read";
             return Err(
                 wrong(format!("`{}` would be read and written", shown(path))).with_hint(hint)
             );
         }
         // A policy document may name it.
         if exists && matches!(account::content(path), Ok(account::Content::Rego)) {
-            return Err(wrong(format!("`{}` holds Rego and would be lost", shown(path)))
-                .with_hint("give the report a file of its own"));
+            return Err(wrong(format!("`{}` contains Rego and would be overwritten", shown(path)))
+                .with_hint("write the report to another file"));
         }
         taken.push(own);
         Ok(())
@@ -225,7 +225,7 @@ fn refuse_special(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns `true` if a path is in the folder of devices or that of processes, or a link that leads
-/// there: `/dev/stdout` may lead on to a regular file, but is no name for it.
+/// there: `/dev/stdout` may lead on to a regular file, but isn't a name for it.
 fn leads_to_device(path: &Path) -> bool {
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {

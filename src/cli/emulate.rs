@@ -24,7 +24,7 @@ pub(super) struct EmulateArgs {
     /// [default: free ports on 127.0.0.1]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Allow an address that isn't a loopback one, so that other machines can reach it
+    /// Allow an address other than loopback, which other machines can reach
     #[arg(long)]
     expose: bool,
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Diagnostic, Error, Position};
 
-/// What is printed instead of an answer.
+/// The output in place of an answer.
 #[derive(Serialize)]
 pub(super) struct Errors {
     errors: Vec<Item>,

@@ -186,7 +186,7 @@ pub(super) fn report(
     warn_of_cut(evaluated.ledger.cut(), reporter);
     for call in evaluated.ledger.skipped() {
         reporter.warning(&format!(
-            "{}({}): the analysis was skipped, so its empty `violations` say nothing",
+            "{}({}): the analysis was skipped, so an empty `violations` isn't a pass",
             call.function, call.arguments
         ));
     }

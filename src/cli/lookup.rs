@@ -141,8 +141,9 @@ impl Finder<'_> {
         let value = Token::new(text.expose_secret()).map_err(|e| from_origin(&e, &origin))?;
         let in_ci = std::env::var("CI").is_ok_and(|ci| ci.eq_ignore_ascii_case("true"));
         if in_ci && value.kind(self.product) == TokenKind::User {
-            reporter
-                .warning("this is a user token, which lives for 24 hours; in CI use an API token");
+            reporter.warning(
+                "this is a user token, which expires after 24 hours; use an API token in CI",
+            );
         }
         Ok(Some(Sourced { value, origin }))
     }

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Limit};
 /// The largest recording, in bytes.
 pub(super) const MAX_RECORDING: u64 = 4 << 30;
 
-/// Reads a file of at most `max` bytes; a pipe must end within `timeout`. `what` says what it is,
+/// Reads a file of at most `max` bytes; a pipe must end within `timeout`. `what` describes it,
 /// such as `the waivers`.
 pub(super) fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<u8>, Error> {
     let failed = |error: io::Error| unreadable(what, path, error);
@@ -65,7 +65,7 @@ pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
     serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
 }
 
-/// Returns the error for a file whose content is wrong; `what` says what it can't be used for.
+/// Returns the error for a file whose content is wrong; `what` states what it can't be used for.
 pub(super) fn in_file(path: &Path, what: &str, error: Error) -> Error {
     let shown = escape(&path.display().to_string());
     let hint = error.hint().unwrap_or_default().to_owned();

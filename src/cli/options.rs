@@ -31,7 +31,7 @@ pub(super) struct Options {
     /// API or user token; other users can see it in the process list
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE)]
     pub token: Option<Secret>,
-    /// A file that holds the token; `-` for standard input
+    /// Read the token from this file; `-` for standard input
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE)]
     pub token_file: Option<PathBuf>,
     /// Organization to use with a user token
@@ -88,14 +88,14 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE,
         conflicts_with_all = ["local", "record"])]
     pub replay: Option<PathBuf>,
-    /// Don't store or use artifacts on disk
+    /// Don't use the artifact cache on disk
     #[arg(long, global = true, help_heading = SERVICE)]
     pub no_cache: bool,
     /// What a call returns when the service answers "not found"
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE)]
     pub not_found: NotFound,
-    /// Print no warnings; of a gate that passed without notes, print nothing
+    /// Print no warnings, and nothing for a gate that passed without notes
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
     /// Log each request; twice for more. `eval -v` prints a table of its calls and `test -v` the tests
@@ -129,7 +129,7 @@ pub(super) struct FunctionsArgs {
     functions: Option<FunctionSet>,
 }
 
-/// How policies are read and checked when they are loaded.
+/// Options for loading policies.
 #[derive(Debug, Args)]
 pub(super) struct LoadArgs {
     /// Read policies as Rego v0
@@ -143,8 +143,8 @@ pub(super) struct LoadArgs {
     /// `a/b.json` is `schema.a.b`; types policies, and doesn't validate inputs
     #[arg(short, long, value_name = "PATH")]
     schema: Option<PathBuf>,
-    /// An OPA capabilities document: its functions that aren't built in can be called, and replaced
-    /// in tests; without that, reaching such a call is an error
+    /// An OPA capabilities document that declares another host's functions. Reaching a call to one
+    /// is an error, unless a test mocks it
     #[arg(long, value_name = "FILE")]
     capabilities: Option<PathBuf>,
     #[command(flatten)]
@@ -186,7 +186,7 @@ fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
     SchemaSet::of_input(&name, &stdin::text(text, &name)?)
 }
 
-/// How policies are evaluated.
+/// Options for evaluating policies.
 #[derive(Debug, Args)]
 pub(super) struct EvaluationArgs {
     /// Stop on errors of built-in functions; the default

@@ -50,7 +50,7 @@ pub(super) fn error(error: &Error) {
         labelled(ERROR, "error", &error.report());
     }
     for diagnostic in diagnostics {
-        to_stderr(&styled(&crate::report::worded(diagnostic.clone())));
+        to_stderr(&styled(&crate::report::with_option(diagnostic.clone())));
     }
     if let Some(hint) = crate::report::hint(error) {
         labelled(HINT, "help", &hint);

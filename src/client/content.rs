@@ -27,7 +27,7 @@ pub(crate) enum Content {
 
 /// The requested form of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedForm {
     /// The bytes.
     Bytes,
     /// Text if the content is UTF-8, otherwise base64.
@@ -47,7 +47,7 @@ const CHUNK: usize = 256 << 10;
 
 /// Collects content, chunk by chunk.
 pub(super) struct Collector {
-    wanted: Wanted,
+    wanted: RequestedForm,
     /// The announced length, or 0.
     announced: usize,
     hasher: Sha256,
@@ -64,7 +64,7 @@ enum Collected {
 }
 
 impl Collector {
-    pub fn new(wanted: Wanted, announced: usize) -> Self {
+    pub fn new(wanted: RequestedForm, announced: usize) -> Self {
         Self {
             wanted,
             announced,
@@ -106,7 +106,7 @@ impl Collector {
                 // The rest of a character may still arrive.
                 let is_binary =
                     || std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_some());
-                if self.wanted == Wanted::Text && !sniffed && is_binary() {
+                if self.wanted == RequestedForm::Text && !sniffed && is_binary() {
                     let bytes = std::mem::take(bytes);
                     self.collected = Collected::Base64(String::new(), Vec::with_capacity(3));
                     self.encode(&bytes);
@@ -162,7 +162,7 @@ impl Collector {
             copy.keep(digest);
         }
         Ok(match self.collected {
-            Collected::Bytes(bytes) if self.wanted == Wanted::Bytes => Content::Bytes(bytes),
+            Collected::Bytes(bytes) if self.wanted == RequestedForm::Bytes => Content::Bytes(bytes),
             Collected::Bytes(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Content::Text(text),
                 Err(binary) => Content::Base64(STANDARD.encode(binary.as_bytes())),
@@ -258,7 +258,7 @@ mod tests {
 
     use super::*;
 
-    fn collected(content: &[u8], chunk: usize, wanted: Wanted, announced: usize) -> Content {
+    fn collected(content: &[u8], chunk: usize, wanted: RequestedForm, announced: usize) -> Content {
         let mut collector = Collector::new(wanted, announced);
         for chunk in content.chunks(chunk) {
             collector.push(chunk);
@@ -279,17 +279,20 @@ mod tests {
         let binary = [bad(0), bad(1000), bad(100_000), bad(text.len() - 1), cut];
         for chunk in [1, 2, 3, 7, 1000, 65_537, 1 << 20] {
             for announced in [0, text.len(), 10 * text.len()] {
-                let Content::Text(found) = collected(&text, chunk, Wanted::Text, announced) else {
+                let Content::Text(found) = collected(&text, chunk, RequestedForm::Text, announced)
+                else {
                     panic!("no text in chunks of {chunk}")
                 };
                 assert_eq!(found.as_bytes(), text);
                 for bytes in &binary {
-                    let Content::Base64(found) = collected(bytes, chunk, Wanted::Text, announced)
+                    let Content::Base64(found) =
+                        collected(bytes, chunk, RequestedForm::Text, announced)
                     else {
                         panic!("no base64 in chunks of {chunk}")
                     };
                     assert_eq!(found, STANDARD.encode(bytes));
-                    let Content::Bytes(found) = collected(bytes, chunk, Wanted::Bytes, announced)
+                    let Content::Bytes(found) =
+                        collected(bytes, chunk, RequestedForm::Bytes, announced)
                     else {
                         panic!("no bytes in chunks of {chunk}")
                     };
@@ -301,7 +304,7 @@ mod tests {
 
     #[test]
     fn content_with_another_digest_is_refused() {
-        let mut collector = Collector::new(Wanted::Text, 0);
+        let mut collector = Collector::new(RequestedForm::Text, 0);
         collector.push(b"content");
         let digest = format!("sha256:{}", hex(&Sha256::digest(b"other")));
         assert_eq!(collector.finish(&digest).unwrap_err().kind(), ErrorKind::Tampered);
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_announced_length_is_reserved_once_enough_has_arrived() {
-        let mut collector = Collector::new(Wanted::Bytes, 100_000);
+        let mut collector = Collector::new(RequestedForm::Bytes, 100_000);
         for _ in 0..100 {
             collector.push(&[7; 1000]);
         }

@@ -10,7 +10,9 @@ use url::Url;
 use super::content::{Collector, Incoming};
 use super::endpoints::is_loopback;
 use super::transport::{Failed, Reply, Request};
-use super::{ApiRequest, Client, Content, Context, DOWNLOAD, Token, Wanted, answer, protocol};
+use super::{
+    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, answer, protocol,
+};
 use crate::{Error, ErrorKind};
 
 /// The number of redirects followed after the control plane's answer.
@@ -24,7 +26,7 @@ pub(crate) async fn download(
     client: &Client,
     context: &Context,
     digest: &str,
-    wanted: Wanted,
+    wanted: RequestedForm,
 ) -> Result<Content, Error> {
     client
         .retry_policy(context, true)
@@ -42,7 +44,7 @@ async fn fetch(
     client: &Client,
     context: &Context,
     digest: &str,
-    wanted: Wanted,
+    wanted: RequestedForm,
 ) -> Result<Content, Failed> {
     let cap = client.settings.max_artifact_bytes;
     let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
@@ -80,7 +82,7 @@ async fn cached(
     client: &Client,
     context: &Context,
     digest: &str,
-    wanted: Wanted,
+    wanted: RequestedForm,
 ) -> Result<Option<Content>, Failed> {
     let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
     let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
@@ -101,7 +103,12 @@ async fn cached(
 
 #[cfg(not(feature = "cache"))]
 #[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
-async fn cached(_: &Client, _: &Context, _: &str, _: Wanted) -> Result<Option<Content>, Failed> {
+async fn cached(
+    _: &Client,
+    _: &Context,
+    _: &str,
+    _: RequestedForm,
+) -> Result<Option<Content>, Failed> {
     Ok(None)
 }
 
@@ -159,9 +166,11 @@ fn target(from: &Url, reply: &Reply, insecure: bool) -> Result<Url, Error> {
         .headers
         .get(LOCATION)
         .and_then(|v| v.to_str().ok())
-        .ok_or_else(|| protocol("the download redirects to nowhere"))?;
+        .ok_or_else(|| protocol("the download's redirect has no `location`"))?;
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
-    let to = from.join(location).map_err(|_| protocol("the download redirects to no URL"))?;
+    let to = from
+        .join(location)
+        .map_err(|_| protocol("the download redirects to something that isn't a URL"))?;
     if to.as_str().len() > MAX_TARGET_BYTES {
         return Err(protocol("the download redirects to a URL that is too long"));
     }

@@ -336,7 +336,7 @@ const SUCCESS: [&str; 24] = [
     "whole",
 ];
 
-/// How deep undocumented objects are searched.
+/// The depth to which undocumented objects are searched.
 const MAX_DEPTH: usize = 4;
 
 /// Returns the key, of an entry or within it, that says that something is missing.

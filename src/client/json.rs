@@ -27,7 +27,7 @@ pub(crate) struct Typed<'a> {
     pub ty: &'a Type,
     /// The field's name, for messages.
     pub name: &'a str,
-    /// Where strings are shared, in a list.
+    /// The strings shared between the rows of a list.
     pub repeated: Option<&'a Repeated>,
 }
 
@@ -243,7 +243,7 @@ pub(crate) struct Row<'a> {
     pub fields: &'static [Field],
     /// The list's or object's name, for messages.
     pub name: &'a str,
-    /// Where strings are shared, in a list.
+    /// The strings shared between the rows of a list.
     pub repeated: Option<&'a Repeated>,
 }
 

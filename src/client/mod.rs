@@ -42,7 +42,7 @@ pub use endpoints::Api;
 
 pub(crate) use answer::protocol;
 pub(crate) use auth::{Credentials, Organization, TokenSource};
-pub(crate) use content::{Content, Wanted};
+pub(crate) use content::{Content, RequestedForm};
 pub(crate) use download::download;
 pub(crate) use endpoints::{
     APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,

@@ -127,7 +127,7 @@ fn output_if_over(id: &str, digest: &str, answer: &Value) -> Result<Option<Strin
     }
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
-        return Err(protocol("the service's answer says nothing about the operation"));
+        return Err(protocol("the service's answer doesn't describe the operation"));
     }
     if !found.is_empty() && found != id {
         return Err(protocol(format!(

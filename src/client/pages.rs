@@ -323,7 +323,7 @@ impl Reader {
         Self { list, pager, have: 0, over: false, cut: false }
     }
 
-    /// Returns the rows of the next page, or `None` when the list is over.
+    /// Returns the rows of the next page, or `None` when the list has ended.
     pub async fn next<T>(
         &mut self,
         client: &Client,

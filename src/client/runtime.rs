@@ -68,7 +68,7 @@ impl Runtime {
             let _ = sender.send(AssertUnwindSafe(future).catch_unwind().await);
         });
         let gone = || {
-            let message = "a call ended without an answer: the I/O thread is gone";
+            let message = "a call ended without an answer: the I/O thread has ended";
             Error::new(ErrorKind::Internal, message)
         };
         receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))

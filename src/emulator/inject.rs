@@ -96,7 +96,7 @@ fn refuse(
     body: Option<String>,
 ) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = Refusal::new(status, "the emulator was told to misbehave").respond(api);
+    let mut response = Refusal::new(status, "injected fault").respond(api);
     if let Some(body) = body {
         *response.body_mut() = Body::from(body);
     }

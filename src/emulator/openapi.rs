@@ -1,5 +1,5 @@
 //! The specification of an address, generated from the table of its routes and the tables of
-//! resources: it can't describe anything but what is served.
+//! resources: it describes exactly what is served.
 //!
 //! Owns the form (`OpenAPI` 3.1), not the routes.
 

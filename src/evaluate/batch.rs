@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use crate::rego::Value;
 
-use super::answered::{AnsweredCalls, is_plain};
+use super::answered_calls::{AnsweredCalls, is_plain};
 use super::blocking::block_on;
 use super::call::{CheckedCall, Target};
 use super::scope::Calls;

@@ -17,11 +17,11 @@ use tokio::runtime::Handle;
 use super::budget::{Answers, FunctionCall};
 use super::call::{CheckedCall, Target};
 use super::cancellation::cancelled;
-use super::carrier::Carrier;
+use super::dispatcher::Dispatcher;
 use super::ledger::Origin;
 use super::network;
-use super::recorded;
-use super::session::{Known, Lent, Sent, Session};
+use super::recording_checks;
+use super::session::{GuessCost, Known, Sent, Session};
 use crate::builtins::{Answer, Cost};
 use crate::client::{Runtime, panicked};
 use crate::flight::{CallOutcome, Grant, Key};
@@ -42,14 +42,14 @@ impl Session {
         let all = || std::iter::once(first).chain(guesses);
         let mut carried = false;
         for (index, call) in all().enumerate() {
-            if let Some(carrier) = self.carrier(call) {
-                self.send(carrier, call, index > 0, pass)?;
+            if let Some(dispatcher) = self.dispatcher(call) {
+                self.send(dispatcher, call, index > 0, pass)?;
                 carried = true;
             }
         }
         self.ask(first, guesses, pass).await?;
-        if let Some(carrier) = self.carrier(first) {
-            self.await_first(carrier, first, pass, self.deadline).await?;
+        if let Some(dispatcher) = self.dispatcher(first) {
+            self.await_first(dispatcher, first, pass, self.deadline).await?;
         }
         if carried {
             return self.await_guesses(pass).await;
@@ -65,13 +65,13 @@ impl Session {
         pass: u32,
     ) -> Result<(), Error> {
         let all =
-            || std::iter::once(first).chain(guesses).filter(|call| self.carrier(call).is_none());
+            || std::iter::once(first).chain(guesses).filter(|call| self.dispatcher(call).is_none());
         let of_service = |call: &&CheckedCall| matches!(call.target, Target::Product { .. });
         match &self.answers {
             Answers::Service(_) => {}
             Answers::Unavailable(advice) => {
                 for call in all().filter(of_service).take(1) {
-                    let message = "this call has no answer here";
+                    let message = "nothing answers calls here";
                     let error = Error::new(ErrorKind::NotAnswered, message)
                         .with_hint(advice.replace("{function}", &call.key.function));
                     self.learn(&call.key, none(Err(error)), Origin::Replay, pass);
@@ -82,7 +82,8 @@ impl Session {
                     let of_host = matches!(call.target, Target::Host { .. });
                     let answer = replay.answer(&call.key, of_host).and_then(|answer| {
                         let value = network::replayed(&call.target, answer.value.clone());
-                        let value = value.map_err(|what| recorded::tampered(&call.key, &what))?;
+                        let value =
+                            value.map_err(|what| recording_checks::tampered(&call.key, &what))?;
                         Ok(Answer { value, ..answer })
                     });
                     self.learn(&call.key, none(answer), Origin::Replay, pass);
@@ -104,7 +105,7 @@ impl Session {
                         Err(Error::new(ErrorKind::NotAnswered, "the host gave no answer"))
                     });
                     let answer = answer.and_then(|value| {
-                        recorded::check(&call.key, &value).map_err(|what| {
+                        recording_checks::check(&call.key, &value).map_err(|what| {
                             let message = format!("the host's answer {what}");
                             Error::new(ErrorKind::Protocol, message)
                         })?;
@@ -124,8 +125,8 @@ impl Session {
         pass: u32,
         until: Instant,
     ) -> Result<(), Error> {
-        match self.carrier(call) {
-            Some(carrier) => self.await_first(carrier, call, pass, until).await,
+        match self.dispatcher(call) {
+            Some(dispatcher) => self.await_first(dispatcher, call, pass, until).await,
             None => self.fetch(call, &[], pass).await,
         }
     }
@@ -167,7 +168,7 @@ impl Session {
 
     fn send(
         &self,
-        carrier: Carrier<'_>,
+        dispatcher: Dispatcher<'_>,
         call: &CheckedCall,
         guess: bool,
         pass: u32,
@@ -177,7 +178,7 @@ impl Session {
         if state.known.contains_key(&call.key) || state.in_flight.contains_key(&call.key) {
             return Ok(());
         }
-        let deadline = carrier.deadline().unwrap_or(self.deadline);
+        let deadline = dispatcher.deadline().unwrap_or(self.deadline);
         let (trace, observer) = (self.trace.clone(), self.observer.clone());
         let grant = if prompt {
             // Not subject to this evaluation's limits: others with the same prompt join it, and
@@ -190,11 +191,11 @@ impl Session {
             Grant { deadline: deadline.min(self.deadline), allowance, memory, trace, observer }
         };
         let weighs = grant.memory.is_some();
-        let boarded = carrier.join_or_send(call, grant, &self.notifier)?;
-        let weighed = weighs && !boarded.joined;
+        let sent_call = dispatcher.join_or_send(call, grant, &self.notifier)?;
+        let weighed = weighs && !sent_call.joined;
         let host = matches!(call.target, Target::Host { .. });
         let prompt = prompt || !call.reads();
-        let sent = Sent { boarded, pass, guess, prompt, weighed, host };
+        let sent = Sent { call: sent_call, pass, guess, prompt, weighed, host };
         state.in_flight.insert(call.key.clone(), sent);
         Ok(())
     }
@@ -202,7 +203,7 @@ impl Session {
     /// Waits for the call that the exact evaluation needs.
     async fn await_first(
         &self,
-        carrier: Carrier<'_>,
+        dispatcher: Dispatcher<'_>,
         first: &CheckedCall,
         pass: u32,
         until: Instant,
@@ -211,7 +212,7 @@ impl Session {
         loop {
             // Sends it again if it was another evaluation's flight, or a guess, that ended at its
             // own limit.
-            self.send(carrier, first, false, pass)?;
+            self.send(dispatcher, first, false, pass)?;
             loop {
                 let (known, is_in_flight) = {
                     let mut state = self.lock();
@@ -290,7 +291,7 @@ impl Session {
         let mut landed = 0;
         for key in arrived {
             let outcome = match state.in_flight.get(&key) {
-                Some(sent) => sent.boarded.flight.outcome().cloned(),
+                Some(sent) => sent.call.flight.outcome().cloned(),
                 None => None,
             };
             let Some(outcome) = outcome else { continue };
@@ -305,17 +306,17 @@ impl Session {
                 }
                 continue;
             }
-            let origin = match (sent.boarded.joined, outcome.cached) {
+            let origin = match (sent.call.joined, outcome.cached) {
                 (true, _) => Origin::Shared,
                 (false, true) => Origin::Cache,
                 (false, false) if sent.host => Origin::Host,
                 (false, false) => Origin::Network,
             };
-            let paid = sent.guess && !sent.prompt && !sent.boarded.joined;
+            let paid = sent.guess && !sent.prompt && !sent.call.joined;
             let bytes = if paid { outcome.bytes } else { 0 };
-            let lent = sent.guess.then_some(Lent { bytes, memory: outcome.memory });
+            let guess_cost = sent.guess.then_some(GuessCost { bytes, memory: outcome.memory });
             let order = self.order.fetch_add(1, Ordering::Relaxed);
-            state.known.insert(key, Known { outcome, origin, pass: sent.pass, order, lent });
+            state.known.insert(key, Known { outcome, origin, pass: sent.pass, order, guess_cost });
         }
         (landed, state.slowest)
     }
@@ -330,10 +331,10 @@ impl Session {
             return false;
         }
         match error.kind() {
-            ErrorKind::TooLarge | ErrorKind::TimedOut => sent.boarded.joined || sent.guess,
+            ErrorKind::TooLarge | ErrorKind::TimedOut => sent.call.joined || sent.guess,
             // This evaluation would have had time for more retries.
             ErrorKind::Unavailable | ErrorKind::RateLimited => {
-                sent.boarded.joined && sent.boarded.flight.deadline() < self.deadline
+                sent.call.joined && sent.call.flight.deadline() < self.deadline
             }
             _ => false,
         }

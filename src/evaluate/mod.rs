@@ -4,16 +4,15 @@
 //! passes (`pass_loop`, `batch`), recordings and the ledger. The meaning of a policy belongs to
 //! [`crate::rego`], the request behind a call to `builtins` and `client`.
 
-mod answered;
-mod asks;
+mod answered_calls;
 mod batch;
 mod blocking;
 mod budget;
 mod builder;
 mod call;
 mod cancellation;
-mod carrier;
-mod covered;
+mod coverage;
+mod dispatcher;
 mod environment;
 mod fetch;
 mod ledger;
@@ -24,8 +23,9 @@ mod pass_loop;
 mod policies;
 mod pool;
 mod query;
-mod recorded;
+mod reachable_calls;
 mod recording;
+mod recording_checks;
 mod scope;
 mod session;
 
@@ -44,10 +44,10 @@ pub use recording::{Recording, Replay};
 pub use scope::Print;
 
 use cancellation::cancelled;
-pub(crate) use covered::Covered;
+pub(crate) use coverage::Covered;
 #[cfg(feature = "cli")]
 pub(crate) use network::is_network;
 #[cfg(feature = "cli")]
 pub(crate) use output::compact;
 #[cfg(feature = "cli")]
-pub(crate) use recorded::reject_duplicate_keys;
+pub(crate) use recording_checks::reject_duplicate_keys;

@@ -1,7 +1,7 @@
 //! Result documents as text.
 //!
 //! Owns the text of values and of answers to queries, byte for byte that of `opa eval` in each of
-//! its formats. An object two of whose keys are one in JSON has no text; writing it is an error.
+//! its formats. An object with two keys that are equal in JSON can't be written.
 
 use std::fmt::Write as _;
 

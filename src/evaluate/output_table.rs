@@ -20,7 +20,7 @@ pub(super) fn pretty(output: &QueryOutput) -> Result<String, Error> {
     if one && first.expressions.iter().all(|answer| is_boolean(&answer.value)) {
         return Ok("true\n".to_owned());
     }
-    // A condition beside variables says nothing.
+    // A condition next to variables adds nothing.
     let shown: Vec<usize> = (0..first.expressions.len())
         .filter(|index| {
             let answer = first.expressions.get(*index);

@@ -55,17 +55,17 @@ pub(crate) enum WaitMode {
     BetweenPasses,
 }
 
-/// Evaluates in passes until one notes no call. `asks` is set if the query can make calls; `run`
+/// Evaluates in passes until one notes no call. `can_call` is set if the query can make calls; `run`
 /// makes one pass under a scope, and `failed` returns `true` if its result is an error.
 pub(crate) async fn run_passes<T, R: Future<Output = Result<T, Error>>>(
     session: &Arc<Session>,
     environment: &Arc<Environment>,
-    asks: bool,
+    can_call: bool,
     waits: WaitMode,
     run: impl Fn(Scope) -> R,
     failed: impl Fn(&T) -> bool,
 ) -> FinalPass<T> {
-    let mut plan = PassPlan::new(session, asks, waits);
+    let mut plan = PassPlan::new(session, can_call, waits);
     loop {
         plan.passes += 1;
         let blocking = plan.credit == u64::MAX;
@@ -127,12 +127,12 @@ struct PassPlan {
 }
 
 impl PassPlan {
-    fn new(session: &Session, asks: bool, waits: WaitMode) -> Self {
+    fn new(session: &Session, can_call: bool, waits: WaitMode) -> Self {
         let blocks = waits == WaitMode::WithinPass && session.budget.one_at_a_time;
         Self {
             steps: 0,
             waits,
-            credit: if blocks || !asks { u64::MAX } else { 0 },
+            credit: if blocks || !can_call { u64::MAX } else { 0 },
             singles: 0,
             guesses: 0,
             right: 0,

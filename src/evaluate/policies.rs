@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
-use super::asks::Asks;
 use super::blocking::block_on;
 use super::budget::Answers;
 use super::cancellation::{CancelOnDrop, cancelled};
-use super::covered::{CoverageTracer, Covered};
+use super::coverage::{CoverageTracer, Covered};
 use super::environment::{Environment, Fixed};
 use super::ledger::Ledger;
 use super::options::EvaluateOptions;
 use super::pass_loop::{FinalPass, WaitMode, run_passes};
 use super::pool::Pool;
 use super::query::QueryOutput;
+use super::reachable_calls::ReachableCalls;
 use super::recording::{Recording, Replay};
 use super::scope::{Print, Scope};
 use super::session::Session;
@@ -57,7 +57,7 @@ struct Inner {
     enabled: FunctionSet,
     /// The service's functions that the policies call.
     called: Vec<&'static str>,
-    asks: Asks,
+    reachable: ReachableCalls,
     functions: Arc<[HostFunction]>,
     /// The thread of the asynchronous ones.
     host: Arc<LazyRuntime>,
@@ -75,7 +75,7 @@ pub struct Query {
     text: Arc<str>,
     compiled: program::Query,
     /// `true` if its evaluation can make calls.
-    asks: bool,
+    can_call: bool,
     of: Arc<Inner>,
 }
 
@@ -92,8 +92,8 @@ impl Query {
     }
 
     #[cfg(test)]
-    pub(super) fn asks(&self) -> bool {
-        self.asks
+    pub(super) fn can_call(&self) -> bool {
+        self.can_call
     }
 }
 
@@ -248,10 +248,10 @@ impl Policies {
             program.call_sites().iter().any(|site| *site.name == *full)
         };
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
-        let asks = Asks::of(&program);
+        let reachable = ReachableCalls::of(&program);
         let (functions, host) = (host_functions.into(), Arc::new(LazyRuntime::of_host()));
         let inner =
-            Inner { program, packages, data, product, enabled, called, asks, functions, host };
+            Inner { program, packages, data, product, enabled, called, reachable, functions, host };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -347,8 +347,8 @@ impl Policies {
             let found: Vec<_> = found.collect();
             Error::policy(literals.into_iter().chain(found).collect())
         })?;
-        let asks = !compiled.call_sites().is_empty() || self.inner.asks.any();
-        Ok(Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) })
+        let can_call = !compiled.call_sites().is_empty() || self.inner.reachable.any();
+        Ok(Query { text: text.into(), compiled, can_call, of: Arc::clone(&self.inner) })
     }
 
     /// Returns the path of a document whose `data.` was left out, if a query's unsafe variable
@@ -376,8 +376,8 @@ impl Policies {
         let compiled = self.inner.program.rule_query(path);
         let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         let text = crate::text::data_reference(&owned);
-        let asks = self.inner.asks.document(&text);
-        Query { text: text.into(), compiled, asks, of: Arc::clone(&self.inner) }
+        let can_call = self.inner.reachable.document(&text);
+        Query { text: text.into(), compiled, can_call, of: Arc::clone(&self.inner) }
     }
 
     /// Evaluates a query and waits for the result.
@@ -413,7 +413,7 @@ impl Policies {
         tracer: Option<&dyn Tracer>,
     ) -> Evaluated {
         let evaluating = EvaluationSpan::begin(&query.text, options.observer.clone());
-        let may_block = || if query.asks { refuse_blocking() } else { Ok(()) };
+        let may_block = || if query.can_call { refuse_blocking() } else { Ok(()) };
         if let Err(error) = self.check_compatible(query, options).and_then(|()| may_block()) {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
@@ -422,8 +422,9 @@ impl Policies {
         let span = evaluating.span.clone();
         let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
         let failed = |done: &PassResult| done.output.is_err();
-        let asks = query.asks;
-        let driven = run_passes(&session, &environment, asks, WaitMode::WithinPass, run, failed);
+        let can_call = query.can_call;
+        let driven =
+            run_passes(&session, &environment, can_call, WaitMode::WithinPass, run, failed);
         let last = block_on(driven.instrument(span));
         self.finish(&session, &environment, last, evaluating)
     }
@@ -452,8 +453,8 @@ impl Policies {
         options.cancellation = Some(cancellation);
         let (session, environment) = self.begin(&options);
         let span = evaluating.span.clone();
-        let asks = query.asks;
-        let pool = options.pool.clone().or_else(|| asks.then(Pool::shared));
+        let can_call = query.can_call;
+        let pool = options.pool.clone().or_else(|| can_call.then(Pool::shared));
         let given = Arc::new((query, input, options));
         let run = |scope: Scope| {
             let (policies, given, pool) = (self.clone(), Arc::clone(&given), pool.clone());
@@ -474,7 +475,8 @@ impl Policies {
             }
         };
         let failed = |done: &PassResult| done.output.is_err();
-        let driven = run_passes(&session, &environment, asks, WaitMode::BetweenPasses, run, failed);
+        let driven =
+            run_passes(&session, &environment, can_call, WaitMode::BetweenPasses, run, failed);
         let last = driven.instrument(span).await;
         self.finish(&session, &environment, last, evaluating)
     }
@@ -493,9 +495,11 @@ impl Policies {
         let mut called = self.inner.called.iter().copied().chain(of_query);
         let off = called.find(|name| !platform.functions().has(name));
         let message = if ours != theirs {
-            format!("the policies are loaded for `{ours}`, the platform is `{theirs}`")
+            format!(
+                "the policies were loaded for the product `{ours}`, but the platform's is `{theirs}`"
+            )
         } else if let Some(name) = off {
-            format!("the policies call `{ours}.{name}`, which the platform has off")
+            format!("the policies call `{ours}.{name}`, which isn't enabled on the platform")
         } else {
             return Ok(());
         };

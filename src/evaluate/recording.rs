@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::environment::{Fixed, NONDETERMINISTIC, NOW};
-use super::recorded;
+use super::recording_checks;
 use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
@@ -72,7 +72,7 @@ impl Default for Contents {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
-    #[serde(serialize_with = "kind_name", deserialize_with = "recorded::kind")]
+    #[serde(serialize_with = "kind_name", deserialize_with = "recording_checks::kind")]
     kind: ErrorKind,
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ impl Recording {
         let (function, arguments) = (key.function.to_string(), key.arguments.to_string());
         if Value::from_json(&arguments).is_err() {
             let message =
-                "an argument holds what JSON doesn't: a set, or a key that isn't a string";
+                "an argument contains a set or a key that isn't a string, which JSON can't express";
             return Err(Error::new(ErrorKind::Policy, message)
                 .with_hint("pass arrays, and objects with strings as keys")
                 .in_call(function));
@@ -167,7 +167,8 @@ impl Recording {
         let again = Value::from_json(&text).ok();
         // A replay turns the array back into a set for this function only.
         if function != LOOKUP && again.as_ref() != Some(value) {
-            let message = "an answer holds what JSON doesn't: a set, or a key that isn't a string";
+            let message =
+                "an answer contains a set or a key that isn't a string, which JSON can't express";
             return Err(Error::new(ErrorKind::Policy, message)
                 .with_hint("let the function return arrays, and objects with strings as keys")
                 .in_call(function));
@@ -243,7 +244,7 @@ impl Recording {
         let contents: Contents = serde_json::from_slice(text).map_err(|e| {
             wrong(format!("{it} isn't a recording")).with_source(shorten(&e.to_string(), 300))
         })?;
-        recorded::reject_duplicate_keys(text)
+        recording_checks::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
         if contents.version != VERSION {
             let message =
@@ -405,15 +406,15 @@ impl Replay {
         let recording = &self.recording.0;
         if let Some(value) = find(&recording.nd_builtin_cache, function, arguments) {
             let value = exact(value)?;
-            let form = if of_host { Ok(None) } else { recorded::check(key, &value) };
-            let form = form.map_err(|what| recorded::tampered(key, &what))?;
+            let form = if of_host { Ok(None) } else { recording_checks::check(key, &value) };
+            let form = form.map_err(|what| recording_checks::tampered(key, &what))?;
             let cut = find(&recording.cut, function, arguments).copied().unwrap_or(false);
             return Ok(Answer { cut, form, ..Answer::from(value) });
         }
         if let Some(failure) = find(&recording.failures, function, arguments) {
             let possible =
-                if of_host { Ok(()) } else { recorded::check_failure(key, failure.kind) };
-            possible.map_err(|what| recorded::tampered(key, &what))?;
+                if of_host { Ok(()) } else { recording_checks::check_failure(key, failure.kind) };
+            possible.map_err(|what| recording_checks::tampered(key, &what))?;
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use super::budget::{Answers, Budget};
 use super::call::{CheckedCall, Target};
 use super::cancellation::Cancellation;
-use super::carrier::Carrier;
+use super::dispatcher::Dispatcher;
 use super::ledger::{Entry, Ledger, Origin};
 use super::options::EvaluateOptions;
 use crate::builtins::is_skipped;
 use crate::client::{Allowance, LazyRuntime, Runtime};
-use crate::flight::{Boarded, CallOutcome, Key, Notifier};
+use crate::flight::{CallOutcome, InFlightCall, Key, Notifier};
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::observe::Observers;
@@ -32,13 +32,13 @@ pub(super) struct Known {
     pub(super) origin: Origin,
     pub(super) pass: u32,
     pub(super) order: usize,
-    /// Its share of the allowances for guesses, until it turns out to be needed.
-    pub(super) lent: Option<Lent>,
+    /// Its part of the allowances for guesses, until it turns out to be needed.
+    pub(super) guess_cost: Option<GuessCost>,
 }
 
-/// The share of a guess in the allowances.
+/// The amounts that a guess took from the allowances.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lent {
+pub(super) struct GuessCost {
     /// The bytes taken from the allowance for guesses.
     pub(super) bytes: u64,
     /// Its value's part of the memory for guesses.
@@ -47,7 +47,7 @@ pub(super) struct Lent {
 
 /// A call in flight.
 pub(super) struct Sent {
-    pub(super) boarded: Boarded,
+    pub(super) call: InFlightCall,
     pub(super) pass: u32,
     pub(super) guess: bool,
     pub(super) prompt: bool,
@@ -173,12 +173,12 @@ impl Session {
 
     /// Returns the client that sends a call; `None` for a call that a recording or a responder
     /// answers.
-    pub(super) fn carrier(&self, call: &CheckedCall) -> Option<Carrier<'_>> {
+    pub(super) fn dispatcher(&self, call: &CheckedCall) -> Option<Dispatcher<'_>> {
         match (&call.target, &self.answers) {
             (_, Answers::Replay(_)) => None,
-            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Carrier::Http),
-            (Target::Host { .. }, _) => Some(Carrier::Host(&self.host)),
-            (_, Answers::Service(platform)) => Some(Carrier::Service(platform)),
+            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Dispatcher::Http),
+            (Target::Host { .. }, _) => Some(Dispatcher::Host(&self.host)),
+            (_, Answers::Service(platform)) => Some(Dispatcher::Service(platform)),
             _ => None,
         }
     }
@@ -235,14 +235,15 @@ impl Session {
     /// the allowances for guesses is returned.
     pub fn needed(&self, key: &Key) {
         let mut state = self.lock();
-        let Some(lent) = state.known.get_mut(key).and_then(|known| known.lent.take()) else {
+        let Some(guess_cost) = state.known.get_mut(key).and_then(|known| known.guess_cost.take())
+        else {
             return;
         };
         self.guesses_left.fetch_add(1, Ordering::AcqRel);
         self.right_guesses.fetch_add(1, Ordering::AcqRel);
-        self.guess_memory.give_back(lent.memory);
-        if lent.bytes > 0 {
-            self.guess_bytes.give_back(lent.bytes);
+        self.guess_memory.give_back(guess_cost.memory);
+        if guess_cost.bytes > 0 {
+            self.guess_bytes.give_back(guess_cost.bytes);
             state.refused.clear();
         }
     }
@@ -250,7 +251,7 @@ impl Session {
     /// Remembers an outcome.
     pub(super) fn learn(&self, key: &Key, outcome: CallOutcome, origin: Origin, pass: u32) {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
-        let known = Known { outcome, origin, pass, order, lent: None };
+        let known = Known { outcome, origin, pass, order, guess_cost: None };
         self.lock().known.insert(key.clone(), known);
     }
 

@@ -15,7 +15,7 @@ use crate::rego::syntax::visit;
 /// The code of a variable that nothing binds.
 const UNSAFE: &str = "unsafe-variable";
 
-/// What is known about the value of a term.
+/// The static knowledge about the value of a term.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// It is a document: its value, `None` if it is undefined.

@@ -219,7 +219,7 @@ impl<'a> Operands<'a> {
                     self.push(part, true);
                 }
             }
-            // A constant says nothing more.
+            // A constant adds nothing.
             _ if visit::vars(term).is_empty() => {}
             _ => self.push(term, false),
         }

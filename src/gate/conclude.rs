@@ -125,7 +125,7 @@ pub(super) fn failure(error: &Error, at: Option<Position>) -> Failure {
                 0 => on_one_line(&first.message),
                 more => format!("{} (and {more} more)", on_one_line(&first.message)),
             },
-            hint: crate::report::worded(first.clone()).hint,
+            hint: crate::report::with_option(first.clone()).hint,
             function: None,
             position: first.position.clone().or(at),
         },

@@ -70,9 +70,9 @@ pub(super) struct PolicyContext {
     /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
     /// always wrapped.
     pub document: bool,
-    /// What it expects of `input`.
+    /// Its requirement on `input`.
     pub input: Expected,
-    /// What it expects of each document of an array of combined ones.
+    /// Its requirement on each document of combined ones.
     pub contents: Expected,
     /// Set if it names `input[_].contents`, which combined inputs have.
     pub names_contents: bool,
@@ -105,7 +105,7 @@ fn has_none_of(fields: &[String], value: &Value) -> bool {
     !members.is_empty() && !fields.is_empty() && !fields.iter().any(has)
 }
 
-/// What a policy expects of a document.
+/// The requirements of a policy on a document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Expected {
     /// The way in which it uses the document.
@@ -218,7 +218,7 @@ pub(super) fn parse(
         // YAML has further ways to write a key twice.
         if raw.syntax == Syntax::Yaml && !Value::is_json(text.as_bytes()) {
             return Err(wrong(format!("{name}: the attestation is YAML, not JSON"))
-                .with_hint("attestations and their envelopes are JSON: have it written anew"));
+                .with_hint("attestations and their envelopes are JSON: generate it again"));
         }
         unambiguous(text)?;
         unwrap(value)
@@ -269,7 +269,7 @@ const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 fn two_readings(what: &str) -> Error {
     wrong(format!("the document can be read in two ways: {what}"))
-        .with_hint("what one reader verifies another one may not see: have it written anew")
+        .with_hint("a verifier may read it differently: generate it again")
 }
 
 fn unambiguous(text: &str) -> Result<(), Error> {
@@ -295,7 +295,9 @@ fn refuse_ambiguous_keys(value: &Value) -> Result<(), Error> {
             for key in object.keys().filter_map(Value::as_str) {
                 if !seen.insert(folded(key)) {
                     let key = crate::text::shorten(key, 80);
-                    return Err(two_readings(&format!("`{key}` is another key for some readers")));
+                    return Err(two_readings(&format!(
+                        "some readers take `{key}` for another key"
+                    )));
                 }
             }
             object.values().try_for_each(refuse_ambiguous_keys)
@@ -313,7 +315,7 @@ fn refuse_lookalike_keys(value: &Value) -> Result<(), Error> {
         if let Some(meant) = known().find(|known| folded(known) == folded(key) && **known != &**key)
         {
             let key = crate::text::shorten(key, 80);
-            return Err(two_readings(&format!("`{key}` is `{meant}` for some readers")));
+            return Err(two_readings(&format!("some readers take `{key}` for `{meant}`")));
         }
     }
     Ok(())
@@ -323,7 +325,7 @@ fn refuse_lookalike_keys(value: &Value) -> Result<(), Error> {
 fn refuse_foreign_keys(value: &Value, others: &[&[&str]]) -> Result<(), Error> {
     for key in others.iter().copied().flatten() {
         if field(value, key).is_some() {
-            return Err(two_readings(&format!("`{key}` stands beside an envelope or statement")));
+            return Err(two_readings(&format!("`{key}` is next to an envelope or statement")));
         }
     }
     Ok(())
@@ -398,7 +400,7 @@ fn unwrap(whole: Value) -> Result<Parsed, Error> {
         return Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
             .by_setting(Setting::Attestations));
     }
-    let broken = || wrong("the statement's `subject` isn't what in-toto says");
+    let broken = || wrong("the statement's `subject` doesn't conform to in-toto");
     let subjects: Vec<Subject> = match field(&statement, "subject") {
         Some(list) => {
             refuse_ambiguous_keys(list)?;

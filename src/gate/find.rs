@@ -68,7 +68,7 @@ pub fn find(argument: &Path, ignore: &Ignore) -> Result<(Vec<InputSource>, Accou
     }
     if search.places.is_empty() {
         return Err(wrong(format!("`{}` contains no input", escape(&shown)))
-            .with_hint("in a folder, files that hold JSON or YAML count")
+            .with_hint("in a folder, only JSON and YAML files are inputs")
             .by_setting(Setting::Inputs));
     }
     Ok((search.places, search.account))

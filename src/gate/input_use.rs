@@ -227,7 +227,7 @@ enum Root {
     Argument(usize),
 }
 
-/// What is done with the value at a path.
+/// The purpose of reading the value at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Purpose {
     Look(How),
@@ -775,13 +775,13 @@ impl References {
     }
 }
 
-/// What each rule of some policies looks at in `input`.
+/// The parts of `input` that each rule of some policies uses.
 #[derive(Debug, Default)]
 pub(super) struct InputUses {
     rules: BTreeMap<String, RuleInput>,
     /// The same for definitions that belong to no known rule.
     elsewhere: RuleInput,
-    /// What is looked at by using the whole value of a rule that is a part of the input.
+    /// The parts used through the whole value of a rule that is a part of the input.
     values: BTreeMap<String, RuleInput>,
 }
 

@@ -388,7 +388,7 @@ impl Gate {
         if !self.reads_input() {
             return Ok(());
         }
-        let message = "no input was given, and the policies look at `input`";
+        let message = "no input was given, but the policies use `input`";
         Err(Error::new(ErrorKind::Configuration, message).by_setting(Setting::WithoutInput))
     }
 

@@ -176,7 +176,7 @@ pub(super) fn refuse_unknown<'a>(
             let error = Error::new(ErrorKind::Configuration, message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint("`-n` takes the name that the `package` line has"),
+                None => error.with_hint("`-n` takes the name from the `package` line"),
             });
         }
     }

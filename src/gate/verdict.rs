@@ -169,8 +169,8 @@ fn result(
         let Value::String(key) = key else { continue };
         let verdict = role(key, PackageOrigin::Plain).is_some() || near(key, true).is_some();
         if verdict && !KEYS.contains(&key.as_ref()) && !is_empty(value) {
-            let message = format!("has `{}`, which nothing would look at", shorten(key, 60));
-            return Err(at.wrong(message, "what fails stands in `violations` or `findings`"));
+            let message = format!("has `{}`, which no verdict uses", shorten(key, 60));
+            return Err(at.wrong(message, "put violations in `violations` or `findings`"));
         }
     }
     let field = |name: &str| object.get(&Value::from(name));

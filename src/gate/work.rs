@@ -233,7 +233,7 @@ fn require_calls(check: &Check, calls: usize, sightings: &[Sighting]) -> Result<
 fn without_calls(check: &Check) -> Error {
     let error = Error::new(
         ErrorKind::Policy,
-        "the policy made no call of the service for this input, and one is required",
+        "the policy must call the service for each input, and made no call for this one",
     )
     .by_setting(Setting::RequiredCalls);
     match check.sites.iter().find(|site| site.asks_service()) {

@@ -115,7 +115,7 @@ impl HttpBuilder {
     }
 
     /// Adds headers to each request, within the span of the request: where a host puts the context of
-    /// a trace. What the policy's request says counts more, and `authorization` can't be set.
+    /// a trace. The policy's own headers take precedence, and `authorization` can't be set.
     pub fn propagator(
         mut self,
         propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,

@@ -132,9 +132,9 @@ impl HostFunction {
             } else if builtins::lookup(name).is_some() {
                 Some("is one of Rego's own functions")
             } else if first == product.as_str() {
-                Some("is below the product's name, where the service's functions are")
+                Some("has the product's prefix, which is reserved for the service's functions")
             } else if functions.iter().take(index).any(|other| *other.name == *name) {
-                Some("is given twice")
+                Some("is declared twice")
             } else {
                 None
             }

@@ -11,13 +11,14 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 }
 
 /// Adds to a finding's hint the option for its setting.
-pub(crate) fn worded(mut finding: Diagnostic) -> Diagnostic {
+pub(crate) fn with_option(mut finding: Diagnostic) -> Diagnostic {
     finding.hint = joined(finding.hint.as_deref(), finding.setting.take().map(option));
     finding
 }
 
 fn joined(hint: Option<&str>, option: Option<String>) -> Option<String> {
     match (hint, option) {
+        (Some(hint), Some(option)) if hint.ends_with('?') => Some(format!("{hint} {option}")),
         (Some(hint), Some(option)) => Some(format!("{hint}; {option}")),
         (Some(hint), None) => Some(hint.to_owned()),
         (None, option) => option,
@@ -26,7 +27,7 @@ fn joined(hint: Option<&str>, option: Option<String>) -> Option<String> {
 
 fn limit(limit: Limit) -> String {
     match limit {
-        Limit::Timeout => "`--timeout` gives an evaluation more time",
+        Limit::Timeout => "`--timeout` raises the limit",
         Limit::Passes => "`--max-passes` raises the limit",
         Limit::Calls => "`--max-calls` raises the limit",
         Limit::Bytes | Limit::AnswerBytes => "`--max-bytes` raises the limit",
@@ -38,17 +39,21 @@ fn limit(limit: Limit) -> String {
 /// Returns the words for the option that changes a setting.
 pub(crate) fn option(setting: Setting) -> String {
     match setting {
-        Setting::Token => "`--token-file` takes a file, `auth status` shows what is used",
+        Setting::Token => {
+            "`--token-file` reads it from a file, `auth status` shows which one is used"
+        }
         Setting::ControlPlane => "`--controlplane-url` sets it",
         Setting::Backend => "`--base-url` sets it",
         Setting::PlainHttp => "`--insecure` allows plain HTTP where that is acceptable",
-        Setting::CertificateAuthorities => "`--ca-cert` takes its file",
+        Setting::CertificateAuthorities => "`--ca-cert` trusts its file",
         Setting::AllowedHosts => "`--allow-host HOST[:PORT]` allows one",
         Setting::Function(name) => return format!("`--functions {name}` enables it"),
         Setting::RegoV0 => "`--v0` reads the old syntax",
-        Setting::Ignored => "`-d` takes files by name, `--ignore GLOB` of a gate leaves them out",
-        Setting::IgnoredInBundles => "`--ignore GLOB` of a gate leaves it out",
-        Setting::Inputs => "`-i` takes files by name, `--ignore GLOB` leaves them out",
+        Setting::Ignored => {
+            "name the files with `-d`, or leave them out of a gate with `--ignore GLOB`"
+        }
+        Setting::IgnoredInBundles => "leave it out of a gate with `--ignore GLOB`",
+        Setting::Inputs => "name the files with `-i`, or leave them out with `--ignore GLOB`",
         Setting::WithoutInput => {
             "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
         }
@@ -56,10 +61,10 @@ pub(crate) fn option(setting: Setting) -> String {
         Setting::RequiredCalls => {
             "leave out `--require-calls` if a policy may decide without the service"
         }
-        Setting::Arguments => "`--arg NAME=VALUE` gives it",
-        Setting::Project => "`--project` and `--project-version` give it",
-        Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
-        Setting::Attestations => "without `--attestation` it is taken as it is",
+        Setting::Arguments => "`--arg NAME=VALUE` sets it",
+        Setting::Project => "`--project` and `--project-version` set it",
+        Setting::WrappedArrays => "`--wrap-arrays` wraps an array in an object",
+        Setting::Attestations => "without `--attestation` it is used as it is",
         Setting::Combine => "`--combine` evaluates all inputs together, as one array",
         Setting::Envelopes => "`--attestation` takes statements out of their envelopes",
         Setting::SignedBundles => "`--skip-verify` loads it unchecked",

@@ -6,4 +6,4 @@
 mod hint;
 pub(crate) mod sarif;
 
-pub(crate) use hint::{hint, option, worded};
+pub(crate) use hint::{hint, option, with_option};

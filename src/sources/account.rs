@@ -342,7 +342,7 @@ fn is_json(text: &str, whole: bool, named: &Named) -> bool {
             Some(Err(error)) if opens && error.is_eof() && !whole => return true,
             // Cut off, or with extensions that only some readers accept.
             Some(Err(_)) => return named.nearly_json(rest) && opens,
-            // A number is no more than that, whatever it stands for.
+            // A number has no further meaning.
             None => return strings > 0 && whole && !named.is_prose,
         }
     }

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::account::{self, Account, Content};
-use super::files::Asked;
+use super::files::BundleArgument;
 use super::{DataSource, InexactNumber, ModuleSource, ReadOptions, RegoVersion, documents, json};
 use crate::rego::Value;
 use crate::rego::problem::FileId;
@@ -42,7 +42,7 @@ pub(crate) struct Bundle {
     manifest: Value,
     roots: Vec<String>,
     prefix: Vec<String>,
-    asked: Asked,
+    asked: BundleArgument,
 }
 
 #[cfg(feature = "cli")]
@@ -98,7 +98,7 @@ fn refused(path: &str, what: impl Display) -> Diagnostic {
 pub(super) fn read(
     path: &str,
     prefix: &[String],
-    asked: Asked,
+    asked: BundleArgument,
     options: &ReadOptions<'_>,
     account: &mut Account,
 ) -> Result<Bundle, Diagnostic> {
@@ -286,7 +286,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn finish(self, prefix: &[String], asked: Asked) -> Result<Bundle, Diagnostic> {
+    fn finish(self, prefix: &[String], asked: BundleArgument) -> Result<Bundle, Diagnostic> {
         let (path, is_folder) = (self.path, self.is_folder);
         let (manifest_path, manifest) = match self.manifest {
             Some((name, manifest)) => (Some(file_path(path, is_folder, &name)), manifest),
@@ -322,7 +322,7 @@ impl Reading<'_> {
         });
         let inexact = inexact.collect();
         let below = |mut source: DataSource| {
-            if asked == Asked::AsBundle && !manifest.has_whole_root() {
+            if asked == BundleArgument::AsBundle && !manifest.has_whole_root() {
                 source.value = at_roots(&source.value, &manifest.roots);
             }
             source.value = nested(prefix, source.value);
@@ -461,8 +461,9 @@ pub(super) fn check_apart(bundles: &[Bundle]) -> Result<(), Diagnostic> {
             if let Some((a, b)) = pairs.find(|(a, b)| overlap(a, b)) {
                 let (a, b, name) = (shown_root(a), shown_root(b), escape(&other.path));
                 let what = format!("and `{name}` have roots that overlap: {a} and {b}");
-                return Err(refused(&one.path, what)
-                    .with_hint("`roots` in its manifest says which part of `data` a bundle has"));
+                return Err(refused(&one.path, what).with_hint(
+                    "`roots` in its manifest determines which part of `data` a bundle has",
+                ));
             }
         }
     }
@@ -472,7 +473,7 @@ pub(super) fn check_apart(bundles: &[Bundle]) -> Result<(), Diagnostic> {
 /// Checks that no other data is where OPA would drop it: at a root of a bundle that isn't given as
 /// data itself.
 pub(super) fn check_beside(bundles: &[Bundle], others: &[DataSource]) -> Result<(), Diagnostic> {
-    for bundle in bundles.iter().filter(|bundle| bundle.asked == Asked::AsBundle) {
+    for bundle in bundles.iter().filter(|bundle| bundle.asked == BundleArgument::AsBundle) {
         for root in &bundle.roots {
             if let Some(source) = others.iter().find(|source| holds(&source.value, root)) {
                 let (path, root) = (escape(&source.path), shown_root(root));
@@ -491,7 +492,7 @@ pub(super) fn check_beside(bundles: &[Bundle], others: &[DataSource]) -> Result<
 pub(super) fn manifests(bundles: &[Bundle]) -> impl Iterator<Item = DataSource> {
     bundles.iter().map(|bundle| {
         let alone = bundles.iter().filter(|other| other.prefix == bundle.prefix).count() == 1;
-        let (path, value) = if bundle.asked == Asked::AsData && alone {
+        let (path, value) = if bundle.asked == BundleArgument::AsData && alone {
             (vec!["system", "bundle", "manifest"], bundle.manifest.clone())
         } else {
             let members: std::collections::BTreeMap<Value, Value> = [

@@ -84,7 +84,31 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
 
 fn of_json(path: &str, text: &str, wrong: &json::JsonError) -> Diagnostic {
     let at = position(path, text, wrong.line, wrong.column);
-    Diagnostic::error("data-error", wrong.message.clone()).at(at)
+    let found = Diagnostic::error("data-error", wrong.message.clone()).at(at);
+    match hint(text, wrong) {
+        Some(hint) => found.with_hint(hint),
+        None => found,
+    }
+}
+
+/// Returns the correction of a common mistake in JSON, by the character at which parsing failed.
+fn hint(text: &str, wrong: &json::JsonError) -> Option<&'static str> {
+    let start: usize =
+        text.split_inclusive('\n').take(wrong.line.saturating_sub(1)).map(str::len).sum();
+    let (before, rest) = text.split_at_checked(start + wrong.column.saturating_sub(1))?;
+    let is_key = wrong.message.contains("object key string");
+    match rest.chars().next() {
+        None => Some("the text is incomplete"),
+        Some('}' | ']') if before.trim_end().ends_with(',') => Some("remove the comma before it"),
+        Some('\'') => Some("strings are written in double quotes"),
+        Some('/' | '#') => Some("JSON has no comments"),
+        Some(c) if is_key && c.is_alphanumeric() => Some("keys are written in double quotes"),
+        Some('T' | 'F' | 'N') => Some("JSON has `true`, `false` and `null`"),
+        Some('{' | '[') if wrong.message.contains("after top-level value") => {
+            Some("a file holds one document: make it an array")
+        }
+        Some(_) => None,
+    }
 }
 
 fn of_yaml(path: &str, text: &str, wrong: &yaml::YamlError) -> Diagnostic {

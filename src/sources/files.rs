@@ -17,9 +17,9 @@ const MAX_FOLDERS: usize = 64;
 /// The number of bytes of a file in which a document of another kind is looked for.
 const MAX_DOCUMENT: u64 = 4 << 20;
 
-/// How an argument asks for a bundle.
+/// The way in which an argument names a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum BundleArgument {
     /// As one of the paths of policies and data.
     AsData,
     /// As a bundle.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Rego,
     Json,
     Yaml,
-    Bundle(Asked),
+    Bundle(BundleArgument),
 }
 
 /// A file to read, with the path of its data.
@@ -128,7 +128,7 @@ impl<'a> Files<'a> {
                 }
                 Some(kind) => self.push(path, prefix, kind),
                 None if is_bundle_name(path) => {
-                    self.push(path, prefix, Kind::Bundle(Asked::AsData));
+                    self.push(path, prefix, Kind::Bundle(BundleArgument::AsData));
                 }
                 None => self.found.push(
                     problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
@@ -141,7 +141,7 @@ impl<'a> Files<'a> {
     /// Adds a bundle.
     pub(super) fn add_bundle(&mut self, path: &str) {
         let path = path.strip_prefix("file://").unwrap_or(path);
-        self.push(Path::new(path), &[], Kind::Bundle(Asked::AsBundle));
+        self.push(Path::new(path), &[], Kind::Bundle(BundleArgument::AsBundle));
     }
 
     fn push(&mut self, path: &Path, prefix: &[String], kind: Kind) {
@@ -233,7 +233,7 @@ impl<'a> Files<'a> {
     fn unnamed(&mut self, path: &Path, prefix: &[String]) {
         // The one name, in these letters, by which OPA knows a bundle in a folder.
         if path.to_string_lossy().ends_with(".tar.gz") {
-            return self.push(path, prefix, Kind::Bundle(Asked::AsData));
+            return self.push(path, prefix, Kind::Bundle(BundleArgument::AsData));
         }
         if account::is_hidden(path) {
             return self.leave(path, "hidden");
@@ -269,8 +269,8 @@ impl<'a> Files<'a> {
 /// logs.
 pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
     let why = match &found.position {
-        Some(at) => format!("isn't what its name says, at line {}, column {}", at.line, at.column),
-        None => "isn't what its name says".to_owned(),
+        Some(at) => format!("doesn't match its name, at line {}, column {}", at.line, at.column),
+        None => "doesn't match its name".to_owned(),
     };
     problem(found.code, path, &why)
         .with_hint("nothing of it is shown, since it was reached through a link")

@@ -45,7 +45,7 @@ fn generated_programs_have_the_answers_that_opa_gave() {
 
 #[test]
 fn programs_once_answered_wrongly_are_answered_as_by_opa() {
-    let report = check("mended.jsonl");
+    let report = check("regressions.jsonl");
     // OPA refuses some, one for each way to be wrong; nearly all answers of the others aren't empty.
     assert!(report.compiled * 2 > report.programs, "{}", report.show(false));
     assert!(report.answers >= 90, "{}", report.show(false));

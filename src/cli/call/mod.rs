@@ -88,7 +88,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let functions = args.functions.set();
     let function = functions.find(bare(&args.function, context.product.as_str()))?;
     if args.format == CallFormat::Raw && function.name != "download_artifact" {
-        let message = format!("`--format raw` can't write what `{}` answers", function.name);
+        let message = format!("`--format raw` doesn't support `{}`", function.name);
         return Err(Error::new(ErrorKind::InvalidArgument, message)
             .with_hint("it is for `download_artifact`; leave it out for JSON"));
     }

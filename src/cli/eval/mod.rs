@@ -138,7 +138,7 @@ fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Ex
         return work.once(&mut stdin);
     }
     if args.input().is_some_and(|path| path.as_os_str() == "-") {
-        let message = "`--watch` reads the input again, and standard input can't be";
+        let message = "`--watch` can't read standard input again";
         return Err(
             Error::new(ErrorKind::Configuration, message).with_hint("put the input into a file")
         );
@@ -194,7 +194,7 @@ impl Work<'_> {
         let answer = evaluation::answer(evaluated)?;
         let defined = !answer.is_undefined();
         if !defined && args.explain.is_none() {
-            let hint = if known { "; `--explain fails` says why" } else { "" };
+            let hint = if known { "; `--explain fails` shows why" } else { "" };
             reporter.note(&format!("the answer is undefined{hint}"));
         }
         let text = evaluate::write(&answer, args.format.into())?;

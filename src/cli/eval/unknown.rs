@@ -23,6 +23,8 @@ pub(super) fn warning(policies: &Policies, query: &str) -> Option<String> {
         .collect();
     if let Some(near) = nearest(&shown, known.iter().map(String::as_str)) {
         let _ = write!(message, "; did you mean `{}`?", escape(near));
+    } else if known.is_empty() && policies.data().is_empty() == Some(true) {
+        message.push_str("; no policies or data are loaded: name them with `-d`");
     }
     Some(message)
 }

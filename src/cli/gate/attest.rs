@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::cli::earlier::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::cli::options::Options;
 use crate::cli::output;
+use crate::cli::previous_outputs::{INVENTORY, SUMMARY, TEST_RESULT};
 use crate::gate::model::{Effect, Input, OptionUse, Outcome, Run, Source, Status};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind};
@@ -73,7 +73,7 @@ impl Attest {
                 "the signatures of attestations aren't checked: `--attest` would vouch for \
                  whatever they name",
             )
-            .with_hint("`--unverified` attests all the same, and the statement says so"));
+            .with_hint("`--unverified` attests anyway, and the statement records it"));
         }
         if options.local.is_some() || options.replay.is_some() {
             let other = if options.local.is_some() { "--local" } else { "--replay" };
@@ -261,7 +261,7 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
             if subject.digest.is_empty() {
                 let (name, input) = (escape(&subject.name), escape(&input.name));
                 return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
-                    .with_hint("a statement is about digests: nothing can be said of it"));
+                    .with_hint("a statement is about digests: this input has none"));
             }
             if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
                 let (name, value) = (escape(name), shorten(value, 80));

@@ -190,7 +190,7 @@ impl Human {
             title.map_or_else(String::new, |title| self.paint(DIM, &format!(" ({})", line(title))));
         let reason = match (&verdict.reason, verdict.status) {
             (None, _) => String::new(),
-            // It says that it skipped the input, and has violations all the same.
+            // It has violations although it skipped the input.
             (Some(why), Status::Failed) => {
                 format!(", although it skipped the input: {}", line(why))
             }
@@ -245,7 +245,7 @@ impl Human {
             (Effect::BelowThreshold, _) => {
                 writeln!(out, "      {}", facts::below(run))
             }
-            (Effect::Disregarded, _) => writeln!(out, "      disregarded, as the policy says"),
+            (Effect::Disregarded, _) => writeln!(out, "      ignored by the policy"),
             _ => Ok(()),
         }
     }

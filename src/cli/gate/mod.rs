@@ -89,7 +89,7 @@ pub(super) struct GateArgs {
     /// The calls of the service to list in reports
     #[arg(long, value_enum, default_value_t = Calls::Failed)]
     calls: Calls,
-    /// Summarize inputs that passed instead of listing them, in the reports for people
+    /// Summarize inputs that passed instead of listing them, in human-readable reports
     #[arg(long)]
     hide_passed: bool,
     /// Skip files and folders below `-d` and `-i` that match, such as `*.sarif`; may be repeated
@@ -102,7 +102,7 @@ pub(super) struct GateArgs {
     /// it skips the input
     #[arg(long)]
     require_calls: bool,
-    /// Load signed bundles; their signatures aren't checked
+    /// Load signed bundles without checking their signatures
     #[arg(long)]
     skip_verify: bool,
     /// Reject policies with warnings: fields and values that the service doesn't have, data that no
@@ -115,7 +115,7 @@ pub(super) struct GateArgs {
     /// Fail only on violations of at least this severity, and on those without a known severity
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
-    /// Exit with status 0 instead of 1 if there are violations; reports still say that it failed
+    /// Exit with status 0 instead of 1 if there are violations; reports still show a failure
     #[arg(long)]
     no_fail: bool,
     /// Stop at the first input that doesn't pass
@@ -305,7 +305,7 @@ fn unfinished() -> Failure {
 
 fn tool() -> Tool {
     Tool {
-        name: super::earlier::TOOL.to_owned(),
+        name: super::previous_outputs::TOOL.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
     }
@@ -504,7 +504,7 @@ fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
             return Err(wrong(format!("`--arg {}` is given twice", escape(name)))
-                .with_hint("several values are written with commas"));
+                .with_hint("separate several values with commas"));
         }
     }
     Ok(found)

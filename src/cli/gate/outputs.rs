@@ -9,8 +9,8 @@ use clap::ValueEnum;
 
 use super::{human, json};
 use crate::cli::destinations::{self, Destination, Reads};
-use crate::cli::earlier::Content;
 use crate::cli::output;
+use crate::cli::previous_outputs::Content;
 use crate::gate::model::Run;
 use crate::gate::report::Report;
 use crate::gate::reports;
@@ -33,7 +33,7 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    fn report(self, look: Look) -> Box<dyn Report> {
+    fn report(self, look: Presentation) -> Box<dyn Report> {
         let form = match self {
             Self::Human => {
                 let view =
@@ -55,7 +55,7 @@ impl OutputFormat {
 /// The variable with the file for the summary of a step on GitHub.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-impl Look {
+impl Presentation {
     fn options(self) -> reports::Options {
         reports::Options {
             folder: std::env::current_dir().unwrap_or_default(),
@@ -68,7 +68,7 @@ impl Look {
 
 /// The appearance of reports for people.
 #[derive(Debug, Clone)]
-struct Look {
+struct Presentation {
     colour: bool,
     hide_passed: bool,
     /// Set if a run that passed prints nothing, unless there is something to note.
@@ -98,7 +98,7 @@ impl std::str::FromStr for Output {
         {
             let first = text.strip_suffix(more).unwrap_or(text).trim_end_matches(',');
             let (first, more) = (escape(first), escape(more));
-            return Err(format!("several reports have an option each: `-o {first} -o {more}`"));
+            return Err(format!("repeat the option for each report: `-o {first} -o {more}`"));
         }
         let format = OutputFormat::from_str(format, true).map_err(|_| {
             let known: Vec<_> = OutputFormat::value_variants()
@@ -223,10 +223,10 @@ impl Reports {
         }
     }
 
-    fn look(&self, colour: bool) -> Look {
+    fn look(&self, colour: bool) -> Presentation {
         let whole = |output: &&Output| output.format == OutputFormat::Json;
         let more = self.files.iter().find(whole).map(|output| output.file.display().to_string());
-        Look { colour, hide_passed: self.hide_passed, quiet: false, more }
+        Presentation { colour, hide_passed: self.hide_passed, quiet: false, more }
     }
 
     /// Writes the reports to files. They come first: standard output may be a closed pipe.
@@ -249,7 +249,7 @@ impl Reports {
             let shown = escape(&path.display().to_string());
             wrong(format!("the step's summary `{shown}` can't be written"))
                 .with_source(error)
-                .with_hint(format!("`{SUMMARY}` names it; unset it to go without"))
+                .with_hint(format!("its path is in `{SUMMARY}`; unset that to write no summary"))
         })
     }
 

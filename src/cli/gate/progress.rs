@@ -92,7 +92,7 @@ fn lines(
 ) -> mpsc::Sender<()> {
     let (ends, ended) = mpsc::channel();
     let began = Instant::now();
-    // Without the thread the run continues all the same.
+    // The run continues without the thread.
     let _ = std::thread::Builder::new().name("progress".to_owned()).spawn(move || {
         while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             let seconds = began.elapsed().as_secs();

@@ -1,4 +1,4 @@
-//! The example policies with their inputs and a sample service, as they lie in the repository.
+//! The example policies with their inputs and a sample service, as in the repository.
 //!
 //! Owns where each file is written. The build script lists them, so that none is left out.
 
@@ -13,8 +13,8 @@ include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 /// The folders that are written, with what each is for.
 pub(super) const FOLDERS: [(&str, &str); 4] = [
     ("policies", "policies for a release gate, with tests"),
-    ("release_gate", "a policy over a whole product, for `--functions all`"),
-    ("inputs", "inputs for each of them that pass and that fail"),
+    ("release_gate", "a policy for a whole product, for `--functions all`"),
+    ("inputs", "a passing and a failing input for each policy"),
     ("service", "the data of a sample service, for `--local`"),
 ];
 

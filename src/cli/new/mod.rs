@@ -28,7 +28,7 @@ const INPUT: &str = "{\n  \"image\": \
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
     after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
-    `policies`, `release_gate`, `inputs` and `service`, and never overwrites.\n\n\
+    `policies`, `release_gate`, `inputs` and `service`. Never overwrites files.\n\n\
     Examples:\n  \
     rego-platform new --examples\n  \
     rego-platform new release --dir policies/release"
@@ -135,13 +135,10 @@ fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
         };
     }
     if name == product.as_str() {
-        return wrong("is what the functions begin with", "choose another name for the policy");
+        return wrong("is the prefix of the functions", "choose another name for the policy");
     }
     if name.ends_with("_test") {
-        return wrong(
-            "is a name for tests",
-            "leave out `_test`: the tests get a file of their own",
-        );
+        return wrong("is a name for tests", "leave out `_test`: the tests get their own file");
     }
     Ok(name)
 }
@@ -165,14 +162,14 @@ fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
         return Ok(());
     }
     let verb = if taken.len() == 1 { "exists" } else { "exist" };
-    let message = format!("{} {verb}", taken.join(" and "));
+    let message = format!("{} already {verb}", taken.join(", "));
     Err(Error::new(ErrorKind::Configuration, message)
         .with_hint("choose another name, or another folder with `--dir`"))
 }
 
 /// Writes the files. If one can't be written, the others are removed, with the folders for them.
 fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
-    let mut made = Made::default();
+    let mut made = WrittenFiles::default();
     for (path, content) in files {
         if let Err(error) = made.file(path, content) {
             made.remove();
@@ -182,14 +179,14 @@ fn write(files: &[(PathBuf, Cow<'_, [u8]>)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was made so far.
+/// The files and folders created so far.
 #[derive(Default)]
-struct Made {
+struct WrittenFiles {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
 }
 
-impl Made {
+impl WrittenFiles {
     fn folder(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str().is_empty() || path.is_dir() {
             return Ok(());

@@ -26,7 +26,7 @@ use super::{Exit, evaluation};
 use crate::{Error, ErrorKind};
 use completion::Completions;
 use interrupt::Interrupt;
-use session::{Session, Turn};
+use session::{LineResult, Session};
 
 /// The number of lines in the history.
 const HISTORY: usize = 1_000;
@@ -40,7 +40,7 @@ const HISTORY: usize = 1_000;
     Example:\n  rego-platform run --local service policies -i input.json"
 )]
 pub(super) struct RunArgs {
-    /// Policies (`.rego`) and data (`.json`, `.yaml`), files, folders or globs
+    /// Policies (`.rego`) and data (`.json`, `.yaml`): files, folders or globs
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Same as PATH, for consistency with `eval` and `gate`
@@ -91,17 +91,17 @@ fn piped(session: &mut Session) -> Result<Exit, Error> {
         })?;
         pending.push_str(&line);
         match session.take(&pending, false) {
-            Turn::More => pending.push('\n'),
-            Turn::End => return Ok(exit(wrong)),
-            Turn::Done => pending.clear(),
-            Turn::Failed(error) => {
+            LineResult::More => pending.push('\n'),
+            LineResult::End => return Ok(exit(wrong)),
+            LineResult::Done => pending.clear(),
+            LineResult::Failed(error) => {
                 output::error(&error);
                 wrong = true;
                 pending.clear();
             }
         }
     }
-    if let Turn::Failed(error) = session.take(&pending, true) {
+    if let LineResult::Failed(error) = session.take(&pending, true) {
         output::error(&error);
         wrong = true;
     }
@@ -151,13 +151,13 @@ fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
             session.take(&pending, last)
         });
         match turn {
-            Turn::More => {
+            LineResult::More => {
                 pending.push('\n');
                 continue;
             }
-            Turn::End => break,
-            Turn::Done => {}
-            Turn::Failed(error) => output::error(&error),
+            LineResult::End => break,
+            LineResult::Done => {}
+            LineResult::Failed(error) => output::error(&error),
         }
         if !pending.trim().is_empty() {
             let _ = editor.add_history_entry(pending.trim());

@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// The result of a line.
-pub(super) enum Turn {
+pub(super) enum LineResult {
     /// The statement continues on the next line.
     More,
     Done,
@@ -72,7 +72,7 @@ impl Typed {
 }
 
 /// The last evaluation.
-struct Last {
+struct LastQuery {
     query: Query,
     policies: Policies,
     input: Option<Value>,
@@ -89,7 +89,7 @@ pub(super) struct Session {
     package: String,
     policies: Policies,
     input: Option<Value>,
-    last: Option<Last>,
+    last: Option<LastQuery>,
     trace: bool,
     /// The answers so far, and the file that gets them after each line.
     record: Option<(PathBuf, Recording)>,
@@ -152,12 +152,12 @@ impl Session {
     }
 
     /// Executes a text; `last` means that no more lines follow.
-    pub fn take(&mut self, text: &str, last: bool) -> Turn {
+    pub fn take(&mut self, text: &str, last: bool) -> LineResult {
         let done = match classify(text, self.version(), last) {
             Statement::Nothing => Ok(()),
-            Statement::Unfinished => return Turn::More,
+            Statement::Unfinished => return LineResult::More,
             Statement::Command(word, _) if matches!(&*word, "quit" | "exit" | "q") => {
-                return Turn::End;
+                return LineResult::End;
             }
             Statement::Command(word, rest) => self.command(&word, &rest),
             Statement::Package(name) => self.enter_package(&name),
@@ -172,8 +172,8 @@ impl Session {
             Statement::Query => self.query(text.trim()),
         };
         match done {
-            Ok(()) => Turn::Done,
-            Err(error) => Turn::Failed(error),
+            Ok(()) => LineResult::Done,
+            Err(error) => LineResult::Failed(error),
         }
     }
 
@@ -256,7 +256,7 @@ impl Session {
         }
     }
 
-    fn last(&self) -> Result<&Last, Error> {
+    fn last(&self) -> Result<&LastQuery, Error> {
         self.last.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::Configuration, "there was no query yet")
                 .with_hint("type one, such as `data.release.deny`")
@@ -290,7 +290,7 @@ impl Session {
         let answer = evaluation::answer(evaluated)?;
         let value = answer.value().cloned().ok_or_else(|| {
             Error::new(ErrorKind::Configuration, "the input would be undefined")
-                .with_hint("`:input` without a file means that there is none")
+                .with_hint("`:input` without a file removes the input")
         })?;
         self.input = Some(value);
         Ok(())
@@ -300,7 +300,7 @@ impl Session {
         let typed = self.typed.get(package).cloned().unwrap_or_default();
         let imports = Typed { imports: typed.imports, rules: Vec::new() };
         evaluation::query_context(&imports.text(package), &self.load).ok_or_else(|| {
-            let message = format!("`{}` isn't a package's name", escape(package));
+            let message = format!("`{}` isn't a valid package name", escape(package));
             Error::new(ErrorKind::Configuration, message).with_hint("such as `package release`")
         })
     }
@@ -328,7 +328,7 @@ impl Session {
         }
         let (result, failed_at) = (evaluated.result.clone(), evaluated.failed_at.clone());
         let (policies, input) = (self.policies.clone(), self.input.clone());
-        self.last = Some(Last { query, policies, input, evaluated });
+        self.last = Some(LastQuery { query, policies, input, evaluated });
         let answer = evaluation::with_position(result, failed_at)?;
         let written = evaluate::write(&answer, OutputFormat::Pretty)?;
         output::to_stdout(escape_for_log(&written).as_bytes())

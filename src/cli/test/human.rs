@@ -132,7 +132,7 @@ fn cause(cause: &Cause, out: &mut String) {
 fn errored(error: &Error, position: Option<&Position>) -> String {
     let mut out = String::new();
     for diagnostic in error.diagnostics() {
-        let _ = writeln!(out, "{}", crate::report::worded(diagnostic.clone()).render());
+        let _ = writeln!(out, "{}", crate::report::with_option(diagnostic.clone()).render());
     }
     if error.diagnostics().is_empty() {
         match position {

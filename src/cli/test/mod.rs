@@ -41,8 +41,8 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
-    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`), files, folders or globs; `.` if there
-    /// is none
+    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`): files, folders or globs; `.` by
+    /// default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Same as PATH, for consistency with `eval` and `gate`
@@ -57,7 +57,7 @@ pub(super) struct TestArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = TestFormat::Human, short_alias = 'o', alias = "output")]
     format: TestFormat,
-    /// Report the coverage of lines; with `--format json`, only the coverage is printed
+    /// Report line coverage; with `--format json`, print nothing else
     #[arg(short, long)]
     coverage: bool,
     /// Exit with status 1 if the coverage of all files, tests included, is below this percentage;
@@ -67,7 +67,7 @@ pub(super) struct TestArgs {
     /// Run again whenever a file changes
     #[arg(short, long)]
     watch: bool,
-    /// The number of tests that run at a time; by default the number of cores
+    /// The number of tests to run at a time; by default the number of cores
     #[arg(long, value_name = "N", value_parser = crate::cli::options::number::<usize>)]
     parallel: Option<usize>,
     /// Let the service answer calls that aren't mocked
@@ -76,7 +76,7 @@ pub(super) struct TestArgs {
     /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
-    /// Exit with status 1 when there are no tests, or `--run` matches none
+    /// Exit with status 1 if there are no tests or `--run` matches none
     #[arg(long)]
     fail_on_empty: bool,
     #[command(flatten)]
@@ -123,7 +123,7 @@ fn pattern(text: &str) -> Result<GoRegex, Error> {
     })
 }
 
-type Answering = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
+type AnswerSource = (Product, EvaluateOptions, Option<crate::emulator::Emulator>);
 
 /// Returns the source of answers: none unless an option names one, and then no other setting is
 /// read.
@@ -132,7 +132,7 @@ fn answers(
     options: &Options,
     reporter: Reporter,
     stdin: &mut Stdin,
-) -> Result<Answering, Error> {
+) -> Result<AnswerSource, Error> {
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Unavailable(MOCK.to_owned());
         let certificates = || super::context::certificates(options);

@@ -173,8 +173,8 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
         .collect();
     match fitting.as_slice() {
         [one] => Ok(*one),
-        [] => Err(format!("no node `{digest}` that this reference could lead to")),
-        _ => Err(format!("`{digest}` has several nodes: say which `kind` is meant")),
+        [] => Err(format!("no node matches the reference to `{digest}`")),
+        _ => Err(format!("`{digest}` has several nodes: choose one with `kind`")),
     }
 }
 

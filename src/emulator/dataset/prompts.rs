@@ -113,7 +113,8 @@ pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Proble
     }
     for outcome in file.answers.iter().map(|answer| &answer.outcome).chain([&file.default]) {
         if matches!(outcome, PromptOutcome::Skipped(false)) {
-            let message = "`skipped: false` says nothing: write `violations: []` for a pass";
+            let message =
+                "`skipped: false` alone isn't a result: write `violations: []` for a pass";
             problems.push(source.at("skipped: false", 0, code::CONTENT, message.to_owned()));
         }
     }

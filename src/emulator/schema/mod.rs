@@ -149,7 +149,7 @@ impl Type {
             (Self::Flag, _) => wrong("`true` or `false`"),
             (Self::Int, _) => wrong("a whole number of 32 bits"),
             (Self::Number, _) => wrong("a number"),
-            (Self::Texts, _) => wrong("an object of texts"),
+            (Self::Texts, _) => wrong("an object of strings"),
             (Self::Keyed(_) | Self::Of(_) | Self::Pages, _) => wrong("an object"),
             (Self::List(_), _) => wrong("a list"),
         }

@@ -221,7 +221,7 @@ pub(super) fn effect(run: &Run, violation: &Violation) -> Option<String> {
             },
         )),
         Effect::BelowThreshold => Some(below(run)),
-        Effect::Disregarded => Some("disregarded, as the policy says".to_owned()),
+        Effect::Disregarded => Some("ignored by the policy".to_owned()),
     }
 }
 

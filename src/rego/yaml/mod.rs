@@ -6,7 +6,7 @@
 //! nodes (`nodes`), and these become either a value, as JSON represents them ([`read`]), or the
 //! fields of a block ([`fields`]). A caller sets limits, and is told of work and of floats.
 //!
-//! What differs from OPA, on purpose: bytes that aren't UTF-8 never get here, and a second byte
+//! Intended differences from OPA: bytes that aren't UTF-8 never get here, and a second byte
 //! order mark at the beginning, which makes go-yaml lose characters, is an error.
 
 mod chars;

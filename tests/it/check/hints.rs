@@ -91,7 +91,7 @@ fn a_query_has_the_same_hints() {
     let sandbox = Sandbox::new();
     for (query, expected) in [
         ("platform.discover(\"x\")", "`platform.discover` takes 2 arguments, not 1"),
-        ("platform.discover(\"x\")", "it is called as platform.discover(digest, kind)"),
+        ("platform.discover(\"x\")", "call it as platform.discover(digest, kind)"),
         ("1 +", "an expression is missing at the end"),
         ("every x in xs", "`every x in xs { ... }`"),
         ("[1, 2", "the `[` in line 1 isn't closed"),

@@ -269,7 +269,7 @@ fn an_argument_of_another_type_ends_every_load() {
         let output = sandbox.run(arguments).env("PLATFORM_TOKEN", "t").output();
         let all = format!("{}{}", output.stdout, output.stderr);
         assert!(all.contains("platform.discover: invalid argument(s)"), "{arguments:?} {all}");
-        assert!(all.contains("it is called as platform.discover(digest, kind)"), "{all}");
+        assert!(all.contains("call it as platform.discover(digest, kind)"), "{all}");
         let refused = if arguments[0] == "check" { 1 } else { 2 };
         assert_eq!(output.code, Some(refused), "{arguments:?} {all}");
     }

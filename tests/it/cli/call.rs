@@ -170,9 +170,9 @@ fn hints_have_the_products_name() {
         [("platform", &["discover"][..]), ("chainloop", &["discover", "a", "b", "c"])]
     {
         let run = sandbox.local(&[&["call", "--product", product], arguments].concat());
-        run.output().code(2).says(&format!("it is called as {product}.discover(digest, kind);"));
+        run.output().code(2).says(&format!("call it as {product}.discover(digest, kind);"));
     }
     let query = "chainloop.evidence_prompt(\"\", 1)";
     let output = sandbox.local(&["eval", "--product", "chainloop", query]).output().code(2);
-    output.says("it is called as chainloop.evidence_prompt(evidence, prompt)\n");
+    output.says("call it as chainloop.evidence_prompt(evidence, prompt)\n");
 }

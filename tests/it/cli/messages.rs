@@ -54,9 +54,34 @@ fn wrong_arguments_and_files_have_a_next_step() {
         ),
         (&["new", "my policy"], "`my policy` isn't a valid policy name"),
         (&["gate", &policy, &input], "policies are named with `-d`"),
+        (&["eval", &policy, "data.ok.deny"], "policies are named with `-d`"),
     ] {
         sandbox.run(arguments).output().code(2).says(says);
     }
+    let output = sandbox.run(&["eval", "data.ok.deny"]).output().code(0);
+    output.says("no policies or data are loaded: name them with `-d`");
+}
+
+#[test]
+fn json_with_a_common_mistake_has_a_hint() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input.y\n");
+    for (text, says) in [
+        ("{\"y\": [1,\n ]}", "remove the comma before it"),
+        ("{'y': 1}", "strings are written in double quotes"),
+        ("{y: 1}", "keys are written in double quotes"),
+        ("{\"y\": True}", "JSON has `true`, `false` and `null`"),
+        ("{\"y\": 1} // one", "JSON has no comments"),
+        ("{\"y\": \"é\"", "the text is incomplete"),
+    ] {
+        let input = sandbox.write("input.json", text);
+        sandbox.run(&["eval", "-i", &input, "1"]).output().code(2).says(says);
+        let run = sandbox.run(&["gate", "-d", &policy, "-i", &input]).output().code(2);
+        assert!(run.stdout.contains(says), "{run:#?}");
+    }
+    let data = sandbox.write("data.json", "{\"a\": 1}\n{\"b\": 2}\n");
+    let output = sandbox.run(&["eval", "-d", &data, "1"]).output().code(2);
+    output.says("a file holds one document");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn each_bad_argument_is_named_with_what_was_expected() {
         ("discover", json!([format!(" sha256:{h64}"), ""]), "isn't a valid digest", ""),
         ("discover", json!([format!("sha256:{h64}/../x"), ""]), "isn't a valid digest", ""),
         ("discover", json!([format!("sha256:{h64}"), 7]), "argument `kind` is a number", ""),
-        ("discover", json!([format!("sha256:{h64}"), "a\r\nb"]), "holds a control character", ""),
+        ("discover", json!([format!("sha256:{h64}"), "a\r\nb"]), "contains a control character", ""),
         ("discover", json!([format!("sha256:{h64}"), long]), "5000 bytes long", ""),
         ("discover", json!([format!("sha256:{h64}")]), "takes 2 arguments, not 1", ""),
         ("download_artifact", json!([format!("sha1:{h40}")]), "argument `digest`", "sha256:<64"),

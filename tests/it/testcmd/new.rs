@@ -64,7 +64,7 @@ fn the_examples_are_those_of_the_repository() {
     // A second time, nothing is changed.
     std::fs::remove_dir_all(dir.join("inputs")).unwrap();
     let run = sandbox.run(&["new", "--examples", "--dir", dir.to_str().unwrap()]);
-    run.output().code(2).says("service` exist");
+    run.output().code(2).says("service` already exist");
     assert!(!dir.join("inputs").exists());
 }
 
@@ -92,7 +92,7 @@ fn nothing_is_overwritten() {
     sandbox.write("made/input.json", "mine");
     let dir = sandbox.path("made");
     let run = sandbox.run(&["new", "release", "--dir", dir.to_str().unwrap()]);
-    run.output().code(2).says("input.json` exists");
+    run.output().code(2).says("input.json` already exists");
     assert_eq!(std::fs::read_to_string(dir.join("input.json")).unwrap(), "mine");
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
 }

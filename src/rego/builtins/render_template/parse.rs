@@ -689,7 +689,7 @@ fn word(text: &str) -> &str {
     text.split(|c| !is_word(c)).next().unwrap_or_default()
 }
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escaped {
     Char(char),
     /// A byte of UTF-8: `\xff` or `\377`.

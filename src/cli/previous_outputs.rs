@@ -28,10 +28,10 @@ pub(super) const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
 /// The name of the inventory in a test result.
 pub(super) const INVENTORY: &str = "inventory.json";
 
-/// What is written into a file.
+/// The content of an output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// What isn't read in a folder of policies or inputs.
+    /// Content that isn't read in a folder of policies or inputs.
     Other,
     /// JSON, which would be.
     Data,

@@ -5,20 +5,20 @@
 
 use crate::rego::program::Program;
 
-/// For each rule, by path, whether it or a rule that it depends on contains a call.
-pub(super) struct Asks {
+/// The rules that contain a call or depend on one that does, by path.
+pub(super) struct ReachableCalls {
     rules: Vec<(String, bool)>,
     any: bool,
 }
 
-impl Asks {
+impl ReachableCalls {
     pub(super) fn of(program: &Program) -> Self {
         let rules = program.rules();
-        let mut asks = vec![false; rules.len()];
-        let mut asked_by = vec![Vec::new(); rules.len()];
+        let mut reaches = vec![false; rules.len()];
+        let mut dependents = vec![Vec::new(); rules.len()];
         for (index, rule) in rules.iter().enumerate() {
             for on in &rule.depends_on {
-                if let Some(all) = asked_by.get_mut(*on) {
+                if let Some(all) = dependents.get_mut(*on) {
                     all.push(index);
                 }
             }
@@ -31,12 +31,12 @@ impl Asks {
             program.call_sites().iter().filter_map(|site| site.rule).collect()
         };
         while let Some(at) = open.pop() {
-            if let Some(known) = asks.get_mut(at).filter(|known| !**known) {
+            if let Some(known) = reaches.get_mut(at).filter(|known| !**known) {
                 *known = true;
-                open.extend(asked_by.get(at).into_iter().flatten());
+                open.extend(dependents.get(at).into_iter().flatten());
             }
         }
-        let mut rules: Vec<_> = rules.iter().map(|rule| rule.path.clone()).zip(asks).collect();
+        let mut rules: Vec<_> = rules.iter().map(|rule| rule.path.clone()).zip(reaches).collect();
         rules.sort_unstable();
         Self { rules, any: !program.call_sites().is_empty() }
     }
@@ -61,9 +61,9 @@ impl Asks {
             let first = self.rules.partition_point(|(rule, _)| rule.as_str() < start);
             self.rules.get(first).filter(|(rule, _)| rule == start)
         });
-        let mut found = below.chain(above).map(|(_, asks)| *asks).peekable();
+        let mut found = below.chain(above).map(|(_, reaches)| *reaches).peekable();
         // A path without a known rule could be anything: assume that it makes calls.
-        found.peek().is_none() || found.any(|asks| asks)
+        found.peek().is_none() || found.any(|reaches| reaches)
     }
 }
 
@@ -83,16 +83,16 @@ mod tests {
         let other = "package q[\"odd name\"]\n\nx := data.p.indirect\n\ny := 1\n";
         sources.modules.extend(Sources::text("q.rego", other).modules);
         let policies = Policies::builder().load(&sources).unwrap();
-        let asks = |path: &[&str]| policies.query_path(path).asks();
-        for asking in [&["p", "indirect"][..], &["p"], &[], &["q"], &["q", "odd name", "x"]] {
-            assert!(asks(asking), "{asking:?}");
+        let can_call = |path: &[&str]| policies.query_path(path).can_call();
+        for calling in [&["p", "indirect"][..], &["p"], &[], &["q"], &["q", "odd name", "x"]] {
+            assert!(can_call(calling), "{calling:?}");
         }
         for plain in
             [&["p", "plain"][..], &["p", "plainer"], &["p", "nested"], &["p", "nested", "plain"]]
         {
-            assert!(!asks(plain), "{plain:?}");
+            assert!(!can_call(plain), "{plain:?}");
         }
-        assert!(!asks(&["p", "plain", "deeper"]));
+        assert!(!can_call(&["p", "plain", "deeper"]));
     }
 
     #[test]
@@ -102,18 +102,18 @@ mod tests {
                     builtin := x if x := trim(\"x\", \"\") with trim as platform.discover\n\n\
                     indexed := platform[\"discover\"](input.x, \"\")\n";
         let policies = Policies::builder().load(&Sources::text("p.rego", text)).unwrap();
-        for asking in ["user", "builtin", "indexed"] {
-            assert!(policies.query_path(&["p", asking]).asks(), "{asking}");
+        for calling in ["user", "builtin", "indexed"] {
+            assert!(policies.query_path(&["p", calling]).can_call(), "{calling}");
         }
-        assert!(!policies.query_path(&["p", "plain"]).asks());
+        assert!(!policies.query_path(&["p", "plain"]).can_call());
         let none = Policies::builder().load(&Sources::text("p.rego", "package p\n")).unwrap();
-        for (query, asks) in [
+        for (query, can_call) in [
             ("platform[\"discover\"](input.x, \"\")", true),
             ("trim(\"x\", \"\") with trim as platform.discover", true),
             ("http.send({\"url\": \"x\", \"method\": \"GET\"})", true),
             ("x := \"platform.discover\"", false),
         ] {
-            assert_eq!(none.query(query).unwrap().asks(), asks, "{query}");
+            assert_eq!(none.query(query).unwrap().can_call(), can_call, "{query}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Carriers of calls: the service, the network for a policy's own requests, or the host.
+//! Sending calls: to the service, to the network for a policy's own requests, or to the host.
 //!
 //! Owns the choice of runtime, deadline and flights for a call, and sending it to its target.
 
@@ -10,13 +10,13 @@ use tokio::runtime::Handle;
 use super::call::{CheckedCall, Target};
 use crate::builtins::Answer;
 use crate::client::{Client, Context, LazyRuntime};
-use crate::flight::{Boarded, Flights, Grant, Notifier, SharedCall};
+use crate::flight::{Flights, Grant, InFlightCall, Notifier, SharedCall};
 use crate::http::Http;
 use crate::{Error, ErrorKind, Platform};
 
-/// A carrier of calls.
+/// A destination of calls, with the means to send them.
 #[derive(Clone, Copy)]
-pub(super) enum Carrier<'a> {
+pub(super) enum Dispatcher<'a> {
     /// The service.
     Service(&'a Platform),
     /// The network, for a policy's own requests.
@@ -25,7 +25,7 @@ pub(super) enum Carrier<'a> {
     Host(&'a LazyRuntime),
 }
 
-impl Carrier<'_> {
+impl Dispatcher<'_> {
     /// Returns the runtime of its calls.
     fn runtime(&self) -> Result<&Handle, Error> {
         Ok(match self {
@@ -61,7 +61,7 @@ impl Carrier<'_> {
         call: &CheckedCall,
         grant: Grant,
         notifier: &Arc<Notifier>,
-    ) -> Result<Boarded, Error> {
+    ) -> Result<InFlightCall, Error> {
         let shared = SharedCall { key: &call.key, cost: call.cost(), shared: call.is_shared() };
         let (target, sender) = (call.target.clone(), self.sender());
         let send = |context: Arc<Context>| async move { send(&target, &sender, &context).await };
@@ -77,7 +77,7 @@ impl Carrier<'_> {
     }
 }
 
-/// The owned part of a [`Carrier`], for a call's task.
+/// The owned part of a [`Dispatcher`], for a call's task.
 enum Sender {
     Service(Arc<Client>),
     Http(Http),
@@ -95,6 +95,6 @@ async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Ans
         }
         (Target::Http(request), Sender::Http(http)) => http.send(request, context).await,
         (Target::Lookup(name), Sender::Http(http)) => http.look_up(name, context).await,
-        _ => Err(Error::new(ErrorKind::Internal, "a call went where it isn't answered")),
+        _ => Err(Error::new(ErrorKind::Internal, "a call was sent to the wrong destination")),
     }
 }
