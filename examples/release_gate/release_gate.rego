@@ -1,7 +1,7 @@
 # METADATA
 # title: The version of the product may be released
 # description: >-
-#   Guards against releasing a product of which any project fails, wasn't evaluated or passes only
+#   Guards against releasing a product with a project that fails, wasn't evaluated or passes only
 #   by an override without independent approval, and against releasing it to an unknown environment.
 #   Calls functions that are off by default: `--functions all`.
 # custom:

@@ -116,8 +116,14 @@ fn values_of_another_shape_are_errors() {
         ),
         ("result := {\"ignore\": 1, \"violations\": []}", "`ignore` of `result` is a number"),
         ("result := {\"violation\": [], \"findings\": []}", "unknown field `violation`"),
-        ("result := {\"violations\": [], \"denies\": [\"x\"]}", "has `denies`, which nothing"),
-        ("result := {\"violations\": [], \"warnings\": [\"x\"]}", "has `warnings`, which nothing"),
+        (
+            "result := {\"violations\": [], \"denies\": [\"x\"]}",
+            "has `denies`, which no verdict uses",
+        ),
+        (
+            "result := {\"violations\": [], \"warnings\": [\"x\"]}",
+            "has `warnings`, which no verdict uses",
+        ),
         ("result := {\"violations\": \"x\"}", "`violations` of `result` is a string"),
         ("result := {\"violations\": null}", "is null"),
         ("result := {\"violations\": {\"a\": \"b\"}}", "is an object"),

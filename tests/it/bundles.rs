@@ -250,7 +250,7 @@ fn what_a_gate_would_leave_out_of_a_bundle_is_refused() {
     let files = [(".manifest", "{}"), ("q.rego", V1), ("d/p.txt", V1), ("x.manifest", "{}")];
     let bundle = archive(&sandbox, "b.tar.gz", &files[..3]);
     let gate = ["gate", "-b", &bundle, "-i", &bad, "-f", "json", "--ignore"];
-    sandbox.run(&gate[..7]).output().code(2).says("`--ignore GLOB` of a gate");
+    sandbox.run(&gate[..7]).output().code(2).says("leave it out of a gate with `--ignore GLOB`");
     let report = sandbox.run(&[&gate[..], &["d/*.txt"]].concat()).output().code(1).json();
     assert_eq!(report["inventory"]["policies"][0]["left_out"][0]["path"], "d/p.txt");
     // What decides how the others are read can't be left out.

@@ -17,8 +17,9 @@ use super::output::{self, Reporter};
 use super::stdin::Stdin;
 use super::{Exit, watchdog};
 use crate::builtins::{FUNCTIONS, Function};
-use crate::sources::Ignore;
-use crate::{Error, ErrorKind, Platform};
+use crate::load::LoadOptions;
+use crate::sources::{Ignore, Sources};
+use crate::{Error, ErrorKind, Platform, check};
 
 /// Call one function and print its answer
 #[derive(Debug, Args)]
@@ -95,6 +96,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let values = arguments::parse(function, &context.product, &args.arguments, &mut stdin)
         .map_err(|error| error.in_call(context.product.function(function.name)))?;
     let platform = context.builder(options)?.functions(functions).build()?;
+    warn_of_misspelt_values(&platform, function, &values, reporter);
     let answer = {
         let _watchdog = watchdog::start(options.timeout)?;
         ask(&platform, function, &values, args.format, reporter)
@@ -138,6 +140,33 @@ fn ask(
     let mut text = output::json(&answer.value)?;
     text.push('\n');
     Ok(text.into_bytes())
+}
+
+/// The length of a call, as Rego, up to which its arguments are checked for misspelt values.
+const MAX_CHECKED: usize = 16 << 10;
+
+/// Warns about kinds and statuses that are nearly a known one, as `check` does for a policy with this
+/// call: the service would find nothing.
+fn warn_of_misspelt_values(
+    platform: &Platform,
+    function: &Function,
+    values: &[crate::rego::Value],
+    reporter: Reporter,
+) {
+    let arguments: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let name = platform.product().function(function.name);
+    let text = format!("package call\n\nanswer := {name}({})\n", arguments.join(", "));
+    // No kind or status is this long: the argument is content.
+    if text.len() > MAX_CHECKED {
+        return;
+    }
+    let sources = Sources::text("call.rego", text);
+    for finding in check::check(&sources, LoadOptions::of_platform(platform)) {
+        if finding.code == "unknown-value" {
+            let hint = finding.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            reporter.warning(&format!("{}{hint}", finding.message));
+        }
+    }
 }
 
 /// Strips the product's prefix from a function's name.

@@ -49,6 +49,10 @@ fn evidence_takes_words_or_json() {
     ] {
         sandbox.local(&["call", "evidence", word]).output().code(2).says(says);
     }
+    let output = sandbox.local(&["call", "evidence", "kind=SARIFF"]).output().code(0);
+    output.says("warning: `SARIFF` isn't a known `kind`; did you mean `\"SARIF\"`?");
+    let output = sandbox.local(&["call", "evidence", "kind=SARIF"]).output().code(0);
+    assert!(!output.stderr.contains("warning"), "{output:#?}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn references_to_nothing_are_refused() {
     let unknown = format!("digest: sha256:{}", "0".repeat(64));
     refused("prompts.yaml", &format!("digest: {THREAT_MODEL}"), &unknown, "isn't listed");
     let binary = format!("- {{digest: {BINARY}}}");
-    refused("graph/payments-api.yaml", &binary, &format!("- {{{unknown}}}"), "could lead to");
+    refused("graph/payments-api.yaml", &binary, &format!("- {{{unknown}}}"), "no node matches");
 }
 
 #[test]
@@ -126,7 +126,12 @@ fn resources_are_refused_with_file_and_line() {
     );
     refused(back_office, "approved_by: omar@", "approved_by: unknown@", "no user `unknown@");
     refused(back_office, "optional: true", "optional: perhaps", "`true` or `false`");
-    refused(back_office, "parameters: {severity: error}", "parameters: {severity: 1}", "of texts");
+    refused(
+        back_office,
+        "parameters: {severity: error}",
+        "parameters: {severity: 1}",
+        "of strings",
+    );
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn case_1_result_switches_no_other_rule_off() {
         let policy = format!("package p\n\nresult := {{\"violations\": [], {field}}}\n");
         let report = gate(&sandbox, &policy, &[]).code(code).json();
         if code == 2 {
-            assert!(message(&report).contains("nothing would look at"), "{report}");
+            assert!(message(&report).contains("which no verdict uses"), "{report}");
         }
     }
 }
@@ -571,7 +571,7 @@ fn a_package_that_never_asks_is_named() {
     assert!(text.contains("`p` never reached") && !text.contains("`q` never"), "{text}");
     run(&["--fail-on-warn"]).code(0);
     let report = run(&["--require-calls", "-f", "json"]).code(2).json();
-    assert!(message(&report).contains("made no call of the service"), "{report}");
+    assert!(message(&report).contains("made no call for this one"), "{report}");
     let site = &report["inventory"]["call_sites"][0];
     assert_eq!(
         (&site["function"], &site["position"]["line"]),

@@ -24,7 +24,7 @@ fn refuses(sandbox: &Sandbox, given: &[&str], path: &str) {
     for written in outputs.into_iter().chain(others) {
         let arguments: Vec<&str> =
             ["gate"].iter().chain(given).copied().chain(written.iter().map(|it| &**it)).collect();
-        sandbox.run(&arguments).output().code(2).says("give");
+        sandbox.run(&arguments).output().code(2).says("writ");
         assert!(fs::read(&file).is_ok_and(|now| now == before), "{written:?}");
         // Nor if the options are wrong.
         let wrong = [&arguments[..], &["--nonsense"]].concat();

@@ -64,7 +64,7 @@ fn several_reports_at_once() {
     gate(&sandbox, DENY_BAD, &["--output", &both[0], "--output", &both[0]]).code(2);
     gate(&sandbox, DENY_BAD, &["--output", "jsn=x"]).code(2).says("unknown format");
     let several = gate(&sandbox, DENY_BAD, &["--output", "json=a,junit=b"]).code(2);
-    several.says("several reports have an option each: `-o json=a -o junit=b`");
+    several.says("repeat the option for each report: `-o json=a -o junit=b`");
     gate(&sandbox, DENY_BAD, &["--output", "json=/nonexistent/x"]).code(2).says("can't be written");
 }
 
