@@ -137,7 +137,9 @@ pub(super) fn report(program: &Program, covered: &Reached) -> CoverageReport {
                 missing.insert(wanted);
             }
         };
-        heads.values().for_each(|head| look(places.plain(*head)));
+        for head in heads.values() {
+            look(places.plain(*head));
+        }
         visit::walk_exprs(module, &mut |expr| {
             if !matches!(&expr.kind, ExprKind::Some(_)) {
                 look(places.statement(expr.span));
