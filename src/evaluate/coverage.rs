@@ -16,18 +16,37 @@ impl Covered {
         self.0.extend(more.0);
     }
 
+    /// The spans that were reached.
     pub(crate) fn spans(&self) -> impl Iterator<Item = &Span> {
         self.0.iter()
     }
 }
 
+/// What an evaluation leaves out without a change of its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shortcut {
+    /// Definitions that the rule index excludes.
+    Index,
+    /// Further definitions after one that held.
+    EarlyExit,
+}
+
 /// Records the spans that an evaluation reaches.
 #[derive(Default)]
-pub(crate) struct CoverageTracer(RefCell<BTreeSet<Span>>);
+pub(crate) struct CoverageTracer {
+    reached: RefCell<BTreeSet<Span>>,
+    /// The shortcut that isn't taken.
+    without: Option<Shortcut>,
+}
 
 impl CoverageTracer {
+    /// Creates a tracer of an evaluation that doesn't take a shortcut.
+    pub(crate) fn without(shortcut: Shortcut) -> Self {
+        Self { without: Some(shortcut), ..Self::default() }
+    }
+
     pub(crate) fn into_covered(self) -> Covered {
-        Covered(self.0.into_inner())
+        Covered(self.reached.into_inner())
     }
 }
 
@@ -38,7 +57,15 @@ impl Tracer for CoverageTracer {
             (TraceOp::Eval, TraceNode::Expression) | (TraceOp::Exit, TraceNode::Rule)
         );
         if counts {
-            self.0.borrow_mut().insert(event.span);
+            self.reached.borrow_mut().insert(event.span);
         }
+    }
+
+    fn wants_all(&self) -> bool {
+        self.without == Some(Shortcut::Index)
+    }
+
+    fn exits_early(&self) -> bool {
+        self.without != Some(Shortcut::EarlyExit)
     }
 }

@@ -44,7 +44,7 @@ pub use recording::{Recording, Replay};
 pub use scope::Print;
 
 use cancellation::cancelled;
-pub(crate) use coverage::Covered;
+pub(crate) use coverage::{CoverageTracer, Covered, Shortcut};
 #[cfg(feature = "cli")]
 pub(crate) use network::is_network;
 #[cfg(feature = "cli")]

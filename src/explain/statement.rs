@@ -165,6 +165,9 @@ struct Part<'a> {
     within: bool,
 }
 
+/// The maximum number of operands that are shown: a chain of operators has as many as it is long.
+const MAX_OPERANDS: usize = 100;
+
 /// Returns the operands of a statement whose values are worth showing.
 fn operands(statement: &Expr) -> Vec<Part<'_>> {
     let mut found = Operands { found: Vec::new(), with: Vec::new() };
@@ -202,6 +205,9 @@ impl<'a> Operands<'a> {
 
     /// Collects a term that has a value, followed by the variables within it.
     fn operand(&mut self, term: &'a Term) {
+        if self.found.len() >= MAX_OPERANDS {
+            return;
+        }
         match &term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
             TermKind::Group(inner) => self.operand(inner),

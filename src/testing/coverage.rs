@@ -33,7 +33,7 @@ pub struct FileCoverage {
     pub covered: Vec<Range>,
     /// The heads and expressions that weren't evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_covered: Vec<Range>,
+    pub not_covered: Vec<NotCovered>,
     /// The number of lines that were evaluated.
     #[serde(skip_serializing_if = "is_zero")]
     pub covered_lines: usize,
@@ -52,6 +52,28 @@ pub struct Range {
     pub start: Place,
     /// The end.
     pub end: Place,
+}
+
+/// A part that wasn't evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct NotCovered {
+    /// Its range.
+    #[serde(flatten)]
+    pub range: Range,
+    /// The reasons why, if they are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<CoverageKind>,
+}
+
+/// A reason why a part wasn't evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CoverageKind {
+    /// The rule index excluded the definition: its body can't hold.
+    IndexExcluded,
+    /// Another definition had determined the value.
+    EarlyExit,
 }
 
 /// A line and column in a file.
@@ -73,8 +95,19 @@ fn is_none(percent: &f64) -> bool {
     *percent == 0.0
 }
 
+/// The spans that the tests reached.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// Those of the tests themselves.
+    pub(super) spans: Covered,
+    /// Those that are also reached if the rule index excludes no definition.
+    pub(super) without_index: Covered,
+    /// Those that are also reached if no definition ends the evaluation of its rule.
+    pub(super) without_exits: Covered,
+}
+
 /// Returns the coverage of all modules of a program.
-pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
+pub(super) fn report(program: &Program, covered: &Reached) -> CoverageReport {
     let mut files = BTreeMap::new();
     for module in program.modules() {
         let Some(source) = program.sources().get(module.span.file) else { continue };
@@ -83,28 +116,37 @@ pub(super) fn report(program: &Program, covered: Covered) -> CoverageReport {
         module.rules.iter().for_each(|rule| find_heads(rule, &mut heads));
         // A rule that gave a value covers its head; its body and `else` branches count for themselves.
         // Generated expressions have no extent.
-        let own =
-            covered.spans().filter(|span| span.file == module.span.file && span.start < span.end);
-        let reached: BTreeSet<Range> = own
-            .filter_map(|span| match heads.get(span) {
+        let ranges = |covered: &Covered| -> BTreeSet<Range> {
+            let own = covered
+                .spans()
+                .filter(|span| span.file == module.span.file && span.start < span.end);
+            own.filter_map(|span| match heads.get(span) {
                 Some(head) => Some(places.plain(*head)),
                 None => places.range(*span),
             })
-            .collect();
+            .collect()
+        };
+        let reached = ranges(&covered.spans);
+        let without = [
+            (CoverageKind::IndexExcluded, ranges(&covered.without_index)),
+            (CoverageKind::EarlyExit, ranges(&covered.without_exits)),
+        ];
         let mut missing = BTreeSet::new();
         let mut look = |wanted: Range| {
-            if !reached.iter().any(|r| r.start <= wanted.start && wanted.end <= r.end) {
+            if !is_within(wanted, &reached) {
                 missing.insert(wanted);
             }
         };
-        heads.values().for_each(|head| look(places.plain(*head)));
+        for head in heads.values() {
+            look(places.plain(*head));
+        }
         visit::walk_exprs(module, &mut |expr| {
             if !matches!(&expr.kind, ExprKind::Some(_)) {
                 look(places.statement(expr.span));
             }
             true
         });
-        files.insert(source.path().to_owned(), file(reached, missing));
+        files.insert(source.path().to_owned(), file(reached, missing, &without));
     }
     let covered_lines = files.values().map(|file: &FileCoverage| file.covered_lines).sum();
     let not_covered_lines = files.values().map(|file| file.not_covered_lines).sum();
@@ -121,14 +163,29 @@ fn find_heads(rule: &Rule, heads: &mut BTreeMap<Span, Span>) {
     }
 }
 
-fn file(covered: BTreeSet<Range>, not_covered: BTreeSet<Range>) -> FileCoverage {
+fn is_within(wanted: Range, ranges: &BTreeSet<Range>) -> bool {
+    ranges.iter().any(|it| it.start <= wanted.start && wanted.end <= it.end)
+}
+
+fn file(
+    covered: BTreeSet<Range>,
+    not_covered: BTreeSet<Range>,
+    without: &[(CoverageKind, BTreeSet<Range>)],
+) -> FileCoverage {
+    let kinds = |range| {
+        let found = without.iter().filter(|(_, ranges)| is_within(range, ranges));
+        found.map(|(kind, _)| *kind).collect()
+    };
     let (covered_lines, not_covered_lines) = (lines(&covered), lines(&not_covered));
     FileCoverage {
         covered_lines,
         not_covered_lines,
         coverage: percent(covered_lines, not_covered_lines),
         covered: covered.into_iter().collect(),
-        not_covered: not_covered.into_iter().collect(),
+        not_covered: not_covered
+            .into_iter()
+            .map(|range| NotCovered { range, kinds: kinds(range) })
+            .collect(),
     }
 }
 

@@ -20,7 +20,7 @@ mod suite;
 use std::time::Duration;
 
 pub use crate::explain::Operand;
-pub use coverage::{CoverageReport, FileCoverage, Place, Range};
+pub use coverage::{CoverageKind, CoverageReport, FileCoverage, NotCovered, Place, Range};
 pub use run::TestOptions;
 pub use suite::{Suite, Test};
 

@@ -12,10 +12,14 @@ use std::time::{Duration, Instant};
 use crate::rego::Value;
 
 use super::cases::{self, cases};
+use super::coverage::Reached;
 use super::find::TestShape;
 use super::suite::{Member, Suite, TestRun};
 use super::{Case, Failure, Run, TestOutcome, TestResult, coverage, explain};
-use crate::evaluate::{Covered, EvaluateOptions, Evaluated, Recording};
+use crate::evaluate::{
+    CoverageTracer, Covered, EvaluateOptions, Evaluated, Query, Recording, Shortcut,
+};
+use crate::explain::replaying;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
@@ -69,7 +73,7 @@ impl Suite {
 
     fn finish(&self, done: BTreeMap<usize, TestRun>, options: &TestOptions) -> Result<Run, Error> {
         let mut recording = Ok(Recording::new());
-        let mut lines = Covered::default();
+        let mut reached = Reached::default();
         let mut results = Vec::with_capacity(done.len());
         for (member, ran) in self.members.iter().zip(done.into_values()) {
             let (mut prints, mut cut) = (Vec::new(), Vec::new());
@@ -79,9 +83,11 @@ impl Suite {
                     Ok(all)
                 });
                 cut.extend(evaluated.ledger.cut().cloned());
-                lines.add(evaluated.covered);
+                reached.spans.add(evaluated.covered);
                 prints = evaluated.prints;
             }
+            reached.without_index.add(ran.without_index);
+            reached.without_exits.add(ran.without_exits);
             results.push(TestResult {
                 test: member.test.clone(),
                 outcome: ran.outcome,
@@ -95,7 +101,7 @@ impl Suite {
             return Err(Error::new(ErrorKind::Internal, "a test's thread ended without a result"));
         }
         let coverage =
-            options.evaluate.coverage.then(|| coverage::report(self.policies.program(), lines));
+            options.evaluate.coverage.then(|| coverage::report(self.policies.program(), &reached));
         Ok(Run { results, coverage, recording })
     }
 
@@ -106,6 +112,8 @@ impl Suite {
             failed: None,
             duration: Duration::ZERO,
             evaluated: None,
+            without_index: Covered::default(),
+            without_exits: Covered::default(),
         };
         let failed = |reason: &str| {
             ran(TestOutcome::Failed(Failure { reason: Some(reason.to_owned()), cause: None }))
@@ -126,9 +134,42 @@ impl Suite {
                 let evaluated = self.policies.evaluate(&query, None, options);
                 let duration = started.elapsed();
                 let (outcome, cases, failed) = outcome(member, &evaluated);
-                TestRun { outcome, cases, failed, duration, evaluated: Some(evaluated) }
+                let without =
+                    |shortcut| self.covered_without(shortcut, &query, &evaluated, options);
+                let without_index = without(Shortcut::Index);
+                let without_exits = without(Shortcut::EarlyExit);
+                let evaluated = Some(evaluated);
+                TestRun {
+                    outcome,
+                    cases,
+                    failed,
+                    duration,
+                    evaluated,
+                    without_index,
+                    without_exits,
+                }
             }
         }
+    }
+}
+
+impl Suite {
+    /// Evaluates a test again for its coverage, without a shortcut and without any request: a call
+    /// that the test itself didn't need ends the evaluation.
+    fn covered_without(
+        &self,
+        shortcut: Shortcut,
+        query: &Query,
+        evaluated: &Evaluated,
+        options: &EvaluateOptions,
+    ) -> Covered {
+        if !options.coverage || evaluated.result.is_err() {
+            return Covered::default();
+        }
+        let Ok(options) = replaying(evaluated, options) else { return Covered::default() };
+        let tracer = CoverageTracer::without(shortcut);
+        self.policies.evaluate_watched(query, None, &options, &tracer);
+        tracer.into_covered()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::find::TestRule;
 use super::{Case, TestOutcome, cases, find};
-use crate::evaluate::{Evaluated, Policies};
+use crate::evaluate::{Covered, Evaluated, Policies};
 use crate::load::LoadOptions;
 use crate::rego::Value;
 use crate::rego::compile::RefText;
@@ -68,6 +68,10 @@ pub(super) struct TestRun {
     pub duration: Duration,
     /// The evaluation, if there was one.
     pub evaluated: Option<Evaluated>,
+    /// With coverage: what is also reached if the rule index excludes nothing.
+    pub without_index: Covered,
+    /// With coverage: what is also reached if no definition ends the evaluation of its rule.
+    pub without_exits: Covered,
 }
 
 /// Finds the tests while the modules are compiled.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::testing::{CoverageReport, Range};
+use crate::testing::{CoverageReport, NotCovered};
 use crate::text::escape;
 
 /// Appends a table of the files.
@@ -26,8 +26,9 @@ pub(super) fn human(report: &CoverageReport, out: &mut String) {
 }
 
 /// Returns line numbers in the form `3, 5-7`.
-fn lines(ranges: &[Range]) -> String {
-    let rows: BTreeSet<u32> = ranges.iter().flat_map(|r| r.start.row..=r.end.row).collect();
+fn lines(parts: &[NotCovered]) -> String {
+    let rows: BTreeSet<u32> =
+        parts.iter().flat_map(|it| it.range.start.row..=it.range.end.row).collect();
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for row in rows {
         match spans.last_mut() {

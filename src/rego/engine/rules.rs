@@ -47,11 +47,12 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// caller must release them with [`Self::drop_candidates`].
     pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
         let all = self.tracer.is_some_and(super::Tracer::wants_all);
+        let may_exit = self.tracer.is_none_or(super::Tracer::exits_early);
         let Some(index) = set.index.as_ref().filter(|_| !all) else {
             return Candidates {
                 list: CandidateList::All(&set.all),
                 default: set.default,
-                early: set.early,
+                early: set.early && may_exit,
             };
         };
         let start = self.candidates.len();
@@ -74,7 +75,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
         }
         let list = CandidateList::Found(start, self.candidates.len());
-        Candidates { list, default: set.default, early }
+        Candidates { list, default: set.default, early: early && may_exit }
     }
 
     pub(super) fn drop_candidates(&mut self, candidates: Candidates<'p>) {

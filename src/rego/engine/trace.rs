@@ -67,6 +67,11 @@ pub trait Tracer {
     fn wants_all(&self) -> bool {
         false
     }
+    /// Returns `false` to have further definitions of a rule evaluated although the first that held
+    /// determines the value.
+    fn exits_early(&self) -> bool {
+        true
+    }
     /// Receives a definition that isn't entered, because the rule index excludes it.
     fn left_out(&self, definition: Span) {
         let _ = definition;

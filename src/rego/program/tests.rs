@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::rego::engine::{Halt, HostAnswer, HostCall, NoHost};
+use crate::rego::formatter::FormatOptions;
 
 fn compile(text: &str, options: &Options) -> Program {
     let source =
@@ -276,7 +277,8 @@ fn chains_of_operators_and_branches_may_be_long() {
             (1..2000).map(|at| format!("\nelse := {at} if input.a == {at}")).collect();
         let text = format!("package p\nr := 0 if input.a == 0{branches}");
         assert_eq!(value(&text, "data.p.r", r#"{"a": 1999}"#), "1999");
-        let formatted = crate::rego::formatter::format_text("p.rego", &text, Default::default());
+        let formatted =
+            crate::rego::formatter::format_text("p.rego", &text, FormatOptions::default());
         assert_eq!(formatted.unwrap().matches("else := ").count(), 1999);
     });
 }

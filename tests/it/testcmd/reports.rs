@@ -135,6 +135,37 @@ fn the_ranges_of_coverage_are_those_of_opa() {
     }
 }
 
+/// OPA 1.22.2's.
+#[test]
+fn what_is_not_covered_has_its_kinds() {
+    let policy = "package p\n\nq if input.a == 1\n\nq if {\n\tinput.b == 2\n\tinput.c\n}\n\n\
+        r := 1 if 1 == 1\n\nr := 1 if {\n\t2 == 2\n}\n";
+    let tests = "package p_test\n\ntest_a if data.p.r == 1\n\n\
+        test_b if not data.p.q with input as {\"a\": 3}\n";
+    let files = [("p.rego", policy), ("p_test.rego", tests)];
+    let report = test(&files, &["--coverage", "--format", "json"]).code(0).json();
+    let (_, file) = report["files"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .find(|(name, _)| name.ends_with("p.rego"))
+        .unwrap();
+    let parts = file["not_covered"].as_array().unwrap().iter().map(|part| {
+        let start = &part["start"];
+        format!("{}:{} {}", start["row"], start["col"], part["kinds"])
+    });
+    let expected = [
+        "3:1 null",
+        "3:6 [\"index_excluded\"]",
+        "5:1 null",
+        "6:2 [\"index_excluded\"]",
+        "7:2 null",
+        "12:1 [\"early_exit\"]",
+        "13:2 [\"early_exit\"]",
+    ];
+    assert_eq!(parts.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn no_report_hands_over_what_a_test_printed() {
     for format in ["human", "json", "junit"] {
