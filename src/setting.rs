@@ -41,6 +41,8 @@ pub enum Setting {
     SkippedInputs,
     /// The arguments of policy documents
     Arguments,
+    /// The project of the inputs, `gate::DocumentOptions::metadata`
+    Project,
     /// Whether arrays are passed as objects,
     /// `gate::DocumentOptions::wrap_arrays`
     WrappedArrays,

@@ -239,6 +239,19 @@ pub(crate) fn usual_spelling(known: &[&'static str], text: &str) -> Option<&'sta
     others.next().copied().filter(|_| !known.contains(&text))
 }
 
+/// Returns the known value of which a value that a person gave is another spelling: a policy that
+/// compares it with the service's finds nothing. A word that may mean something else counts only under
+/// a `name` for such values.
+#[cfg(feature = "cli")]
+pub(crate) fn respelt_by_hand(name: &str, text: &str) -> Option<&'static str> {
+    let words = crate::client::words(name);
+    let named = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let kind = usual_spelling(KINDS, text)
+        .filter(|kind| kind.contains('_') || named(&["kind", "kinds", "material", "materials"]));
+    let status = usual_spelling(STATUSES, text).filter(|_| named(&["status", "statuses"]));
+    kind.or(status)
+}
+
 /// Returns the values that an argument of a function is known to take.
 pub(crate) fn argument(function: &str, name: &str) -> &'static [&'static str] {
     if (function, name) == ("discover", "kind") { KINDS } else { &[] }

@@ -191,8 +191,10 @@ fn refuse_cut_list(members: &BTreeMap<Value, Value>, documented: &[Field]) -> Re
         let next = has(&["next"])
             && (words.len() == 1 || has(&["cursor", "link", "offset", "page", "token", "url"]));
         let more = has(&["more"]) && has(&["has", "results", "pages", "items"]);
-        let cut = ["cursor", "incomplete", "pagination", "paging", "partial", "truncated"];
-        !is_empty(value) && (next || more || has(&cut))
+        // A number may count what is partial.
+        let partial = has(&["incomplete", "partial"]) && value.as_number().is_none();
+        let cut = partial || has(&["cursor", "pagination", "paging", "truncated"]);
+        !is_empty(value) && (next || more || cut)
     };
     match undocumented(members, documented).find(|(key, value)| is_cut(key, value)) {
         Some((key, _)) => {

@@ -19,7 +19,7 @@ use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{Reach, Site};
 use super::split::hex;
 use crate::builtins::describe as describe_value;
-use crate::builtins::known_fields::{KINDS, usual_spelling};
+use crate::builtins::known_fields::{KINDS, respelt_by_hand, usual_spelling};
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
 use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
@@ -237,6 +237,7 @@ impl Gate {
             gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
+        gate.note_respelt();
         Ok(gate)
     }
 
@@ -342,6 +343,33 @@ impl Gate {
                 let message = format!("no policy uses the argument `{}`", escape(name));
                 self.warn(Diagnostic::warning("unused-argument", message));
             }
+        }
+    }
+
+    /// Warns of arguments that are a known kind or status in another spelling, if policies may compare
+    /// them with the service's.
+    fn note_respelt(&mut self) {
+        let mut found = Vec::new();
+        for check in self.checks.iter().filter(|check| check.sites.iter().any(Site::asks_service)) {
+            for (name, value) in &check.context.arguments {
+                let items = match value {
+                    Value::Array(items) => items.as_slice(),
+                    one => std::slice::from_ref(one),
+                };
+                for text in items.iter().filter_map(Value::as_str) {
+                    let Some(usual) = respelt_by_hand(name, text) else { continue };
+                    let (name, text) = (escape(name), escape(text));
+                    let message =
+                        format!("the argument `{name}` is `{text}`, and the service has `{usual}`");
+                    found.push(
+                        Diagnostic::warning("unknown-value", message)
+                            .with_hint(format!("did you mean `{usual}`?")),
+                    );
+                }
+            }
+        }
+        for warning in found {
+            self.warn(warning);
         }
     }
 

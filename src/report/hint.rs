@@ -57,6 +57,7 @@ pub(crate) fn option(setting: Setting) -> String {
             "leave out `--require-calls` if a policy may decide without the service"
         }
         Setting::Arguments => "`--arg NAME=VALUE` gives it",
+        Setting::Project => "`--project` and `--project-version` give it",
         Setting::WrappedArrays => "`--wrap-arrays` makes an object of an array",
         Setting::Attestations => "without `--attestation` it is taken as it is",
         Setting::Combine => "`--combine` evaluates all inputs together, as one array",

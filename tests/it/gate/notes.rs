@@ -50,11 +50,38 @@ fn data_that_no_file_has_is_noted() {
 }
 
 #[test]
+fn an_argument_that_is_a_known_value_in_another_spelling_is_noted() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains row.name if {\n\t\
+                  some row in platform.evidence({\"project_name\": \"payments-api\"}).results\n\t\
+                  row.kind == input.args.kind\n\tnot input.args.status\n\tnot input.args.format\n}\n";
+    let file = sandbox.write("p.rego", policy);
+    let run = |argument: &str| {
+        let run = ["gate", "-d", &file, "-i", "-", "-f", "json", "--arg", argument];
+        let report = sandbox.local(&run).stdin("{}").output().json();
+        let notes = report["notes"].to_string();
+        notes.split("did you mean `").nth(1).map(|rest| rest.split('`').next().unwrap().to_owned())
+    };
+    for (argument, usual) in [
+        ("kind=sarif", Some("SARIF")),
+        ("kind=JUNIT_XML,sbom-cyclonedx-json", Some("SBOM_CYCLONEDX_JSON")),
+        ("format=sbom_cyclonedx_json", Some("SBOM_CYCLONEDX_JSON")),
+        ("status=FAIL", Some("fail")),
+        ("kind=SARIF", None),
+        ("kind=mine", None),
+        ("format=sarif", None),
+        ("status=fail", None),
+    ] {
+        assert_eq!(run(argument).as_deref(), usual, "{argument}");
+    }
+}
+
+#[test]
 fn data_without_elements_is_noted_where_the_policy_looks_for_some() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("i.json", "{\"a\": \"x\"}");
     let folder = sandbox.path("p");
-    let mut notes = |body: &str, data: &str| {
+    let notes = |body: &str, data: &str| {
         sandbox
             .write("p/p.rego", format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
         sandbox.write("p/data.json", format!("{{\"lists\": {data}}}"));
