@@ -13,7 +13,7 @@ use super::known_fields;
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
     ANY, ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, refuse_all,
-    refuse_beside_list, refuse_failed, refuse_misspelt, within_list,
+    refuse_beside_list, refuse_failed, refuse_further_list, refuse_misspelt, within_list,
 };
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
@@ -151,6 +151,7 @@ impl Discover {
         };
         refuse_beside_list(&root, RESULT)
             .and_then(|()| refuse_failed(&root, RESULT))
+            .and_then(|()| refuse_further_list(&root, RESULT))
             .map_err(|why| protocol(format!("the service's answer can't be read: {why}")))?;
         let found = root.get(&Value::from("digest")).and_then(|v| v.as_str().map(str::to_owned));
         if found.as_deref() != Some(self.digest.as_str()) {

@@ -2,7 +2,7 @@
 
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Origin, Type};
-use crate::client::{PRODUCT_COMPLIANCE, Paging, refuse_beside_list};
+use crate::client::{PRODUCT_COMPLIANCE, Paging, refuse_beside_list, refuse_further_list};
 use crate::rego::Value;
 use crate::resources::FrameworkCompliance;
 
@@ -36,9 +36,11 @@ pub(crate) static LISTING: Listing = Listing {
 /// Reports a framework whose metrics count other requirements than it has evaluations, or that says
 /// that there are more. Requirements that aren't applicable have neither.
 fn contradiction(framework: &Value) -> Option<String> {
-    let incomplete = framework
-        .as_object()
-        .and_then(|fields| refuse_beside_list(fields, &FrameworkCompliance).err());
+    let incomplete = framework.as_object().and_then(|fields| {
+        refuse_beside_list(fields, &FrameworkCompliance)
+            .and_then(|()| refuse_further_list(fields, &FrameworkCompliance))
+            .err()
+    });
     incomplete.or_else(|| miscounted(framework))
 }
 

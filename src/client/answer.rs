@@ -107,6 +107,13 @@ struct Body {
     message: Option<serde_json::Value>,
     #[serde(default)]
     reason: Option<serde_json::Value>,
+    #[serde(default)]
+    metadata: serde_json::Value,
+    #[serde(default)]
+    details: serde_json::Value,
+    /// What neither form has.
+    #[serde(flatten)]
+    others: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Body {
@@ -115,23 +122,138 @@ impl Body {
     }
 }
 
-/// Returns `true` if a 404 is the service's own statement, in its documented form, that a resource
-/// doesn't exist, and the endpoint is one where that can be. Any other 404 comes from something
-/// that isn't the service, or is at another address.
+/// Returns `true` if a 404 is the service's own statement, in its documented form, that what was asked
+/// for doesn't exist, and the endpoint is one where that can be. Any other 404 comes from something
+/// that isn't the service, is at another address, or is about something else.
 fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
     if ![DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name) {
         return false;
     }
     let Ok(body) = serde_json::from_slice::<Body>(body) else { return false };
     let (message, reason) = (Body::text(body.message.as_ref()), Body::text(body.reason.as_ref()));
-    let own = match body.code.as_ref().and_then(serde_json::Value::as_u64) {
+    let is_own = match body.code.as_ref().and_then(serde_json::Value::as_u64) {
         Some(404) => !reason.is_empty(),
         // The router's own message for a route that it doesn't have.
-        Some(5) => !message.is_empty() && !message.eq_ignore_ascii_case("not found"),
+        Some(5) => !message.is_empty() && words(message) != ["not", "found"],
         _ => false,
     };
-    own && !is_about_another(message) && !is_about_another(reason)
+    is_own
+        && !body.others.values().any(states_something)
+        && says_missing(&[message, reason])
+        && !names_another("metadata", &body.metadata)
+        && !names_another("details", &body.details)
 }
+
+/// Returns `true` if texts say that what was asked for is missing: they name it, or nothing at all.
+/// About anything else that is missing nothing was looked up.
+fn says_missing(texts: &[&str]) -> bool {
+    let words: Vec<String> = texts.iter().flat_map(|text| words(text)).collect();
+    let any = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let names_nothing = words.iter().all(|word| MISSING.contains(&word.as_str()));
+    !texts.iter().any(|text| is_about_another(text))
+        && !any(PASSING)
+        && (names_nothing || any(RESOURCES))
+}
+
+/// Returns `true` if a part of an error's details names another resource, or another reason.
+fn names_another(key: &str, value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => {
+            let explains = words(key).iter().any(|word| EXPLAINS.contains(&word.as_str()));
+            is_about_another(text) || explains && !says_missing(&[text])
+        }
+        serde_json::Value::Array(items) => items.iter().any(|item| names_another(key, item)),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            // The type of the details themselves, and who wrote them.
+            .filter(|(key, _)| !["@type", "domain", "locale"].contains(&key.as_str()))
+            .any(|(key, value)| names_another(key, value)),
+        _ => false,
+    }
+}
+
+fn states_something(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => false,
+        serde_json::Value::String(text) => !text.is_empty(),
+        serde_json::Value::Array(items) => !items.is_empty(),
+        serde_json::Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    }
+}
+
+/// Returns the words of a text or of an enumeration's value (`NOT_FOUND`, `NotFound`), in lower case.
+fn words(text: &str) -> Vec<String> {
+    let mut words = super::envelope::words(text);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Words of a statement that something is missing, which name nothing.
+const MISSING: &[&str] = &[
+    "a",
+    "about",
+    "an",
+    "any",
+    "be",
+    "can",
+    "could",
+    "couldn",
+    "did",
+    "didn",
+    "do",
+    "does",
+    "doesn",
+    "don",
+    "exist",
+    "exists",
+    "find",
+    "found",
+    "gone",
+    "have",
+    "here",
+    "in",
+    "is",
+    "isn",
+    "it",
+    "know",
+    "known",
+    "missing",
+    "no",
+    "none",
+    "not",
+    "nothing",
+    "of",
+    "requested",
+    "such",
+    "t",
+    "that",
+    "the",
+    "there",
+    "this",
+    "unknown",
+    "was",
+    "wasn",
+    "we",
+    "with",
+];
+
+/// Words for a state that passes: something may be there the next time.
+const PASSING: &[&str] = &[
+    "again",
+    "internal",
+    "lag",
+    "later",
+    "replica",
+    "retry",
+    "temporarily",
+    "temporary",
+    "timeout",
+    "unavailable",
+];
+
+/// Words of the keys under which an error's details say what is missing.
+const EXPLAINS: &[&str] = &["entity", "reason", "resource", "type"];
 
 /// Words for what the request was about.
 const RESOURCES: &[&str] = &[
@@ -303,7 +425,7 @@ pub(crate) fn is_retryable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
 }
 
-/// Returns why the headers of a success say that it is none, or that its body isn't all.
+/// Returns why the headers or trailers of a success say that it is none, or that its body isn't all.
 pub(crate) fn contradiction(headers: &HeaderMap) -> Option<Error> {
     let statuses = headers.get_all("grpc-status");
     let failed = statuses.iter().any(|status| status.as_bytes().trim_ascii() != b"0");
@@ -315,8 +437,9 @@ pub(crate) fn contradiction(headers: &HeaderMap) -> Option<Error> {
             name.trim() == "rel" && value.split_ascii_whitespace().any(|word| word == "next")
         })
     });
-    let what = if failed {
-        "`grpc-status`, an error's"
+    let explained = headers.get_all("grpc-message").iter().any(|it| !it.as_bytes().is_empty());
+    let what = if failed || explained {
+        "`grpc-status` or `grpc-message`, an error's"
     } else if goes_on {
         "`link` to a next page: the list may go on"
     } else if headers.contains_key(CONTENT_RANGE) {
@@ -406,7 +529,13 @@ mod tests {
             r#"{"code": 404, "reason": "not found", "message": "no such", "metadata": {}}"#;
         let status = r#"{"code": 5, "message": "artifact not found", "details": []}"#;
         let within = r#"{"code": 5, "message": "referrer not found in organization x"}"#;
-        for body in [kratos, status, within] {
+        let bare = r#"{"code": 404, "reason": "NotFound"}"#;
+        let detailed = r#"{"code": 5, "message": "no such artifact", "result": null, "details": [{
+            "@type": "type.googleapis.com/google.rpc.ResourceInfo", "resource_type": "artifact",
+            "resource_name": "sha256:abc", "owner": ""}]}"#;
+        let named = r#"{"code": 404, "reason": "ARTIFACT_NOT_FOUND", "message": "x.json is gone",
+            "metadata": {"organization": "acme", "request_id": "7"}}"#;
+        for body in [kratos, status, within, bare, detailed, named] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::NotFound, "{body}");
             assert_eq!(kind(DOWNLOAD, body), ErrorKind::NotFound, "{body}");
             assert_eq!(kind(EVIDENCE, body), ErrorKind::Protocol, "{body}");
@@ -429,6 +558,24 @@ mod tests {
             r#"{"code": 5, "message": "no route for the artifact"}"#,
             r#"{"code": 404, "reason": "ORGANIZATION_NOT_FOUND", "message": "no such"}"#,
             r#"{"code": 404, "reason": "not found", "message": "user x doesn't exist"}"#,
+            r#"{"code": 404, "reason": "x", "message": "m"}"#,
+            r#"{"code": 404, "reason": "NOT_FOUND", "message": "namespace not found"}"#,
+            r#"{"code": 404, "reason": "NOT_FOUND", "message": "cannot GET /discover"}"#,
+            r#"{"code": 404, "reason": "NOT_FOUND", "message": "not found (replica lag)"}"#,
+            r#"{"code": 404, "reason": "NOT_FOUND", "message": "artifact not found, retry later"}"#,
+            r#"{"code": 404, "reason": "NOT_FOUND", "message": "timeout"}"#,
+            r#"{"code": 5, "message": "Not Found."}"#,
+            r#"{"code": 5, "message": "ingress not found"}"#,
+            r#"{"code": 404, "reason": "x", "message": "no such", "metadata": {}}"#,
+            r#"{"code": 404, "reason": "not found", "message": "no such",
+                "metadata": {"resource": "organization"}}"#,
+            r#"{"code": 404, "reason": "not found", "message": "no such",
+                "metadata": {"resource_type": "shard"}}"#,
+            r#"{"code": 5, "message": "no such", "details": [{
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "ORG_NOT_FOUND"}]}"#,
+            r#"{"code": 404, "reason": "not found", "message": "no such",
+                "result": {"revoked": true}}"#,
+            r#"{"code": 404, "reason": "not found", "message": "no such", "error": "gateway"}"#,
         ] {
             assert_eq!(kind(DISCOVER, body), ErrorKind::Protocol, "{body}");
         }

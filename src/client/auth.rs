@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use base64::Engine as _;
@@ -16,13 +16,11 @@ use futures_util::FutureExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::runtime::panicked;
+use super::token_search::{Parts, TokenSearch};
 use crate::{Error, ErrorKind, Product, Setting};
 
 /// The clock skew that is allowed for before an expired token is refused without a request.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
-
-/// The number of layers of JSON escapes that are undone in the search for a token.
-const MAX_ESCAPES: usize = 4;
 
 /// The purpose that a token is issued for (interface 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +49,8 @@ pub struct Token {
     is_opaque: bool,
     expires_at: Option<DateTime<Utc>>,
     organization: Organization,
+    /// The search for it in answers, set up at the first one.
+    search: Arc<OnceLock<TokenSearch>>,
 }
 
 /// An organization, as far as it is known.
@@ -143,6 +143,7 @@ impl Token {
             is_opaque,
             expires_at,
             organization: organization.unwrap_or_default(),
+            search: Arc::default(),
         })
     }
 
@@ -190,24 +191,19 @@ impl Token {
         Ok(value)
     }
 
-    /// Returns `true` if text from elsewhere contains the token, either as it is or behind JSON
-    /// escapes (several layers of them, since an operation's output is JSON inside JSON).
+    /// Returns `true` if text from elsewhere repeats the token or a part of it, in whatever form.
     pub(crate) fn occurs_in(&self, text: &[u8]) -> bool {
-        let finder = memchr::memmem::Finder::new(self.secret.expose_secret());
-        if finder.find(text).is_some() {
-            return true;
-        }
-        let mut plain = std::borrow::Cow::Borrowed(text);
-        for _ in 0..MAX_ESCAPES {
-            if memchr::memchr(b'\\', &plain).is_none() {
-                return false;
-            }
-            plain = unescape(&plain).into();
-            if finder.find(&plain).is_some() {
-                return true;
-            }
-        }
-        false
+        self.search().finds(self.secret.expose_secret(), Parts::All, text)
+    }
+
+    /// Returns `true` if text from elsewhere repeats what no other token has.
+    pub(crate) fn can_be_used_from(&self, text: &[u8]) -> bool {
+        self.search().finds(self.secret.expose_secret(), Parts::Own, text)
+    }
+
+    fn search(&self) -> &TokenSearch {
+        let token = self.secret.expose_secret();
+        self.search.get_or_init(|| TokenSearch::new(token, !self.is_opaque))
     }
 
     pub(crate) fn same_as(&self, other: &Self) -> bool {
@@ -230,28 +226,6 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Token").field("expires_at", &self.expires_at).finish_non_exhaustive()
     }
-}
-
-/// Returns the text without JSON escapes that can stand for printable ASCII; everything else is
-/// kept.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (before, escape) = rest.split_at(at);
-        out.extend_from_slice(before);
-        let code = escape.get(2..6).and_then(|hex| std::str::from_utf8(hex).ok());
-        let code = code.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        let (byte, length) = match (escape.get(1), code) {
-            (Some(b'u'), Some(code)) => (code, 6),
-            (Some(c @ (b'"' | b'/' | b'\\')), _) => (*c, 2),
-            _ => (b'\\', 1),
-        };
-        out.push(byte);
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    out.extend_from_slice(rest);
-    out
 }
 
 fn seconds(number: &serde_json::Number) -> Option<i64> {
@@ -431,7 +405,7 @@ mod tests {
     fn a_token_is_found_behind_escapes() {
         let token = Token::new("cana/ry\"t\\oken-1").unwrap();
         let mut text = serde_json::to_string("see cana/ry\"t\\oken-1.").unwrap();
-        for depth in 0..MAX_ESCAPES {
+        for depth in 0..4 {
             assert!(token.occurs_in(text.as_bytes()), "{depth}: {text}");
             text = serde_json::to_string(&text).unwrap();
         }

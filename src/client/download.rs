@@ -132,8 +132,7 @@ fn is_login(reply: &Reply) -> bool {
 /// Returns `true` if the redirect has the token in it, which would take it to the content store.
 fn redirect_carries(token: &Token, reply: &Reply) -> bool {
     let location = reply.headers.get(LOCATION).map(HeaderValue::as_bytes).unwrap_or_default();
-    token.occurs_in(location)
-        || token.occurs_in(&percent_encoding::percent_decode(location).collect::<Vec<_>>())
+    token.can_be_used_from(location)
 }
 
 /// Follows the redirects of a download, without a token, to the answer of the content store.

@@ -35,13 +35,82 @@ pub(crate) fn refuse_around_list<'k>(
     unknown: impl Iterator<Item = (&'k str, &'k Value)> + Clone,
 ) -> Result<(), String> {
     refuse(unknown.clone())?;
-    match unknown.into_iter().find_map(|(key, value)| incomplete(key, value, 0)) {
-        Some(key) => Err(format!(
+    if let Some(key) = unknown.clone().find_map(|(key, value)| incomplete(key, value, 0)) {
+        return Err(format!(
             "it has `{}`: the list may not be whole, or be a failure",
+            shorten(&key, 80)
+        ));
+    }
+    match unknown.into_iter().find_map(|(key, value)| further_list(key, value, 0)) {
+        Some(key) => Err(format!(
+            "it has the list `{}`, which isn't documented: policies wouldn't see it",
             shorten(&key, 80)
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses an envelope without the list that is called `name` if anything in it could be the list.
+pub(crate) fn refuse_without_list<'k>(
+    name: &str,
+    mut unknown: impl Iterator<Item = (&'k str, &'k Value)>,
+) -> Result<(), String> {
+    match unknown.find(|(_, value)| has_structure(value)) {
+        Some((key, _)) => Err(format!(
+            "there is no `{name}`, and `{}` may be what it stands for",
+            shorten(key, 80)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns the key, of an entry or within it, of a list with elements.
+fn further_list(key: &str, value: &Value, depth: usize) -> Option<String> {
+    match value {
+        Value::Object(fields) if depth < MAX_DEPTH => fields.iter().find_map(|(key, value)| {
+            further_list(key.as_str().unwrap_or_default(), value, depth + 1)
+        }),
+        Value::Object(_) => None,
+        other => has_structure(other).then(|| key.to_owned()),
+    }
+}
+
+/// Returns `true` for an array or an object that isn't empty, also as text.
+fn has_structure(value: &Value) -> bool {
+    match value {
+        Value::Array(_) | Value::Object(_) => !is_empty(value),
+        Value::String(text) => text.trim_start().starts_with(['[', '{']),
+        _ => false,
+    }
+}
+
+/// Refuses a list of objects, in an object with a documented list, that may be the documented one or
+/// a part of it: if that one is empty, or if any of these objects has the field that identifies its
+/// rows, which is the first.
+pub(crate) fn refuse_further_list(
+    object: &BTreeMap<Value, Value>,
+    documented: &[Field],
+) -> Result<(), String> {
+    for field in documented {
+        let Type::Array(Type::Object(row)) = field.ty else { continue };
+        let identity = row.first().map_or("", |field| field.name);
+        let is_missing = object.get(&Value::from(field.name)).is_none_or(is_empty);
+        let stands_for = |value: &Value| match value {
+            Value::Array(items) => items.iter().any(|item| match item {
+                Value::Object(_) => is_missing || item.get_str(identity).is_some(),
+                _ => false,
+            }),
+            _ => false,
+        };
+        if let Some((key, _)) = undocumented(object, documented).find(|(_, it)| stands_for(it)) {
+            return Err(format!(
+                "it has the list `{}`, which may be of its `{}`",
+                shorten(key, 80),
+                field.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the fields of an object that aren't documented.
@@ -122,8 +191,10 @@ fn refuse_cut_list(members: &BTreeMap<Value, Value>, documented: &[Field]) -> Re
         let next = has(&["next"])
             && (words.len() == 1 || has(&["cursor", "link", "offset", "page", "token", "url"]));
         let more = has(&["more"]) && has(&["has", "results", "pages", "items"]);
-        let cut = ["cursor", "incomplete", "pagination", "paging", "partial", "truncated"];
-        !is_empty(value) && (next || more || has(&cut))
+        // A number may count what is partial.
+        let partial = has(&["incomplete", "partial"]) && value.as_number().is_none();
+        let cut = partial || has(&["cursor", "pagination", "paging", "truncated"]);
+        !is_empty(value) && (next || more || cut)
     };
     match undocumented(members, documented).find(|(key, value)| is_cut(key, value)) {
         Some((key, _)) => {
@@ -629,6 +700,55 @@ mod tests {
             let entries = entries(good);
             let pairs = entries.iter().map(|(key, value)| (key.as_str(), value));
             assert!(refuse_around_list(pairs).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_may_be_the_list() {
+        let check = |text: &str| {
+            let entries = entries(text);
+            let pairs = entries.iter().map(|(key, value)| (key.as_str(), value));
+            (refuse_around_list(pairs.clone()), refuse_without_list("results", pairs))
+        };
+        for bad in [
+            r#"{"evaluation":[{"status":"fail"}]}"#,
+            r#"{"data":[1]}"#,
+            "{\"\u{435}valuations\":[{}]}",
+            r#"{"data":{"list":[{}]}}"#,
+            r#"{"content":"[{\"status\":\"fail\"}]"}"#,
+        ] {
+            let (beside, instead) = check(bad);
+            assert!(beside.is_err() && instead.is_err(), "{bad}");
+        }
+        let (beside, instead) = check(r#"{"data":{"name":"x"}}"#);
+        assert!(beside.is_ok() && instead.is_err());
+        for good in ["{}", r#"{"data":[],"extra":{},"request_id":"x","version":2,"cached":true}"#] {
+            assert_eq!(check(good), (Ok(()), Ok(())), "{good}");
+        }
+    }
+
+    #[test]
+    fn a_list_within_an_object_has_its_documented_name() {
+        static ROW: &[Field] = &[Field::optional("digest", Type::String, "")];
+        static FIELDS: &[Field] =
+            &[Field::optional("references", Type::Array(&Type::Object(ROW)), "")];
+        let check = |text: &str| match Value::from_json(text) {
+            Ok(Value::Object(object)) => refuse_further_list(&object, FIELDS),
+            _ => Err("not an object".to_owned()),
+        };
+        for bad in [
+            r#"{"referrers":[{"x":1}]}"#,
+            r#"{"references":[],"referrers":[{"x":1}]}"#,
+            r#"{"references":[{}],"referrers":[{"digest":"x"}]}"#,
+        ] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+        for good in [
+            "{}",
+            r#"{"references":[{}],"labels":[{"name":"x"}]}"#,
+            r#"{"labels":["x"],"referrers":[],"metadata":{"name":"x"}}"#,
+        ] {
+            assert_eq!(check(good), Ok(()), "{good}");
         }
     }
 

@@ -21,6 +21,7 @@ mod repeated;
 mod retry;
 mod row_layout;
 mod runtime;
+mod token_search;
 mod transport;
 
 use std::sync::Arc;
@@ -50,8 +51,8 @@ pub(crate) use endpoints::{
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub(crate) use envelope::{
-    refuse_around_list, refuse_beside_list, refuse_cut, refuse_failed, refuse_misspelt,
-    tells_of_success, tells_of_trouble, undocumented, words,
+    refuse_around_list, refuse_beside_list, refuse_cut, refuse_failed, refuse_further_list,
+    refuse_misspelt, tells_of_success, tells_of_trouble, undocumented, words,
 };
 pub(crate) use json::Row;
 pub(crate) use operations::run_operation;
@@ -173,13 +174,13 @@ impl Context {
     }
 
     /// Reads a body to its end and counts its bytes. A failed attempt gives back what it took from
-    /// the allowance.
+    /// the allowance. Returns the trailers.
     async fn read(
         &self,
         reply: transport::Reply,
         cap: u64,
         sink: &mut impl Sink,
-    ) -> Result<(), Failed> {
+    ) -> Result<HeaderMap, Failed> {
         let mut body = reply.body(cap);
         let allowance = self.allowance.as_deref();
         let mut taken = 0;
@@ -193,12 +194,12 @@ impl Context {
                 }
                 sink.take(&chunk).await?;
             }
-            Ok(body.total)
+            Ok(())
         };
         match read().await {
-            Ok(total) => {
-                self.bytes.fetch_add(total, Ordering::Relaxed);
-                Ok(())
+            Ok(()) => {
+                self.bytes.fetch_add(body.total, Ordering::Relaxed);
+                Ok(body.trailers)
             }
             Err(failed) => {
                 if let Some(allowance) = allowance {
@@ -377,7 +378,11 @@ impl Client {
         }
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
-        context.read(reply, cap, &mut body).await?;
+        // A proxy in front of gRPC can report a failure after the beginning of the body only there.
+        let trailers = context.read(reply, cap, &mut body).await?;
+        if let Some(error) = answer::contradiction(&trailers) {
+            return Err(error.into());
+        }
         // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
             return Err(protocol("the service's answer repeats the token").into());

@@ -13,7 +13,9 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-use super::envelope::{refuse, refuse_around_list, refuse_in_pagination, refuse_misspelt};
+use super::envelope::{
+    refuse, refuse_around_list, refuse_in_pagination, refuse_misspelt, refuse_without_list,
+};
 use super::json::{Row, Typed};
 use super::repeated::Repeated;
 use crate::resources::types::{Field, Type, same_name};
@@ -170,6 +172,10 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
             }
         }
         refuse_all(&unknown)?;
+        if page.rows.is_none() {
+            let unknown = unknown.iter().map(|(key, value)| (key.as_str(), value));
+            refuse_without_list(self.name, unknown).map_err(A::Error::custom)?;
+        }
         if page.rows.is_none() && page.pagination.is_none() {
             return Err(serde::de::Error::custom(format!(
                 "there is neither `{}` nor `pagination`",
@@ -354,6 +360,9 @@ mod tests {
             "{\"Results\":[{}],\"pagination\":{}}",
             "{\"results\":[],\"Pagination\":{\"nextCursor\":\"c\"}}",
             "{\"results\":[],\"nextCursor\":\"c\"}",
+            "{\"pagination\":{},\"result\":[{}]}",
+            "{\"pagination\":{},\"results\":null,\"data\":{\"results\":1}}",
+            "{\"results\":[{}],\"others\":[{}]}",
             "{\"results\":[],\"error\":{\"code\":13}}",
             "{\"results\":[],\"code\":13,\"message\":\"partial\"}",
             "{\"results\":[],\"pagination\":{\"nextcursor\":\"c\"}}",

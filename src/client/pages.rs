@@ -47,7 +47,7 @@ pub(crate) struct Pager {
     by_offset: bool,
     /// The number of rows, once the service has announced it.
     total: Option<u64>,
-    /// The largest number of pages that the service has announced.
+    /// The number of pages, once the service has announced it.
     total_pages: u64,
     pages: usize,
     /// The rows received, by [`identity`].
@@ -178,7 +178,12 @@ impl Pager {
             }
             self.total = Some(total);
         }
-        self.total_pages = self.total_pages.max(pagination.total_pages.unwrap_or_default());
+        if let Some(pages) = pagination.total_pages {
+            if self.total_pages > 0 && pages != self.total_pages {
+                return Err(protocol("the number of pages changed from page to page"));
+            }
+            self.total_pages = pages;
+        }
         // Without a total, nothing else shows that the rows before it are missing.
         let skips = pagination.page.is_some_and(|page| page > 0);
         if self.pages == 1 && skips && self.total.is_none() {
@@ -506,6 +511,10 @@ mod tests {
         assert_eq!(pager.query(2)[0], ("pagination.page", "2".to_owned()));
         assert!(pager.advance(Some(&pages(3, Some(2))), 4, 2, 10).unwrap());
         assert!(!pager.advance(Some(&pages(3, Some(2))), 5, 1, 10).unwrap());
+        // A list that shrinks between two pages.
+        let mut pager = Pager::default();
+        assert!(pager.advance(Some(&pages(3, Some(2))), 2, 2, 10).unwrap());
+        assert!(pager.advance(Some(&pages(2, Some(2))), 4, 2, 10).is_err());
         // Larger pages than the service says that it sends.
         assert!(!Pager::default().advance(Some(&pages(3, Some(2))), 5, 5, 10).unwrap());
         for last in [0, 1] {

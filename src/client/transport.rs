@@ -5,10 +5,12 @@
 //! configured addresses alone.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use hyper::body::{Body as _, Frame};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
 };
@@ -75,7 +77,8 @@ pub(crate) struct Request {
 pub(crate) struct Reply {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    response: reqwest::Response,
+    origin: String,
+    body: reqwest::Body,
     deadline: Instant,
     /// The slot among the requests in flight, held until the body is read.
     _permit: OwnedSemaphorePermit,
@@ -154,13 +157,19 @@ impl Transport {
             Ok(Ok(response)) if asked.is_some_and(|asked| asked != *response.url()) => {
                 Err(Failed::permanent(followed(&origin)))
             }
-            Ok(Ok(response)) => Ok(Reply {
-                status: response.status(),
-                headers: response.headers().clone(),
-                response,
-                deadline,
-                _permit: permit,
-            }),
+            Ok(Ok(response)) => {
+                let origin = answer::origin(response.url());
+                // The client's own type for a body has no way to its trailers.
+                let (head, body) = hyper::Response::<reqwest::Body>::from(response).into_parts();
+                Ok(Reply {
+                    status: head.status,
+                    headers: head.headers,
+                    origin,
+                    body,
+                    deadline,
+                    _permit: permit,
+                })
+            }
         }
     }
 }
@@ -181,58 +190,75 @@ fn out_of_time(origin: &str) -> Error {
 impl Reply {
     /// Returns the body, to be read up to `cap` bytes.
     pub fn body(self, cap: u64) -> Body {
-        let origin = answer::origin(self.response.url());
-        let announced = self.response.content_length();
-        Body { reply: self, origin, announced, cap, total: 0 }
+        let announced = self.body.size_hint().exact();
+        Body { reply: self, announced, cap, total: 0, trailers: HeaderMap::new() }
+    }
+
+    /// Returns the next frame: bytes, or the trailers.
+    async fn frame(&mut self) -> Option<Result<Frame<Bytes>, reqwest::Error>> {
+        std::future::poll_fn(|context| Pin::new(&mut self.body).poll_frame(context)).await
+    }
+
+    /// Reads the start of a body that is only shown: at most `limit` bytes, for at most `patience`.
+    pub async fn start(mut self, limit: usize, patience: Duration) -> Vec<u8> {
+        let until = self.deadline.min(Instant::now() + patience);
+        let mut body = Vec::new();
+        while body.len() < limit {
+            match tokio::time::timeout_at(until.into(), self.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    body.extend_from_slice(frame.data_ref().map_or(&[][..], |chunk| chunk));
+                }
+                _ => break,
+            }
+        }
+        body.truncate(limit);
+        body
     }
 }
 
 /// A body while it is read.
 pub(crate) struct Body {
     reply: Reply,
-    origin: String,
     announced: Option<u64>,
     cap: u64,
     /// The number of bytes read so far.
     pub total: u64,
+    /// The headers that came after the bytes.
+    pub trailers: HeaderMap,
 }
 
 impl Body {
     /// Returns the next chunk; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
-        let Self { reply, origin, announced, cap, total } = self;
+        let Self { reply, announced, cap, total, trailers } = self;
         if announced.is_some_and(|length| length > *cap) {
-            return Err(too_large(origin, *cap));
+            return Err(too_large(&reply.origin, *cap));
         }
-        match tokio::time::timeout_at(reply.deadline.into(), reply.response.chunk()).await {
-            Err(_) => Err(Failed::permanent(out_of_time(origin))),
-            Ok(Err(error)) => Err(failed(error, origin, None)),
-            // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
-            Ok(Ok(None)) if announced.is_some_and(|length| length != *total) => {
-                Err(cut(origin, *total))
-            }
-            Ok(Ok(None)) => Ok(None),
-            Ok(Ok(Some(chunk))) => {
-                *total = total.saturating_add(chunk.len() as u64);
-                if *total > *cap { Err(too_large(origin, *cap)) } else { Ok(Some(chunk)) }
-            }
-        }
-    }
-}
-
-impl Reply {
-    /// Reads the start of a body that is only shown: at most `limit` bytes, for at most `patience`.
-    pub async fn start(mut self, limit: usize, patience: Duration) -> Vec<u8> {
-        let until = self.deadline.min(Instant::now() + patience);
-        let mut body = Vec::new();
-        while body.len() < limit {
-            match tokio::time::timeout_at(until.into(), self.response.chunk()).await {
-                Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
-                _ => break,
+        loop {
+            let frame = tokio::time::timeout_at(reply.deadline.into(), reply.frame()).await;
+            let frame = match frame {
+                Err(_) => return Err(Failed::permanent(out_of_time(&reply.origin))),
+                Ok(Some(Err(error))) => return Err(failed(error, &reply.origin, None)),
+                // Over HTTP/2 a stream may be reset "without error" anywhere in its body.
+                Ok(None) if announced.is_some_and(|length| length != *total) => {
+                    return Err(cut(&reply.origin, *total));
+                }
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            match frame.into_data() {
+                Ok(chunk) => {
+                    *total = total.saturating_add(chunk.len() as u64);
+                    let fits = *total <= *cap;
+                    return if fits {
+                        Ok(Some(chunk))
+                    } else {
+                        Err(too_large(&reply.origin, *cap))
+                    };
+                }
+                Err(frame) => trailers.extend(frame.into_trailers().unwrap_or_default()),
             }
         }
-        body.truncate(limit);
-        body
     }
 }
 

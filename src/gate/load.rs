@@ -380,7 +380,9 @@ impl Gate {
                 }
             }
         }
-        found.into_iter().for_each(|warning| self.warn(warning));
+        for warning in found {
+            self.warn(warning);
+        }
     }
 
     /// Refuses a run without an input if a verdict may depend on it.

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strsim::damerau_levenshtein;
+
 use super::input_use::{ARGUMENTS, How, METADATA, Step};
 use super::reports::facts;
 use crate::rego::Value;
@@ -22,6 +24,9 @@ const MAX_SIBLINGS: usize = 100;
 
 /// The shortest name that may be a misspelt one: short names are near each other.
 const MIN_NAME: usize = 4;
+
+/// The shortest name that may be misspelt twice: `egress` isn't `ingress`.
+const LONG_NAME: usize = 8;
 
 /// A field that a policy reads.
 #[derive(Debug)]
@@ -107,8 +112,11 @@ impl ReadFields {
         let keys = without.iter().filter_map(|value| value.as_object());
         let keys = keys.flat_map(|object| object.keys()).filter_map(Value::as_str);
         let others: BTreeSet<&str> = keys.filter(|other| !is_read(other)).collect();
-        let long = |near: &&str| near.len().min(name.len()) >= MIN_NAME;
-        let near = nearest(name, others.iter().copied()).filter(long);
+        let is_near = |near: &&str| {
+            let (length, slips) = (near.len().min(name.len()), damerau_levenshtein(near, name));
+            length >= MIN_NAME && (slips <= 1 || length >= LONG_NAME)
+        };
+        let near = nearest(name, others.iter().copied()).filter(is_near);
         let respelt = || others.iter().copied().find(|other| plain(other) == plain(name));
         Sighting::Missing(near.or_else(respelt).map(str::to_owned))
     }
@@ -221,7 +229,7 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::super::reach::Reach;
     use super::*;
@@ -295,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_field_that_is_nearly_one_of_the_inputs_is_noted() {
-        let input = "{\"critical\": 1, \"list\": [{\"severity\": 1}, {}], \"hostPID\": 1, \"ab\": 1, \
+        let input = "{\"critical\": 1, \"list\": [{\"severity\": 1}, {}], \"hostPID\": 1, \"ab\": 1, \"ingress\": 1, \
                      \"subject-name\": 1}";
         for (body, near) in [
             ("input.critcal > 0", Some("critical")),
@@ -308,6 +316,7 @@ mod tests {
             ("input.subjectName == 1", Some("subject-name")),
             ("input.other > 0", None),
             ("input.ac > 0", None),
+            ("input.egress > 0", None),
             ("input.critical.low > 0", None),
             // The policy reads both.
             ("input.critcal > input.critical", None),

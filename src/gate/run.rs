@@ -146,10 +146,8 @@ impl Gate {
         for (index, unseen) in gathered.unseen.iter().filter(|(_, it)| it.inputs == it.of) {
             let Some(check) = self.checks.get(*index) else { continue };
             let context = &check.context;
-            let fields = match options.documents.combine {
-                true => &context.contents_fields,
-                false => &context.fields,
-            };
+            let combined = options.documents.combine;
+            let fields = if combined { &context.contents_fields } else { &context.fields };
             run.notes.push(unseen_note(&check.package.name, fields, unseen));
         }
         run.notes.extend(self.missing_fields(&gathered.sightings, &gathered.unseen, &run));

@@ -122,6 +122,8 @@ fn a_list_within_an_answer_that_says_it_is_cut_is_an_error() {
         (compliance(r#""expired_tests":[],"has_more":true"#), false),
         (compliance(r#""project_evaluations":[],"next_cursor":"","truncated":false"#), true),
         (compliance(r#""project_evaluations":[],"next_review_at":"soon""#), true),
+        (compliance(r#""project_evaluations":[],"partial_policies":3"#), true),
+        (compliance(r#""project_evaluations":[],"is_partial":true"#), false),
         (evidence(r#""materials":[1],"next_cursor":"c""#), false),
         (evidence(r#""materials":{"items":[1],"pagination":{"next":"c"}}"#), false),
         (evidence(r#""annotations":{"next_cursor":"c","list":[1]}"#), true),

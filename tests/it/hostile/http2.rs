@@ -35,6 +35,8 @@ enum Ends {
     Fails(ErrorKind),
     /// A part that was received is taken for the whole.
     Cut,
+    /// The trailers tell of an error, which content that has its digest doesn't depend on.
+    Told,
 }
 
 const ANS: Ends = Ends::Answers;
@@ -43,6 +45,7 @@ const UNA: Ends = Ends::Fails(ErrorKind::Unauthenticated);
 const LAR: Ends = Ends::Fails(ErrorKind::TooLarge);
 const TIM: Ends = Ends::Fails(ErrorKind::TimedOut);
 const CUT: Ends = Ends::Cut;
+const TLD: Ends = Ends::Told;
 
 /// Returns the steps after the headers of the stream with this number, for which this body would be
 /// right.
@@ -111,6 +114,8 @@ fn rows() -> Vec<Row> {
         row("a right answer",                 ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
         row("a right answer, byte by byte",   ANS, |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|b| frame(DATA, 0, n, &[*b]))); all.push(frame(DATA, END_STREAM, n, &[])); send(&all) }),
         row("a right answer, then a reset",   ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good), over(RESET, n, 0)])),
+        row("an error in the trailers",       TLD, |n, good| send(&[head(n), frame(DATA, 0, n, good), frame(HEADERS, END_HEADERS | END_STREAM, n, b"\0\x0bgrpc-status\x0213")])),
+        row("a success in the trailers",      ANS, |n, good| send(&[head(n), frame(DATA, 0, n, good), frame(HEADERS, END_HEADERS | END_STREAM, n, b"\0\x0bgrpc-status\x010")])),
         row("early hints first",              ANS, |n, good| send(&[frame(HEADERS, END_HEADERS, n, b"\x08\x03103"), head(n), frame(DATA, END_STREAM, n, good)])),
         row("a refusal",                      UNA, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x08\x03401")])),
         row("reset",                          UNV, |n, _| send(&[over(RESET, n, 2)])),
@@ -269,7 +274,8 @@ fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
     }
     let ends = match (row.ends, column) {
         (Ends::Cut, Column::Download) => Ends::Fails(ErrorKind::Tampered),
-        (Ends::Cut, _) => Ends::Fails(ErrorKind::Protocol),
+        (Ends::Told, Column::Download) => Ends::Answers,
+        (Ends::Cut | Ends::Told, _) => Ends::Fails(ErrorKind::Protocol),
         (other, _) => other,
     };
     match (result, ends) {
