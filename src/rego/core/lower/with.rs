@@ -51,9 +51,10 @@ impl Lowering<'_> {
                     TermKind::ArrayComprehension(_)
                     | TermKind::SetComprehension(_)
                     | TermKind::ObjectComprehension(_) => {
-                        let value = self.comprehension(frame, &with.value)?;
                         // It is evaluated in other frames, whose variables no result belongs to.
-                        Ok(WithValue::Comprehension(Comprehension { index: None, ..value }))
+                        self.comprehension(frame, &with.value).map(|value| {
+                            WithValue::Comprehension(Comprehension { index: None, ..value })
+                        })
                     }
                     _ => self.term(frame, &with.value).map(WithValue::Term),
                 };
