@@ -96,7 +96,12 @@ fn refuse(
     body: Option<String>,
 ) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = Refusal::new(status, "injected fault").respond(api);
+    // A 404 has to name what is missing: clients take any other for a wrong address.
+    let message = match status {
+        StatusCode::NOT_FOUND => "resource not found (injected fault)",
+        _ => "injected fault",
+    };
+    let mut response = Refusal::new(status, message).respond(api);
     if let Some(body) = body {
         *response.body_mut() = Body::from(body);
     }

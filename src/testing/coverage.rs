@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::places::Places;
+use super::places::{Places, Range};
 use crate::evaluate::Covered;
 use crate::rego::program::Program;
 use crate::rego::syntax::tree::{ExprKind, Rule, Span};
@@ -45,15 +45,6 @@ pub struct FileCoverage {
     pub coverage: f64,
 }
 
-/// The range of a rule's head or of an expression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Range {
-    /// The beginning.
-    pub start: Place,
-    /// The end.
-    pub end: Place,
-}
-
 /// A part that wasn't evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NotCovered {
@@ -74,15 +65,6 @@ pub enum CoverageKind {
     IndexExcluded,
     /// Another definition had determined the value.
     EarlyExit,
-}
-
-/// A line and column in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Place {
-    /// The line, from 1.
-    pub row: u32,
-    /// The column, from 1.
-    pub col: u32,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -20,7 +20,8 @@ mod suite;
 use std::time::Duration;
 
 pub use crate::explain::Operand;
-pub use coverage::{CoverageKind, CoverageReport, FileCoverage, NotCovered, Place, Range};
+pub use coverage::{CoverageKind, CoverageReport, FileCoverage, NotCovered};
+pub use places::{Place, Range};
 pub use run::TestOptions;
 pub use suite::{Suite, Test};
 

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 
-use super::coverage::{Place, Range};
 use crate::rego::problem::Source;
 use crate::rego::syntax::format::place;
 use crate::rego::syntax::tree::{
@@ -14,6 +13,24 @@ use crate::rego::syntax::tree::{
 };
 use crate::rego::syntax::visit::{Visit, walk_expr, walk_exprs, walk_term, walk_terms};
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+
+/// The range of a rule's head or of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Range {
+    /// The beginning.
+    pub start: Place,
+    /// The end.
+    pub end: Place,
+}
+
+/// A line and column in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Place {
+    /// The line, from 1.
+    pub row: u32,
+    /// The column, from 1.
+    pub col: u32,
+}
 
 /// The places of a file's parts.
 pub(super) struct Places<'a> {
