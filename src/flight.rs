@@ -50,6 +50,8 @@ pub(crate) struct CallOutcome {
     pub latency: Duration,
     /// `true` if the content came from the cache.
     pub cached: bool,
+    /// What the answer has or lacks that may mean that it isn't all, or not what a policy looks for.
+    pub doubts: Vec<String>,
 }
 
 /// A call in flight, or its outcome. It is aborted when the last evaluation that waits for it drops
@@ -306,6 +308,7 @@ impl Flights {
                 bytes,
                 latency: started.elapsed(),
                 cached: context.cached.load(Ordering::Relaxed),
+                doubts: context.doubts(),
             };
             if let Some(shared) = flights.shared.as_ref().filter(|_| shares) {
                 shared.put(&key, &outcome);

@@ -11,10 +11,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
-    ANY, ApiRequest, Client, Context, DISCOVER, Pager, Pagination, Row, protocol, refuse_all,
-    refuse_beside_list, refuse_failed, refuse_further_list, refuse_misspelt, within_list,
+    ANY, ApiRequest, Beside, Client, Context, DISCOVER, Pager, Pagination, Row, beside, protocol,
+    refuse_all, refuse_beside_list, refuse_failed, refuse_further_list, refuse_misspelt,
+    undocumented, within_list, words,
 };
-use crate::text::shorten;
+use crate::text::{letters, shorten};
 use crate::{Error, ErrorKind};
 
 /// Algorithms of the digests in references (commits have SHA-1).
@@ -104,16 +105,18 @@ impl Discover {
         let mut pager = Pager::default();
         let mut first: Option<BTreeMap<Value, Value>> = None;
         let mut references: Vec<Value> = Vec::new();
+        let mut beside = Vec::new();
         loop {
             let mut call = ApiRequest::get(DISCOVER, Some(self.digest.clone()));
             call.query.extend(self.kind.clone().map(|kind| ("kind", kind)));
             call.query.extend(pager.query(PAGE_SIZE));
-            let page = client
-                .json(context, &call, crate::client::parse_page::<Page>)
+            let (page, announced) = client
+                .page(context, &call, crate::client::parse_page::<Page>)
                 .await
                 .map_err(|error| within_list(self.explain(error), &pager))?;
             let (root, more) = self.check(page.result, first.as_ref())?;
             let received = more.len();
+            beside.extend(page.beside.into_iter().filter(|it| it.doubt(received).is_some()));
             pager.check_new(&more)?;
             references.extend(more);
             first.get_or_insert(root);
@@ -122,12 +125,23 @@ impl Discover {
                 return Err(crate::client::too_many(max));
             }
             let pages = client.settings.max_pages;
-            if !pager.advance(page.pagination.as_ref(), references.len(), received, pages)? {
+            let goes_on =
+                pager.advance(page.pagination.as_ref(), references.len(), received, pages)?;
+            announced.refuse_more(goes_on)?;
+            if !goes_on {
+                announced.check_end(references.len(), context)?;
                 break;
             }
         }
         pager.finish(&references)?;
         let mut root = first.unwrap_or_default();
+        refuse_larger_count(&root, references.len())?;
+        beside.iter().filter_map(|it| it.doubt(references.len())).for_each(|it| context.doubt(it));
+        let without_digest =
+            references.iter().filter(|row| is_empty(row.get_str("digest"))).count();
+        if without_digest > 0 {
+            context.doubt("references without a `digest`, which policies pass over".to_owned());
+        }
         let unchecked = self.check_kind(&root)?;
         root.insert(Value::from("references"), Value::from(references));
         Ok(Answer { unchecked, ..Value::from(root).into() })
@@ -212,12 +226,33 @@ impl Discover {
 
 /// Returns `true` for a digest in the documented form. Of algorithms that aren't documented, only the
 /// name is required.
-fn is_digest(text: &str) -> bool {
+pub(super) fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
     if ALGORITHMS.contains(&algorithm) {
-        digest("digest", &Value::from(text), ALGORITHMS).is_ok()
-    } else {
-        !algorithm.is_empty() && !hex.is_empty()
+        return digest("digest", &Value::from(text), ALGORITHMS).is_ok();
+    }
+    let is_respelt = ALGORITHMS.iter().any(|known| letters(known).eq(letters(algorithm)));
+    !is_respelt && !algorithm.is_empty() && !hex.is_empty()
+}
+
+/// Returns `true` for a text that a row lacks.
+fn is_empty(text: Option<&Value>) -> bool {
+    text.and_then(Value::as_str).unwrap_or_default().is_empty()
+}
+
+/// Refuses an undocumented field that counts more references than came.
+fn refuse_larger_count(root: &BTreeMap<Value, Value>, references: usize) -> Result<(), Error> {
+    let counts = |key: &str, value: &Value| {
+        let about = words(key).iter().any(|word| word.starts_with("reference"));
+        about && value.as_u64().is_some_and(|count| count > references as u64)
+    };
+    match undocumented(root, RESULT).find(|(key, value)| counts(key, value)) {
+        Some((key, value)) => Err(protocol(format!(
+            "the service's `{}` is {}, and it sent {references} references",
+            shorten(key, 80),
+            value.to_json()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -225,6 +260,8 @@ fn is_digest(text: &str) -> bool {
 struct Page {
     result: Option<Value>,
     pagination: Option<Pagination>,
+    /// What is beside `result` and may mean that it isn't whole.
+    beside: Vec<Beside>,
 }
 
 impl<'de> serde::Deserialize<'de> for Page {
@@ -236,7 +273,7 @@ impl<'de> serde::Deserialize<'de> for Page {
                 f.write_str("an object with `result`")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page, A::Error> {
-                let mut page = Page { result: None, pagination: None };
+                let mut page = Page { result: None, pagination: None, beside: Vec::new() };
                 let mut seen = BTreeSet::new();
                 let mut unknown = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
@@ -258,6 +295,7 @@ impl<'de> serde::Deserialize<'de> for Page {
                     }
                 }
                 refuse_all(&unknown)?;
+                page.beside = beside(unknown.iter().map(|(key, value)| (key.as_str(), value)));
                 Ok(page)
             }
         }

@@ -1,8 +1,11 @@
 //! `evidence(filters)`: the evidence that matches the filters.
 
+use super::discover::is_digest;
 use super::lists::Listing;
 use super::{Argument, Cost, Field, Function, Origin, Type};
 use crate::client::{EVIDENCE, Paging};
+use crate::rego::Value;
+use crate::text::shorten;
 
 pub(super) static FILTERS: &[Field] = &[
     Field::optional("project_name", Type::String, "the name of the project"),
@@ -51,9 +54,19 @@ pub(crate) static LISTING: Listing = Listing {
         ("project_name", "project_name"),
         ("kind", "kind"),
         ("workflow_name", "workflow_name"),
+        // Not documented in a row, and compared if they are there.
+        ("project_version_name", "project_version_name"),
+        ("product_id", "product_id"),
+        ("product_version_id", "product_version_id"),
     ],
-    contradiction: super::lists::none,
+    contradiction,
 };
+
+/// Reports evidence whose digest isn't one: a policy would compare it, or download it, in vain.
+fn contradiction(row: &Value) -> Option<String> {
+    let digest = row.get_str("digest").and_then(Value::as_str).filter(|text| !text.is_empty())?;
+    (!is_digest(digest)).then(|| format!("the `digest` `{}` isn't one", shorten(digest, 80)))
+}
 
 pub(super) static FUNCTION: Function = Function {
     name: "evidence",

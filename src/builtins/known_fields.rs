@@ -145,31 +145,40 @@ pub(crate) fn refuse_respelt(ty: Type, answer: &Value) -> Result<(), String> {
     }
 }
 
-/// Counts the rows of an answer whose status isn't a known one: a policy that looks for `fail` finds
-/// nothing in them. By field and status; an empty one was left out.
+/// Counts the rows of an answer whose status or kind isn't a known one: a policy that looks for `fail`
+/// or `SARIF` finds nothing in them. By field and value; an empty one was left out. A kind that the
+/// call's arguments name is known to the policy.
 #[cfg(feature = "cli")]
-pub(crate) fn count_unknown_statuses(
+pub(crate) fn count_unknown_values(
     ty: Type,
+    arguments: &str,
     answer: &Value,
     counts: &mut BTreeMap<(&'static str, String), u64>,
 ) {
     match (ty, answer) {
         (Type::Array(item), Value::Array(items)) if has_fields(*item) => {
-            items.iter().for_each(|value| count_unknown_statuses(*item, value, counts));
+            items.iter().for_each(|value| count_unknown_values(*item, arguments, value, counts));
         }
         // It has no status, rightly.
         (_, Value::Object(_)) if answer.get_str("not_applicable") == Some(&Value::Bool(true)) => {}
         (Type::Object(fields), Value::Object(_)) => {
-            let of_status = |known: &&KnownField| std::ptr::eq(known.values, STATUSES);
-            for known in known_fields(fields).iter().filter(of_status) {
-                let status = answer.get_str(known.name).and_then(Value::as_str).unwrap_or_default();
-                if !known.values.contains(&status) {
-                    *counts.entry((known.name, shorten(status, 80))).or_default() += 1;
+            let counted = |known: &&KnownField| {
+                [STATUSES, KINDS].iter().any(|values| std::ptr::eq(known.values, *values))
+            };
+            for known in known_fields(fields).iter().filter(counted) {
+                let value = answer.get_str(known.name).and_then(Value::as_str).unwrap_or_default();
+                let is_asked = || {
+                    !value.is_empty()
+                        && std::ptr::eq(known.values, KINDS)
+                        && arguments.contains(&Value::from(value).to_json())
+                };
+                if !known.values.contains(&value) && !is_asked() {
+                    *counts.entry((known.name, shorten(value, 80))).or_default() += 1;
                 }
             }
             for field in fields.iter().filter(|field| has_fields(field.ty)) {
                 if let Some(value) = answer.get_str(field.name) {
-                    count_unknown_statuses(field.ty, value, counts);
+                    count_unknown_values(field.ty, arguments, value, counts);
                 }
             }
         }

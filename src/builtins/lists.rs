@@ -71,6 +71,7 @@ impl Listing {
             return Err(protocol(format!("the service contradicts itself: {contradiction}")));
         }
         self.refuse_two_projects(filters, rows)?;
+        refuse_hidden(filters, rows)?;
         let mut unchecked = 0;
         for (filter, field) in self.checked {
             let Some((_, asked)) = filters.iter().find(|(name, _)| name == filter) else {
@@ -98,11 +99,50 @@ impl Listing {
                             .with_hint("does a proxy drop the query string?"));
                         }
                     }
-                    _ => unchecked += 1,
+                    _ => unchecked += u64::from(self.documents(field)),
                 }
             }
         }
         Ok(unchecked)
+    }
+
+    /// Returns `true` if rows have a field, so that a row without it lacks it.
+    fn documents(&self, field: &str) -> bool {
+        let first = field.split_once('.').map_or(field, |(first, _)| first);
+        self.rows().1.iter().any(|documented| documented.name == first)
+    }
+
+    /// Notes what was asked for by its identifier and isn't in any row, and values of maps that aren't
+    /// strings, as their kind is.
+    fn note_doubts(&self, filters: &[(&'static str, Filter)], rows: &[Value], context: &Context) {
+        for (filter, field) in self.checked.iter().filter(|(filter, _)| filter.ends_with("_ids")) {
+            let asked = filters.iter().find_map(|(name, asked)| match asked {
+                Filter::Many(texts) if name == filter => Some(texts),
+                _ => None,
+            });
+            for id in asked.into_iter().flatten() {
+                let is_it = |found: Option<&Value>| {
+                    found
+                        .and_then(Value::as_str)
+                        .is_some_and(|found| found.eq_ignore_ascii_case(id))
+                };
+                if !rows.iter().flat_map(|row| values(row, field)).any(is_it) {
+                    let id = shorten(id, 80);
+                    context
+                        .doubt(format!("nothing with the `{field}` `{id}`, which was asked for"));
+                }
+            }
+        }
+        let maps = self.rows().1.iter().filter(|field| matches!(field.ty, Type::Map(Type::Any)));
+        for (map, row) in maps.flat_map(|field| rows.iter().map(|row| (field.name, row))) {
+            let Some(Value::Object(members)) = row.get_str(map) else { continue };
+            let odd = members.iter().find(|(_, value)| !matches!(value, Value::String(_)));
+            if let Some((key, _)) = odd {
+                let key = shorten(key.as_str().unwrap_or_default(), 80);
+                context.doubt(format!("`{map}` that aren't strings, such as `{key}`"));
+                break;
+            }
+        }
     }
 
     /// Refuses rows of two projects if one was asked for by its name.
@@ -184,6 +224,9 @@ impl ListRequest {
                 check_organization(&organization, rows)
             };
             let listed = reader.all(client, context, read, check).await?;
+            if !listed.cut {
+                self.listing.note_doubts(&self.filters, &listed.rows, context);
+            }
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
         })
@@ -211,6 +254,25 @@ pub(crate) fn check_organization(asked: &Organization, rows: &[Value]) -> Result
                 ))
                 .with_hint("does a proxy drop or replace headers?"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Filters that leave rows out, with the field and the value that those rows have.
+const HIDDEN: [(&str, &str, &str); 1] = [("hide_attestation", "kind", "ATTESTATION")];
+
+/// Refuses rows that a filter leaves out.
+fn refuse_hidden(filters: &[(&'static str, Filter)], rows: &[Value]) -> Result<(), Error> {
+    for (filter, field, value) in HIDDEN {
+        let is_set = filters.iter().any(|(name, it)| *name == filter && *it == Filter::Flag(true));
+        let is_hidden = |row: &Value| row.get_str(field).and_then(Value::as_str) == Some(value);
+        if is_set && rows.iter().any(is_hidden) {
+            return Err(protocol(format!(
+                "the service answered with the `{field}` `{value}`, which the filter `{filter}` leaves \
+                 out"
+            ))
+            .with_hint("does something between here and the service drop queries?"));
         }
     }
     Ok(())

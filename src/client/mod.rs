@@ -10,6 +10,7 @@ mod auth;
 pub(crate) mod cache;
 pub(crate) mod certificates;
 mod content;
+mod doubts;
 mod download;
 mod endpoints;
 mod envelope;
@@ -24,8 +25,8 @@ mod runtime;
 mod token_search;
 mod transport;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -44,6 +45,8 @@ pub use endpoints::Api;
 pub(crate) use answer::protocol;
 pub(crate) use auth::{Credentials, Organization, TokenSource};
 pub(crate) use content::{Content, RequestedForm};
+use doubts::Announced;
+pub(crate) use doubts::{Beside, beside};
 pub(crate) use download::download;
 pub(crate) use endpoints::{
     APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
@@ -124,6 +127,8 @@ pub(crate) struct Context {
     pub allowance: Option<Arc<Allowance>>,
     /// Set if the content came from the cache.
     pub cached: AtomicBool,
+    /// What an answer has or lacks that may mean that it isn't all, or not what a policy looks for.
+    doubts: Mutex<Vec<String>>,
     /// The position of its requests in the caller's trace.
     pub trace: Option<TraceParent>,
     /// The observer of requests that no platform sends.
@@ -138,9 +143,24 @@ impl Context {
             bytes: AtomicU64::new(0),
             allowance,
             cached: AtomicBool::new(false),
+            doubts: Mutex::new(Vec::new()),
             trace: None,
             observer: None,
         }
+    }
+
+    /// Notes what an answer "has" that may mean that it isn't all, or not what a policy looks for. Each
+    /// is kept once.
+    pub fn doubt(&self, what: String) {
+        let mut doubts = self.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        if doubts.len() < doubts::MAX_DOUBTS && !doubts.contains(&what) {
+            doubts.push(what);
+        }
+    }
+
+    /// Returns the doubts about the answer.
+    pub fn doubts(&self) -> Vec<String> {
+        self.doubts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The number of requests so far, and of bytes in their answers.
@@ -338,18 +358,30 @@ impl Client {
         }
     }
 
-    /// Sends a request and parses its answer. An answer that ends too early counts as a broken
-    /// connection and is retried.
+    /// Sends a request and parses its answer, of which there are no pages.
     pub async fn json<T>(
         &self,
         context: &Context,
         call: &ApiRequest,
         parse: impl Fn(&str) -> serde_json::Result<T>,
     ) -> Result<T, Error> {
+        let (answer, announced) = self.page(context, call, parse).await?;
+        announced.refuse_more(false)?;
+        Ok(answer)
+    }
+
+    /// Sends a request and parses its answer, which may be a page of a list. An answer that ends too
+    /// early counts as a broken connection and is retried.
+    pub async fn page<T>(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+        parse: impl Fn(&str) -> serde_json::Result<T>,
+    ) -> Result<(T, Announced), Error> {
         let parse = &parse;
         self.retry_policy(context, call.idempotent)
             .run(|| async move {
-                let body = self.attempt(context, call).await?;
+                let (body, announced) = self.attempt(context, call).await?;
                 let text = std::str::from_utf8(&body).map_err(|error| {
                     let failed = Failed::permanent(answer::not_utf8(&body));
                     Failed { retryable: error.error_len().is_none(), ..failed }
@@ -359,16 +391,22 @@ impl Client {
                         format!("an answer has more than {MAX_VALUES} objects and arrays");
                     return Err(Error::new(ErrorKind::TooLarge, message).into());
                 }
-                parse(text).map_err(|error| {
+                let answer = parse(text).map_err(|error| {
                     let failed = Failed::permanent(answer::not_json(&error, &body));
                     Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
-                })
+                })?;
+                Ok((answer, announced))
             })
             .await
     }
 
-    /// Makes one attempt. Returns the body of a success, or a classified failure.
-    async fn attempt(&self, context: &Context, call: &ApiRequest) -> Result<Vec<u8>, Failed> {
+    /// Makes one attempt. Returns the body of a success and what its headers say about it, or a
+    /// classified failure.
+    async fn attempt(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+    ) -> Result<(Vec<u8>, Announced), Failed> {
         let (reply, token) = self.open(context, call).await?;
         if reply.status != StatusCode::OK {
             return Err(self.refusal(call, reply, token.as_ref()).await);
@@ -376,6 +414,7 @@ impl Client {
         if let Some(error) = answer::contradiction(&reply.headers) {
             return Err(error.into());
         }
+        let announced = Announced::by(&reply.headers);
         let mut body = Vec::new();
         let cap = self.settings.max_answer_bytes;
         // A proxy in front of gRPC can report a failure after the beginning of the body only there.
@@ -387,7 +426,7 @@ impl Client {
         if token.is_some_and(|token| token.occurs_in(&body)) {
             return Err(protocol("the service's answer repeats the token").into());
         }
-        Ok(body)
+        Ok((body, announced))
     }
 
     /// Returns the failure of an answer that isn't a success. The status decides, even if the body

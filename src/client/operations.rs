@@ -9,7 +9,7 @@ use crate::rego::Value;
 use bytes::Bytes;
 
 use super::answer::other_digest;
-use super::envelope::{refuse_around_list, undocumented};
+use super::envelope::{refuse_around_list, undocumented, words};
 use super::page::parse_envelope;
 use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
 use crate::resources::types::{Field, Type};
@@ -52,6 +52,7 @@ pub(crate) async fn run_operation(
         ..ApiRequest::get(EVALUATE_EVIDENCE, None)
     };
     let answer = client.json(context, &start, |body| parse_envelope(STARTED, body)).await?;
+    refuse_result(&answer, STARTED)?;
     let id = text(&answer, "operation_id");
     if id.is_empty() {
         return Err(protocol("the service started no operation: `operation_id` is missing"));
@@ -105,17 +106,7 @@ fn output_if_over(id: &str, digest: &str, answer: &Value) -> Result<Option<Strin
     };
     for (object, documented) in [(answer, ANSWER), (operation, OPERATION_FIELDS)] {
         let Value::Object(fields) = object else { continue };
-        let found = undocumented(fields, documented);
-        let result = |key: &str| {
-            let key = key.to_lowercase();
-            ["violation", "finding", "issue"].iter().any(|word| key.starts_with(word))
-        };
-        refuse_around_list(found.clone())
-            .and_then(|()| match found.into_iter().find(|(key, _)| result(key)) {
-                Some((key, _)) => Err(format!("it has `{}` beside its output", shorten(key, 80))),
-                None => Ok(()),
-            })
-            .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))?;
+        refuse_result(object, documented)?;
         if let Some(other) = undocumented(fields, documented)
             .find_map(|(_, value)| other_digest(value.as_str()?, &[digest]))
         {
@@ -152,6 +143,76 @@ fn output_if_over(id: &str, digest: &str, answer: &Value) -> Result<Option<Strin
     }
 }
 
+/// Refuses undocumented keys that say that something failed, or that may be the result: what a policy
+/// gets is in the output alone.
+fn refuse_result(object: &Value, documented: &[Field]) -> Result<(), Error> {
+    let Value::Object(fields) = object else { return Ok(()) };
+    // The state of an operation that has just begun.
+    let is_begun = |key: &str, value: &Value| {
+        let states = words(value.as_str().unwrap_or_default());
+        words(key).iter().all(|word| matches!(word.as_str(), "state" | "status"))
+            && states.iter().all(|word| BEGUN.contains(&word.as_str()))
+    };
+    let found = undocumented(fields, documented).filter(|(key, value)| !is_begun(key, value));
+    let is_result = |key: &str, value: &Value| {
+        let key = key.to_lowercase();
+        let trouble = |text: &str| words(text).iter().any(|word| FAILED.contains(&word.as_str()));
+        RESULT.iter().any(|word| key.starts_with(word)) || value.as_str().is_some_and(trouble)
+    };
+    refuse_around_list(found.clone())
+        .and_then(|()| match found.into_iter().find(|(key, value)| is_result(key, value)) {
+            Some((key, _)) => Err(format!("it has `{}` beside its output", shorten(key, 80))),
+            None => Ok(()),
+        })
+        .map_err(|why| protocol(format!("the service's `operation` can't be read: {why}")))
+}
+
+/// The words of states before the end.
+const BEGUN: [&str; 12] = [
+    "",
+    "accepted",
+    "async",
+    "created",
+    "in",
+    "operation",
+    "pending",
+    "progress",
+    "queued",
+    "running",
+    "started",
+    "status",
+];
+
+/// The words of a text about a failure.
+const FAILED: [&str; 13] = [
+    "aborted",
+    "canceled",
+    "cancelled",
+    "denied",
+    "error",
+    "exceeded",
+    "failed",
+    "failure",
+    "incomplete",
+    "interrupted",
+    "refused",
+    "rejected",
+    "truncated",
+];
+
+/// The beginnings of keys for what an analysis finds.
+const RESULT: [&str; 9] = [
+    "approved",
+    "decision",
+    "finding",
+    "issue",
+    "output",
+    "problem",
+    "skipped",
+    "verdict",
+    "violation",
+];
+
 fn failure(how: &str, operation: &Value) -> Error {
     let message = text(operation, "error_message");
     let message = if message.is_empty() {
@@ -184,6 +245,29 @@ mod tests {
     }
 
     #[test]
+    fn nothing_beside_the_id_of_an_operation_is_a_result() {
+        let check = |more: &str| {
+            let answer = Value::from_json(&format!(r#"{{"operation_id":"7",{more}}}"#)).unwrap();
+            refuse_result(&answer, STARTED)
+        };
+        for bad in [
+            r#""skipped":false"#,
+            r#""violations":["x"]"#,
+            r#""violations":[]"#,
+            r#""status":"REJECTED""#,
+            r#""message":"aborted""#,
+        ] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+        for good in [
+            r#""status":"ASYNC_OPERATION_STATUS_PENDING""#,
+            r#""state":"running","request_id":"x","message":"evaluation is pending""#,
+        ] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
     fn only_the_documented_statuses_are_over() {
         let with = |rest: &str| ask(&format!(r#"{{"id":"7",{rest}}}"#));
         let done = Ok(Some("x".to_owned()));
@@ -208,7 +292,15 @@ mod tests {
             assert_eq!(with(&format!("{ok},{status}")), Err(ErrorKind::OperationFailed), "{other}");
         }
         let done = format!(r#"{ok},"status":"ASYNC_OPERATION_STATUS_SUCCEEDED""#);
-        for more in [r#""partial":true"#, r#""timed_out":true"#, r#""violations":["x"]"#] {
+        for more in [
+            r#""partial":true"#,
+            r#""timed_out":true"#,
+            r#""violations":["x"]"#,
+            r#""skipped":false"#,
+            r#""message":"aborted early""#,
+            r#""outputs":["{\"violations\":[\"x\"]}"]"#,
+            r#""verdict":"ok""#,
+        ] {
             assert_eq!(with(&format!("{done},{more}")), Err(ErrorKind::Protocol), "{more}");
             let body = format!(r#"{{"operation":{{"id":"7",{done}}},{more}}}"#);
             let answer = parse_envelope(ANSWER, &body);

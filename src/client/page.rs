@@ -13,6 +13,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+use super::doubts::{Beside, beside};
 use super::envelope::{
     refuse, refuse_around_list, refuse_in_pagination, refuse_misspelt, refuse_without_list,
 };
@@ -126,6 +127,8 @@ impl<'de> serde::Deserialize<'de> for Count {
 pub(crate) struct Page<T> {
     pub rows: Option<Vec<T>>,
     pub pagination: Option<Pagination>,
+    /// What is beside the list and may mean that it isn't whole.
+    pub beside: Vec<Beside>,
 }
 
 /// Reads a page whose array is called `name`, each of its rows with `row`.
@@ -154,7 +157,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut page = Page { rows: None, pagination: None };
+        let mut page = Page { rows: None, pagination: None, beside: Vec::new() };
         let mut seen = BTreeSet::new();
         let mut unknown = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
@@ -172,8 +175,9 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for PageSeed<'_, S> {
             }
         }
         refuse_all(&unknown)?;
+        let unknown = unknown.iter().map(|(key, value)| (key.as_str(), value));
+        page.beside = beside(unknown.clone());
         if page.rows.is_none() {
-            let unknown = unknown.iter().map(|(key, value)| (key.as_str(), value));
             refuse_without_list(self.name, unknown).map_err(A::Error::custom)?;
         }
         if page.rows.is_none() && page.pagination.is_none() {

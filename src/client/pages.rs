@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use super::doubts::Beside;
 use super::page::{Page, Pagination};
 use super::repeated::{combined_hash, fast_hash};
 use super::{ApiRequest, Client, Context, Endpoint, protocol};
@@ -320,12 +321,14 @@ pub(crate) struct Reader {
     over: bool,
     /// Set if the service had more than the author's limit.
     cut: bool,
+    /// What was beside the list on any page and may mean that it isn't whole.
+    beside: Vec<Beside>,
 }
 
 impl Reader {
     pub fn new(list: List) -> Self {
         let pager = Pager::new(list.paging);
-        Self { list, pager, have: 0, over: false, cut: false }
+        Self { list, pager, have: 0, over: false, cut: false, beside: Vec::new() }
     }
 
     /// Returns the rows of the next page, or `None` when the list has ended.
@@ -342,10 +345,12 @@ impl Reader {
         let mut call = ApiRequest::get(self.list.endpoint, None);
         call.query.clone_from(&self.list.query);
         call.query.extend(self.pager.query(self.list.limit.unwrap_or(PAGE_SIZE).min(PAGE_SIZE)));
-        let page = client
-            .json(context, &call, parse)
+        let (page, announced) = client
+            .page(context, &call, parse)
             .await
             .map_err(|error| within_list(error, &self.pager))?;
+        let received = page.rows.as_ref().map_or(0, Vec::len);
+        self.beside.extend(page.beside.into_iter().filter(|it| it.doubt(received).is_some()));
         let mut rows = page.rows.unwrap_or_default();
         let before = self.have;
         self.have += rows.len();
@@ -355,13 +360,26 @@ impl Reader {
         if let Some(limit) = limit
             && self.have >= limit
         {
-            self.cut = self.have > limit || self.pager.has_more(self.have);
+            self.cut =
+                self.have > limit || self.pager.has_more(self.have) || announced.more.is_some();
             self.over = true;
             rows.truncate(limit.saturating_sub(before));
         } else if self.have > settings.max_results {
             return Err(too_many(settings.max_results));
         }
         self.over |= !more;
+        if !self.cut {
+            announced.refuse_more(more)?;
+        }
+        if self.over && !self.cut {
+            announced.check_end(self.have, context)?;
+        }
+        if self.over {
+            self.beside
+                .iter()
+                .filter_map(|it| it.doubt(self.have))
+                .for_each(|it| context.doubt(it));
+        }
         Ok(Some(rows))
     }
 

@@ -78,8 +78,8 @@ impl TokenSearch {
         };
         self.add(&part.iter().flat_map(hex).flatten().collect::<Vec<u8>>(), own);
         // What stands before the token decides how its bits are divided among the characters.
-        for before in 0..3 {
-            let text = STANDARD_NO_PAD.encode([&[0; 2][..before.min(2)], part].concat());
+        for (before, text) in [&b""[..], b"x", b"xx"].into_iter().enumerate() {
+            let text = STANDARD_NO_PAD.encode([text, part].concat());
             let (first, last) = (if before == 0 { 0 } else { before + 1 }, text.len() - 1);
             self.add(text.as_bytes().get(first..last).unwrap_or_default(), own);
         }
@@ -269,7 +269,7 @@ mod tests {
 
     /// Everything that repeats a token without being equal to it.
     fn forms(token: &str) -> Vec<String> {
-        let hex = |byte: u8| format!("%{byte:02X}");
+        let hex: fn(u8) -> String = |byte| format!("%{byte:02X}");
         let broken = |by: &str| {
             let pieces: Vec<&str> = (0..token.len())
                 .step_by(5)
@@ -277,17 +277,18 @@ mod tests {
                 .collect();
             pieces.join(by)
         };
+        let each = |by: fn(u8) -> String| token.bytes().map(by).collect::<String>();
         let mut forms = vec![
             token.to_owned(),
             format!("Bearer {token}"),
-            token.bytes().map(hex).collect(),
-            token.bytes().map(hex).collect::<String>().replace('%', "%25"),
+            each(hex),
+            each(hex).replace('%', "%25"),
             token.replace('.', "%2e").replace('-', "%2D"),
             token.replace('.', "&#46;").replace('-', "&#x2d;").replace('_', "&lowbar;"),
-            token.bytes().map(|byte| format!("&amp;#{byte};")).collect(),
-            token.bytes().map(|byte| format!("\\u{byte:04x}")).collect(),
-            token.bytes().map(|byte| format!("\\\\u{byte:04x}")).collect(),
-            token.bytes().map(|byte| format!("{byte:02x}")).collect(),
+            each(|byte| format!("&amp;#{byte};")),
+            each(|byte| format!("\\u{byte:04x}")),
+            each(|byte| format!("\\\\u{byte:04x}")),
+            each(|byte| format!("{byte:02x}")),
             token.to_uppercase(),
             token.get(..token.len() - 3).unwrap_or_default().to_owned(),
             token.get(token.len() - RUN - 2..).unwrap_or_default().to_owned(),

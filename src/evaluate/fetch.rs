@@ -343,5 +343,13 @@ impl Session {
 
 fn none(result: Result<Answer, Error>) -> CallOutcome {
     let memory = result.as_ref().map_or(0, |answer| answer.value.size());
-    CallOutcome { result, attempts: 0, bytes: 0, memory, latency: Duration::ZERO, cached: false }
+    CallOutcome {
+        result,
+        attempts: 0,
+        bytes: 0,
+        memory,
+        latency: Duration::ZERO,
+        cached: false,
+        doubts: Vec::new(),
+    }
 }

@@ -52,6 +52,9 @@ pub struct Entry {
     /// The number of fields that the call asked about and the answer didn't have, so that they
     /// weren't compared.
     pub unchecked: u64,
+    /// What the answer has that may mean that it isn't all, or not what a policy looks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// The number of times the policy made the call in the pass that gave the result.
     pub uses: u64,
     /// The number of requests sent, including pages and retries.

@@ -295,6 +295,7 @@ impl Session {
                         && answer.is_some_and(|answer| is_skipped(&answer.value)),
                     form: answer.and_then(|answer| answer.form),
                     unchecked: answer.map_or(0, |answer| answer.unchecked),
+                    doubts: answer.map_or_else(Vec::new, |_| known.outcome.doubts.clone()),
                     uses: times,
                     attempts: known.outcome.attempts,
                     bytes: known.outcome.bytes,

@@ -77,7 +77,8 @@ mod tests {
     fn outcome(memory: u64) -> CallOutcome {
         let result = Ok(Answer::from(Value::from(1)));
         let latency = Duration::ZERO;
-        CallOutcome { result, attempts: 1, bytes: 1, memory, latency, cached: false }
+        let doubts = Vec::new();
+        CallOutcome { result, attempts: 1, bytes: 1, memory, latency, cached: false, doubts }
     }
 
     #[test]

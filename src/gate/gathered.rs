@@ -14,7 +14,7 @@ use super::missing_fields::{self, Sighting};
 use super::model::{Call, CallSite, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{ListedCalls, RunObserver, RunOptions};
 use super::work::{CheckResult, Event, Stop, millis};
-use crate::builtins::{self, ContentForm, Type, known_fields::count_unknown_statuses};
+use crate::builtins::{self, ContentForm, Type, known_fields::count_unknown_values};
 use crate::evaluate::{Recording, is_network};
 use crate::{Error, ErrorKind, NotFound, Position};
 
@@ -46,8 +46,8 @@ pub(super) struct RunCollector<'a> {
     kept: usize,
     discover: String,
     prompt: String,
-    /// The functions whose answers have statuses, with their types.
-    statuses: [(String, Type); 2],
+    /// The functions whose answers have statuses or kinds, with their types.
+    statuses: [(String, Type); 4],
     /// The rows of answers without a known status, by field and status.
     pub unknown_statuses: BTreeMap<(&'static str, String), u64>,
     /// The number of calls that became undefined because the service answered "not found".
@@ -73,6 +73,8 @@ pub(super) struct Limited {
     pub cut: u64,
     pub base64: u64,
     pub unchecked: u64,
+    /// The number of answers about which there is a doubt, by the function and the doubt.
+    pub doubts: BTreeMap<(String, String), u64>,
 }
 
 /// The inputs that passed a policy and have none of the fields that it looks at.
@@ -120,10 +122,12 @@ impl<'a> RunCollector<'a> {
             kept: 0,
             discover: gate.product.function("discover"),
             prompt: gate.product.function("evidence_prompt"),
-            statuses: ["project_compliance", "product_compliance"].map(|name| {
-                let ty = builtins::function(name).map_or(Type::Any, |function| function.result);
-                (gate.product.function(name), ty)
-            }),
+            statuses: ["project_compliance", "product_compliance", "discover", "evidence"].map(
+                |name| {
+                    let ty = builtins::function(name).map_or(Type::Any, |function| function.result);
+                    (gate.product.function(name), ty)
+                },
+            ),
             unknown_statuses: BTreeMap::new(),
             undefined: 0,
             swallowed: 0,
@@ -258,6 +262,10 @@ impl<'a> RunCollector<'a> {
                     self.limited.cut += u64::from(entry.cut);
                     self.limited.base64 += u64::from(entry.form == Some(ContentForm::Base64));
                     self.limited.unchecked += entry.unchecked;
+                    for doubt in &entry.doubts {
+                        let key = (entry.function.clone(), doubt.clone());
+                        *self.limited.doubts.entry(key).or_default() += 1;
+                    }
                 }
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
@@ -288,12 +296,12 @@ impl<'a> RunCollector<'a> {
             if let Some(explanation) = &done.explanation {
                 observer.explained(&open.input.name, explanation);
             }
-            for (function, _, answer) in evaluated.answered() {
+            for (function, arguments, answer) in evaluated.answered() {
                 if function == self.discover {
                     open.graph.add(answer);
                 }
                 if let Some((_, ty)) = self.statuses.iter().find(|(name, _)| name == function) {
-                    count_unknown_statuses(*ty, answer, &mut self.unknown_statuses);
+                    count_unknown_values(*ty, arguments, answer, &mut self.unknown_statuses);
                 }
             }
             let all = evaluated.ledger.calls.len();

@@ -333,24 +333,38 @@ fn limited_notes(limited: &Limited) -> Vec<String> {
     let unchecked = counted(limited.unchecked, "a field", "fields").map(|what| {
         format!("{what} of a question to the service couldn't be compared: the answer lacks it")
     });
-    [cut, base64, unchecked].into_iter().flatten().collect()
+    /// The most doubts that have a note.
+    const SHOWN: usize = 10;
+    let doubts = limited.doubts.iter().take(SHOWN).map(|((function, doubt), count)| match count {
+        1 => format!("an answer of `{function}` has {doubt}"),
+        count => format!("{count} answers of `{function}` have {doubt}"),
+    });
+    [cut, base64, unchecked].into_iter().flatten().chain(doubts).collect()
 }
 
-/// Returns the notes about evaluations without a known status: a policy that looks for `fail` finds
-/// nothing in them.
+/// Returns the notes about results without a known status or kind: a policy that looks for `fail` or
+/// `SARIF` finds nothing in them.
 fn status_notes(unknown: &BTreeMap<(&str, String), u64>) -> Vec<String> {
     /// Each status that isn't known has a note of its own, up to this many.
     const SHOWN: usize = 10;
     let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let note = |((field, status), count): (&(&str, String), &u64)| {
-        let rows = match count {
-            1 => "an evaluation".to_owned(),
-            count => format!("{count} evaluations"),
+        let is_kind = *field == "kind";
+        let rows = match (count, is_kind) {
+            (1, false) => "an evaluation".to_owned(),
+            (count, false) => format!("{count} evaluations"),
+            (1, true) => "a digest or piece of evidence".to_owned(),
+            (count, true) => format!("{count} digests or pieces of evidence"),
         };
         let how = match status.as_str() {
             "" => format!("without a `{field}`"),
             status => format!("with the unknown `{field}` `{status}`"),
         };
+        if is_kind {
+            return format!(
+                "the service sent {rows} {how}, which a policy that looks for a known kind passes over"
+            );
+        }
         format!(
             "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
              statuses are {known}"

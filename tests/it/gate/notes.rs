@@ -215,6 +215,143 @@ fn quiet_is_silent_only_if_nothing_limits_what_passed() {
     assert!(output.stdout.contains("answered by an emulator"), "{output:?}");
 }
 
+/// The version of a project in the emulator's data.
+const VERSION: &str = "643224fb-4763-546c-9387-69d5984a8501";
+
+#[test]
+fn what_may_mean_that_an_answer_is_not_whole_is_noted() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("report.json");
+    let json = format!("json={}", file.display());
+    let call = |function: &str, filters: &str| {
+        let call = format!("platform.{function}({filters})");
+        format!("package p\n\ndeny contains \"x\" if count({call}) > 9\n")
+    };
+    let run = |policy: &str, fault: &str| {
+        let policy = sandbox.write("p.rego", policy);
+        let all = ["gate", "-d", &policy, "--no-input", "-o", &json, "--fault", fault];
+        let code = sandbox.local(&all).output().code;
+        let report = std::fs::read_to_string(&file).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let mut notes = noted(&report, "answer of `platform.");
+        notes.retain(|note| note.starts_with("an answer"));
+        (code, notes)
+    };
+    let compliance =
+        call("project_compliance", &format!("{{\"project_version_id\": \"{VERSION}\"}}"));
+    let frameworks = call(
+        "project_compliance",
+        &format!("{{\"project_version_id\": \"{VERSION}\", \"framework_ids\": [\"f1\", \"f2\"]}}"),
+    );
+    let evidence =
+        call("evidence", "{\"hide_attestation\": true, \"project_version_name\": \"v1\"}");
+    let discover = format!(
+        "package p\n\ndeny contains \"x\" if platform.discover(\"{CLEAN_IMAGE}\", \"\").kind == \"Z\"\n"
+    );
+    let discovered = |rest: &str, beside: &str| {
+        format!(
+            "discover:status=200:body={{\"result\":{{\"digest\":\"{CLEAN_IMAGE}\",\"kind\":\"ARTIFACT\",{rest}}}{beside}}}"
+        )
+    };
+    for (policy, fault, says) in [
+        (
+            &compliance,
+            "compliance:status=200:body={\"evaluations\":[],\"in_progress\":true}".to_owned(),
+            "in_progress",
+        ),
+        (
+            &compliance,
+            "compliance:status=200:body={\"evaluations\":[],\"part\":\"1/3\"}".to_owned(),
+            "part",
+        ),
+        (
+            &compliance,
+            "compliance:status=200:header=Warning=199:body={\"evaluations\":[]}".to_owned(),
+            "warning",
+        ),
+        (
+            &frameworks,
+            "compliance:status=200:body={\"evaluations\":[{\"framework_id\":\"F1\"}]}".to_owned(),
+            "`f2`, which was asked for",
+        ),
+        (
+            &evidence,
+            "evidence:status=200:body={\"results\":[{\"annotations\":{\"bad\":true}}]}".to_owned(),
+            "such as `bad`",
+        ),
+        (&discover, discovered("\"references\":[{}]", ""), "without a `digest`"),
+        (&discover, discovered("\"references\":[]", ",\"chunk\":1"), "chunk"),
+    ] {
+        let (code, notes) = run(policy, &fault);
+        assert!(
+            code == Some(0) && notes.len() == 1 && notes[0].contains(says),
+            "{fault}: {notes:?}"
+        );
+    }
+    for (policy, fault) in [
+        (&compliance, "compliance:status=200:body={\"evaluations\":[],\"took_ms\":3,\"partial\":false}".to_owned()),
+        (&compliance, "compliance:status=200:header=X-Next-Page=:body={\"evaluations\":[{}],\"n\":1}".to_owned()),
+        (&evidence, "evidence:status=200:body={\"results\":[{\"kind\":\"SARIF\",\"annotations\":{\"a\":\"b\"}}]}".to_owned()),
+        (&discover, discovered("\"references\":[]", ",\"request_id\":\"7\"")),
+    ] {
+        assert_eq!(run(policy, &fault), (Some(0), Vec::new()), "{fault}");
+    }
+    for (policy, fault) in [
+        (
+            &compliance,
+            "compliance:status=200:header=X-Next-Page=2:body={\"evaluations\":[]}".to_owned(),
+        ),
+        (
+            &compliance,
+            "compliance:status=200:header=X-Total-Count=7:body={\"evaluations\":[]}".to_owned(),
+        ),
+        (
+            &compliance,
+            "compliance:status=200:body={\"evaluation\":[{\"status\":\"fail\"}],\"pagination\":{}}"
+                .to_owned(),
+        ),
+        (
+            &evidence,
+            "evidence:status=200:body={\"results\":[{\"kind\":\"ATTESTATION\"}]}".to_owned(),
+        ),
+        (
+            &evidence,
+            "evidence:status=200:body={\"results\":[{\"project_version_name\":\"v2\"}]}".to_owned(),
+        ),
+        (
+            &evidence,
+            "evidence:status=200:body={\"results\":[{\"digest\":\"sha256:xyz\"}]}".to_owned(),
+        ),
+        (&discover, discovered("\"referrers\":[{\"kind\":\"SARIF\"}]", "")),
+        (&discover, discovered("\"references\":[],\"numReferences\":7", "")),
+    ] {
+        assert_eq!(run(policy, &fault).0, Some(2), "{fault}");
+    }
+}
+
+#[test]
+fn kinds_that_are_not_known_are_noted_unless_the_policy_asked_for_them() {
+    let sandbox = Sandbox::new();
+    for (filters, kind, notes) in [
+        ("{}", "SARIF", 0),
+        ("{}", "MATERIAL_TYPE_SARIF", 1),
+        ("{}", "S\u{410}RIF", 1),
+        ("{}", "", 1),
+        ("{\"kind\": [\"NEW_KIND\"]}", "NEW_KIND", 0),
+    ] {
+        let policy = format!(
+            "package p\n\ndeny contains \"x\" if count(platform.evidence({filters})) > 9\n"
+        );
+        let (policy, file) = (sandbox.write("p.rego", policy), sandbox.path("report.json"));
+        let json = format!("json={}", file.display());
+        let fault = format!("evidence:status=200:body={{\"results\":[{{\"kind\":\"{kind}\"}}]}}");
+        let all = ["gate", "-d", &policy, "--no-input", "-o", &json, "--fault", &fault];
+        sandbox.local(&all).output().code(0);
+        let report = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(noted(&report, "`kind`").len(), notes, "{kind}: {report:#}");
+    }
+}
+
 #[test]
 fn an_analysis_that_was_skipped_is_noted_and_did_not_take_part() {
     let sandbox = Sandbox::new();
