@@ -114,8 +114,8 @@ mod tests {
         assert_eq!((short.column, short.text.as_str()), (2, "short"));
         let long = position(&texts, Span { file, start: 26, end: 30 });
         assert_eq!((long.line, long.column, long.length, long.text.as_str()), (2, 11, 2, ""));
-        let shown = crate::Diagnostic::error("code", "message").with_hint("hint").at(long);
-        let expected = "error[code]: message\n --> p.rego:2:11\n  = help: hint";
+        let shown = crate::Diagnostic::error("parse-error", "message").with_hint("hint").at(long);
+        let expected = "error[parse-error]: message\n --> p.rego:2:11\n  = help: hint";
         assert_eq!(shown.render(), expected);
     }
 }
