@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::Setting;
 
 /// The fix of a finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Fix {
     /// Replaces the name that the finding's text is or ends with.
     Name {
@@ -44,9 +44,12 @@ pub struct Position {
     pub column: u32,
     /// The number of characters, at least 1.
     pub length: u32,
-    /// The line's text, without its line break.
+    /// The line's text, without its line break; empty if it has more than 4,096 bytes.
     pub text: String,
 }
+
+/// The most bytes of a line that a position repeats: many positions may be on one long line.
+pub(crate) const MAX_LINE: usize = 4096;
 
 impl Position {
     /// Returns as many spaces as the line's number has digits.
@@ -69,7 +72,7 @@ impl Position {
 }
 
 /// A message about a position in the author's text.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// The severity.
@@ -158,7 +161,10 @@ impl Diagnostic {
         if let Some(p) = &self.position {
             let gutter = p.gutter();
             let _ = write!(out, "\n{gutter}--> {}:{}:{}", p.file, p.line, p.column);
-            let _ = write!(out, "\n{gutter} |\n{} | {}\n{gutter} | {}", p.line, p.text, p.carets());
+            if !p.text.is_empty() {
+                let (line, text, carets) = (p.line, &p.text, p.carets());
+                let _ = write!(out, "\n{gutter} |\n{line} | {text}\n{gutter} | {carets}");
+            }
             if let Some(hint) = &self.hint {
                 let _ = write!(out, "\n{gutter} = help: {hint}");
             }

@@ -8,6 +8,7 @@ mod compile;
 mod findings;
 pub(crate) mod functions;
 mod messages;
+pub(crate) mod paths;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

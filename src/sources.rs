@@ -121,7 +121,7 @@ pub struct ReadOptions<'a> {
 }
 
 /// The result of reading files and accounting for each of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Gathered {
     /// The modules and data that were read, without those of bundles.

@@ -20,7 +20,25 @@ pub fn escape_lines(text: &str) -> String {
 /// Like [`escape_lines`], and also breaks the prefixes that CI systems read commands from: `::` at
 /// the start of a line, `##[`, `##vso[` and `##teamcity[` anywhere.
 pub fn escape_for_log(text: &str) -> String {
-    let escaped = escape_lines(text);
+    without_commands(&escape_lines(text))
+}
+
+/// Like [`escape_for_log`], but keeps invisible characters that leave the text around them in its
+/// order, such as the joiners within an emoji.
+#[cfg(feature = "cli")]
+pub(crate) fn escape_raw(text: &str) -> String {
+    let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    without_commands(&escape_where(text, |c| is_control(c) || reorders(c)))
+}
+
+/// Returns `true` for the characters that embed, override and isolate text of another direction.
+#[cfg(feature = "cli")]
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Breaks the prefixes that CI systems read commands from.
+fn without_commands(escaped: &str) -> String {
     let mut out = String::with_capacity(escaped.len());
     for (index, line) in escaped.split('\n').enumerate() {
         if index > 0 {
@@ -228,6 +246,29 @@ mod tests {
         }
         for seen in ["é", "日本", "😀", "⚠\u{fe0f}", "a\u{301}", "\u{a0}"] {
             assert_eq!(escape(seen), seen);
+        }
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn raw_text_keeps_the_characters_that_change_nothing_around_them() {
+        for kept in
+            ["\u{200d}", "\u{200b}", "\u{ad}", "\u{2028}", "\u{feff}", "\u{e0001}", "\n", "\t", "é"]
+        {
+            assert_eq!(escape_raw(&format!("a{kept}b")), format!("a{kept}b"));
+        }
+        for (text, escaped) in [
+            ("\r", "\\r"),
+            ("\u{0}", "\\u{0}"),
+            ("\u{1b}[1m", "\\u{1b}[1m"),
+            ("\u{7f}", "\\u{7f}"),
+            ("\u{80}\u{9f}", "\\u{80}\\u{9f}"),
+            ("\u{202a}\u{202e}", "\\u{202a}\\u{202e}"),
+            ("\u{2066}\u{2069}", "\\u{2066}\\u{2069}"),
+            ("x\n ::error::", "x\n \\::error::"),
+            ("##[x]", "#\\#[x]"),
+        ] {
+            assert_eq!(escape_raw(text), escaped, "{text:?}");
         }
     }
 

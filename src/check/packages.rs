@@ -3,12 +3,12 @@
 //! Owns the names of verdict rules. A gate refuses a package without one, since a package with
 //! `violation` instead of `violations` would always pass.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Inspected;
 use crate::Diagnostic;
 use crate::load::{Package, RuleKind};
-use crate::rego::syntax::tree::Span;
+use crate::rego::syntax::tree::{Module, Span};
 use crate::text::nearest;
 
 /// The names of verdict rules; names that begin with `deny_` or `warn_` are verdict rules too.
@@ -28,10 +28,14 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let packages = all.packages;
     let referred: HashSet<&[String]> =
         packages.iter().flat_map(|package| &package.refers_to).map(Vec::as_slice).collect();
+    let mut modules: HashMap<Vec<&str>, &Module> = HashMap::new();
+    for module in all.modules {
+        modules.entry(super::names::package_path(module)).or_insert(module);
+    }
     for package in packages {
         if !package.is_test && !referred.contains(package.path.as_slice()) && !has_verdict(package)
         {
-            out.extend(finding(all, package));
+            out.extend(finding(all, package, &modules));
         }
     }
 }
@@ -50,7 +54,11 @@ fn has_verdict(package: &Package) -> bool {
     names(package).any(is_verdict)
 }
 
-fn finding(all: &Inspected<'_>, package: &Package) -> Option<Diagnostic> {
+fn finding(
+    all: &Inspected<'_>,
+    package: &Package,
+    modules: &HashMap<Vec<&str>, &Module>,
+) -> Option<Diagnostic> {
     let message = format!("the package `{}` has no verdict rule", package.path.join("."));
     let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
     let hint = match near {
@@ -60,10 +68,8 @@ fn finding(all: &Inspected<'_>, package: &Package) -> Option<Diagnostic> {
             "give it `deny`, `violations`, `findings`, `warn` or `result`, or import it where it is used".to_owned()
         }
     };
-    let module = all
-        .modules
-        .iter()
-        .find(|module| super::names::package_path(module).iter().eq(package.path.iter()))?;
+    let own: Vec<&str> = package.path.iter().map(String::as_str).collect();
+    let module = modules.get(&own)?;
     let path = module.package.path.get(1..).unwrap_or_default();
     let span = match (path.first(), path.last()) {
         (Some(first), Some(last)) => Span { end: last.span.end, ..first.span },

@@ -49,8 +49,8 @@ pub(super) fn name(import: &Import) -> Option<&str> {
 /// Finds unused variables and arguments.
 pub(super) fn variables(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
     let rules = &file.author.rules;
-    let rule =
-        |at: Span| rules.iter().position(|r| r.span.start <= at.start && at.end <= r.span.end);
+    // The rules are in the order of the text.
+    let rule = |at: Span| rules.partition_point(|rule| rule.span.start <= at.start);
     let mut plain = BTreeSet::new();
     for found in rules {
         walk_exprs(found, &mut |expr| {

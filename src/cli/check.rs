@@ -11,7 +11,7 @@ use super::options::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::{Exit, evaluation, fmt};
 use crate::evaluate::Policies;
-use crate::gate::{self, Gate, GateOptions};
+use crate::gate::Material;
 use crate::load::LoadOptions;
 use crate::report::sarif;
 use crate::sources::{RegoVersion, Sources};
@@ -92,26 +92,26 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
     let bundles = evaluation::expanded(&args.bundle)?;
     let paths = (&*paths, &*bundles);
-    let (sources, documents) = match gate::sources(paths.0, paths.1) {
+    let material = match Material::read(paths.0, paths.1) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
             print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
             return Err(error);
         }
         other => other?,
     };
-    let files = sources.modules.len() + documents.len();
+    let files = material.sources.modules.len() + material.documents.len();
     if files == 0 {
         return Err(Error::new(ErrorKind::Configuration, "no policies found in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
     let load = args.load.options(product, options.timeout)?;
     if args.print_core {
-        let text = Policies::load(&sources, load)?.core();
+        let text = Policies::load(&material.sources, load)?.core();
         output::to_stdout(escape_for_log(&text).as_bytes())?;
         return Ok(Exit::Passed);
     }
     let allowed = !args.network.allow_host.is_empty();
-    let mut found = findings(paths, (&sources, &documents), &load, allowed);
+    let (mut found, sources) = findings(material, &load, allowed);
     if args.fix {
         found = fix(paths, sources, (&load, allowed), found, reporter)?;
     }
@@ -143,15 +143,11 @@ fn print(
     }
 }
 
-/// Returns all findings, including those with which a gate over these paths would refuse to load.
-fn findings(
-    (paths, bundles): (&[String], &[String]),
-    (sources, documents): (&Sources, &[Sources]),
-    load: &LoadOptions,
-    allowed: bool,
-) -> Vec<Diagnostic> {
-    let mut found = check::check(sources, load.clone());
-    for document in documents {
+/// Returns all findings, including those with which a gate over these files would refuse to load, and
+/// the sources.
+fn findings(material: Material, load: &LoadOptions, allowed: bool) -> (Vec<Diagnostic>, Sources) {
+    let mut found = check::check(&material.sources, load.clone());
+    for document in &material.documents {
         // The gate decides whether it has a verdict: parts that it lacks are supplied there.
         let own = check::check(document, load.clone());
         found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
@@ -160,13 +156,12 @@ fn findings(
         found.retain(|finding| finding.code != "unsupported-builtin");
     }
     if found.iter().any(|finding| finding.level == crate::Level::Error) {
-        return found;
+        return (found, material.sources);
     }
-    let (load, bundles) = (load.clone(), bundles.to_vec());
-    let options = GateOptions { load, bundles, skip_verify: true, ..GateOptions::default() };
     // Policies' arguments are supplied elsewhere; and a package without a verdict is a warning here,
     // since other packages may use it.
-    if let Err(error) = Gate::load_any(paths, &options)
+    let (sources, refused) = material.refused(load.clone());
+    if let Some(error) = refused
         && error.setting() != Some(Setting::Arguments)
     {
         let refused = refusals(error).into_iter();
@@ -176,7 +171,7 @@ fn findings(
         found.retain(|f| f.code != "no-verdict" || !refused.iter().any(|r| file(r) == file(f)));
         found.extend(refused);
     }
-    found
+    (found, sources)
 }
 
 /// Returns the findings for what a gate refuses.
@@ -222,9 +217,7 @@ fn fix(
         if !any {
             break;
         }
-        let documents;
-        (sources, documents) = gate::sources(paths.0, paths.1)?;
-        found = findings(paths, (&sources, &documents), load, allowed);
+        (found, sources) = findings(Material::read(paths.0, paths.1)?, load, allowed);
     }
     if count > 0 {
         reporter.note(&format!(

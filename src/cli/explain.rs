@@ -70,6 +70,9 @@ pub(super) fn operands(operands: &[Operand], out: &mut String) {
 
 /// Writes a line of a policy, with carets under the position.
 pub(super) fn source_line(p: &Position, out: &mut String) {
+    if p.text.is_empty() {
+        return;
+    }
     let (gutter, carets) = (p.gutter(), p.carets());
     let _ = writeln!(out, "  {} | {}\n  {gutter} | {carets}", p.line, p.text);
 }

@@ -3,7 +3,7 @@
 //! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
 //! loaded on its own, since they all have the same package.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::rego::Value;
 use sha2::{Digest as _, Sha256};
@@ -22,7 +22,7 @@ use crate::builtins::describe as describe_value;
 use crate::builtins::known_fields::{KINDS, respelt_by_hand, usual_spelling};
 use crate::evaluate::{Policies, is_network};
 use crate::load::{LoadOptions, position};
-use crate::sources::{Account, Bundle, Ignore, InexactNumber, ReadOptions, Sources};
+use crate::sources::{Account, Bundle, Gathered, Ignore, InexactNumber, ReadOptions, Sources};
 use crate::text::{data_reference, escape, nearest};
 use crate::{Diagnostic, Error, ErrorKind, Level, Product, Setting};
 
@@ -125,18 +125,59 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Returns the sources that `check` looks at for the same paths: Rego and data that are loaded
-/// together, including bundles, and each module of a policy document on its own.
-pub(crate) fn sources(
-    paths: &[String],
-    bundles: &[String],
-) -> Result<(Sources, Vec<Sources>), Error> {
-    let options = ReadOptions { bundles, skip_verify: true, ..ReadOptions::default() };
-    let mut gathered = Sources::gather(paths, options)?;
-    let documents = split_off_documents(&mut gathered.files, |_, _| {})?;
-    let alone = |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
-    let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
-    Ok((gathered.sources()?, documents.collect()))
+/// The files that `check` looks at.
+#[derive(Debug)]
+pub(crate) struct Material {
+    /// Rego and data that are loaded together, including bundles.
+    pub sources: Sources,
+    /// Each module of a policy document, on its own.
+    pub documents: Vec<Sources>,
+    /// What a gate over the same paths reads, or its reason to refuse them.
+    gathered: Result<Gathered, Error>,
+}
+
+impl Material {
+    /// Reads files, folders and bundles, once: the values of a gate's data are the same ones.
+    pub fn read(paths: &[String], bundles: &[String]) -> Result<Self, Error> {
+        let options =
+            GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
+        let strict = gather(paths, &options);
+        let mut gathered = match &strict {
+            Ok(gathered) => gathered.clone(),
+            // Files that a gate refuses because it doesn't read them don't matter here.
+            Err(_) => {
+                let options = ReadOptions { bundles, skip_verify: true, ..ReadOptions::default() };
+                Sources::gather(paths, options)?
+            }
+        };
+        let documents = split_off_documents(&mut gathered.files, |_, _| {})?;
+        let alone =
+            |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
+        let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
+        let documents = documents.collect();
+        Ok(Self { sources: gathered.sources()?, documents, gathered: strict })
+    }
+
+    /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
+    /// anything to evaluate, such as of a library, isn't refused.
+    pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
+        let options = GateOptions { load, ..GateOptions::default() };
+        let gate = self.gathered.and_then(|gathered| Gate::of(gathered, &options));
+        (self.sources, gate.err())
+    }
+}
+
+/// Reads the files of a gate.
+fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
+    let options = ReadOptions {
+        ignore: Some(&options.ignore),
+        bundles: &options.bundles,
+        skip_verify: options.skip_verify,
+        is_document: Some(policy_yaml::is_policy),
+        is_valid_document: Some(policy_yaml::is_valid_policy),
+        ..ReadOptions::default()
+    };
+    Sources::gather(paths, options)
 }
 
 /// Moves policy documents out of the data. `visit` gets the path and the bytes of every data file.
@@ -165,7 +206,13 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let gate = Self::load_any(paths, options)?;
+        let kind = options.kind.as_deref();
+        if let Some(usual) = kind.and_then(|kind| usual_spelling(KINDS, kind)) {
+            let kind = escape(kind.unwrap_or_default());
+            return Err(wrong(format!("the kind `{kind}` is nearly `{usual}`, but not the same"))
+                .with_hint("policies compare it with the usual spelling"));
+        }
+        let gate = Self::of(gather(paths, options)?, options)?;
         if gate.checks.is_empty() {
             return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
         }
@@ -177,22 +224,7 @@ impl Gate {
     }
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
-    pub(crate) fn load_any(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let kind = options.kind.as_deref();
-        if let Some(usual) = kind.and_then(|kind| usual_spelling(KINDS, kind)) {
-            let kind = escape(kind.unwrap_or_default());
-            return Err(wrong(format!("the kind `{kind}` is nearly `{usual}`, but not the same"))
-                .with_hint("policies compare it with the usual spelling"));
-        }
-        let read = ReadOptions {
-            ignore: Some(&options.ignore),
-            bundles: &options.bundles,
-            skip_verify: options.skip_verify,
-            is_document: Some(policy_yaml::is_policy),
-            is_valid_document: Some(policy_yaml::is_valid_policy),
-            ..ReadOptions::default()
-        };
-        let mut gathered = Sources::gather(paths, read)?;
+    fn of(mut gathered: Gathered, options: &GateOptions) -> Result<Self, Error> {
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(wrong(format!(
                 "the bundle `{}` contains no policies and no data",
@@ -238,6 +270,11 @@ impl Gate {
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         gate.note_respelt();
+        // Each warning once.
+        let mut seen = HashSet::new();
+        let mut first =
+            gate.warnings.iter().map(|it| seen.insert(it)).collect::<Vec<_>>().into_iter();
+        gate.warnings.retain(|_| first.next().unwrap_or_default());
         Ok(gate)
     }
 
@@ -298,11 +335,8 @@ impl Gate {
         Ok(policies)
     }
 
-    /// Adds a warning, once.
     fn warn(&mut self, warning: Diagnostic) {
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
+        self.warnings.push(warning);
     }
 
     fn note_calls(&mut self, policies: &Policies) {
@@ -422,9 +456,9 @@ impl Gate {
                 .with_hint("put the Rego into a file of its own, with a rule such as `deny`")
                 .by_setting(Setting::Ignored));
         }
-        for (index, document) in documents.iter().enumerate() {
-            let earlier = documents.get(..index).unwrap_or_default();
-            if let Some(other) = earlier.iter().find(|other| other.name == document.name) {
+        let mut names: HashMap<&str, &PolicyDocument> = HashMap::new();
+        for document in &documents {
+            if let Some(other) = names.insert(&document.name, document) {
                 return Err(wrong(format!(
                     "`{}` and `{}` are both policies with the name `{}`",
                     escape(&other.path),
@@ -459,7 +493,8 @@ impl Gate {
         }
         let policies = self.load_policies(sources, options)?;
         let reach = Reach::new(&policies);
-        let used = inexact.iter().filter(|number| reach.uses_data(&number.path));
+        let looked = reach.data();
+        let used = inexact.iter().filter(|number| looked.meets(&number.path));
         let wrong: Vec<_> = used.map(|number| number.diagnostic.clone()).collect();
         if !wrong.is_empty() {
             return Err(Error::policy(wrong));
@@ -499,9 +534,11 @@ impl Gate {
             self.record_asked(&check);
             self.checks.push(check);
         }
+        let asked: HashSet<String> =
+            self.packages.iter().map(|package| package.name.clone()).collect();
         for package in policies.packages() {
             let name = packages::dotted(&package.path);
-            if !self.packages.iter().any(|known| known.name == name) {
+            if !asked.contains(&name) {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
                     NOT_CHOSEN
                 } else if package.is_suite {
@@ -661,5 +698,31 @@ fn digest_of(path: &str) -> Result<String, Error> {
             return Ok(hex(&hash.finalize()));
         }
         hash.update(buffer.get(..length).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+    use crate::rego::value::Shared;
+
+    #[test]
+    fn a_check_and_its_gate_share_the_values_of_data() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
+        std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
+        let paths = [folder.path().to_string_lossy().into_owned()];
+        let material = Material::read(&paths, &[]).unwrap();
+        let gathered = material.gathered.as_ref().unwrap();
+        match (&*material.sources.data, &*gathered.files.data) {
+            ([own], [gates]) => match (&own.value, &gates.value) {
+                (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+        assert!(material.refused(LoadOptions::default()).1.is_none());
     }
 }

@@ -36,7 +36,7 @@ pub use documents::{DocumentOptions, Metadata};
 pub(crate) use find::expand;
 pub use find::find;
 pub use inputs::InputSource;
-pub(crate) use load::sources;
+pub(crate) use load::Material;
 pub use load::{Gate, GateOptions};
 pub use options::{ListedCalls, RunObserver, RunOptions};
 pub use waivers::Waivers;

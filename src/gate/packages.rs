@@ -3,7 +3,7 @@
 //! Owns refusing packages that would pass because a verdict rule is missing, misspelt or of the
 //! wrong kind. The names belong to `names`, the meaning of the rules' values to `verdict`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(super) use super::names::{PackageOrigin, Role};
 use super::names::{near, role};
@@ -62,9 +62,8 @@ pub(super) fn verdict_packages(
         .collect();
     let seen = seen(&candidates, origin, reach);
     let used = used(&all, origin);
-    let tested = |package: &Package| {
-        all.iter().any(|suite| suite.is_suite && suite.refers_to.contains(&package.path))
-    };
+    let suites = all.iter().filter(|package| package.is_suite);
+    let tested: HashSet<&Vec<String>> = suites.flat_map(|suite| &suite.refers_to).collect();
     let mut found = Vec::new();
     let mut asked = Vec::new();
     for package in candidates {
@@ -73,7 +72,7 @@ pub(super) fn verdict_packages(
             && (package.is_test
                     || used.contains(package.path.as_slice())
                     // Functions alone, which tests share, are no policy.
-                    || package.rules.iter().all(is_function) && tested(package));
+                    || package.rules.iter().all(is_function) && tested.contains(&package.path));
         match verdict_rules(package, origin, reach, &seen) {
             Err(diagnostics) => found.extend(diagnostics),
             Ok(rules) if !gives_verdict(&rules) => {
@@ -95,20 +94,24 @@ pub(super) fn verdict_packages(
 
 /// Returns the rules that verdicts depend on, by path.
 fn seen(candidates: &[&Package], origin: PackageOrigin, reach: &Reach) -> BTreeSet<String> {
-    let rules = |package: &&Package| reach.reached(&package.path, verdict_names(package, origin));
-    candidates.iter().flat_map(rules).collect()
+    let rules = candidates.iter().flat_map(|package| {
+        verdict_names(package, origin).map(|name| (package.path.as_slice(), name))
+    });
+    reach.reached(rules)
 }
 
 /// Returns the packages that a package with a verdict refers to, directly or through others: they
 /// need no verdict of their own. Packages that only refer to each other do.
 fn used<'p>(all: &[&'p Package], origin: PackageOrigin) -> BTreeSet<&'p [String]> {
+    let by_path: HashMap<&Vec<String>, &Package> =
+        all.iter().map(|package| (&package.path, *package)).collect();
     let gives = |package: &&&Package| verdict_names(package, origin).next().is_some();
     let mut open: Vec<&'p Package> = all.iter().filter(gives).copied().collect();
     let mut used = BTreeSet::new();
     while let Some(package) = open.pop() {
         for path in &package.refers_to {
             if used.insert(path.as_slice()) {
-                open.extend(all.iter().find(|other| other.path == *path).copied());
+                open.extend(by_path.get(path).copied());
             }
         }
     }

@@ -119,7 +119,8 @@ fn wrong(message: impl Into<String>) -> Error {
 /// of several documents, or can't be parsed. A policy document mistaken for data would silently
 /// give no verdict.
 pub(super) fn is_policy(text: &str) -> bool {
-    if text.len() > MAX_DOCUMENT && !has_words(text) {
+    // An escape may stand for any character of a word.
+    if (text.len() > MAX_DOCUMENT || !text.contains('\\')) && !has_words(text) {
         return false;
     }
     split_documents(text).iter().any(|(document_text, syntax)| {
@@ -131,8 +132,8 @@ pub(super) fn is_policy(text: &str) -> bool {
     })
 }
 
-/// Returns `true` if a text has one of the words without which it isn't a policy document: large
-/// data without them isn't parsed to find out.
+/// Returns `true` if a text has one of the words without which it isn't a policy document: data
+/// without them isn't parsed to find out.
 fn has_words(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["kind", "spec", "policies"].iter().any(|word| text.contains(word))

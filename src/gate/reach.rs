@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::input_use::{InputUses, References, RuleInput};
 use crate::Position;
 use crate::evaluate::{Policies, is_network};
+use crate::load::paths::Paths;
 use crate::load::position;
 use crate::rego::Value;
 use crate::rego::syntax::tree::{FileId, Span};
@@ -90,13 +91,13 @@ impl Reach {
         Self { edges, sites, inputs, data, collections }
     }
 
-    /// Returns the rules that some rules of a package depend on, including themselves.
+    /// Returns the rules that some rules depend on, including themselves. Each is given by its package
+    /// and its name.
     pub fn reached<'r>(
         &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
+        rules: impl Iterator<Item = (&'r [String], &'r str)>,
     ) -> BTreeSet<String> {
-        let mut open: Vec<String> = rules.map(|rule| rule_path(package, rule)).collect();
+        let mut open: Vec<String> = rules.map(|(package, rule)| rule_path(package, rule)).collect();
         let mut seen: BTreeSet<String> = open.iter().cloned().collect();
         while let Some(at) = open.pop() {
             for next in self.edges.get(&at).into_iter().flatten() {
@@ -109,8 +110,12 @@ impl Reach {
     }
 
     /// Returns the calls that some rules of a package can make, in the order of the text.
-    pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
-        let reached = self.reached(package, rules);
+    pub fn sites<'r>(
+        &self,
+        package: &'r [String],
+        rules: impl Iterator<Item = &'r str>,
+    ) -> Vec<Site> {
+        let reached = self.reached(rules.map(|rule| (package, rule)));
         let mut found: Vec<Site> = reached
             .iter()
             .flat_map(|rule| self.sites.get(rule).into_iter().flatten())
@@ -123,17 +128,15 @@ impl Reach {
         found
     }
 
-    /// Returns `true` if a policy may use the value at a path below `data`.
-    pub fn uses_data(&self, path: &[String]) -> bool {
-        self.data.iter().any(|(looked, _)| looked.iter().zip(path).all(|(own, other)| own == other))
+    /// Returns the paths below `data` that policies may use the values at.
+    pub fn data(&self) -> Paths {
+        self.data.iter().map(|(path, _)| path.as_slice()).collect()
     }
 
     /// Returns the paths below `data` that a policy names and that nothing is at: no document and no
     /// package; with their places.
     pub fn missing(&self, policies: &Policies) -> Vec<(&[String], Span)> {
-        let is_package = |path: &[String]| {
-            policies.packages().any(|it| it.path.iter().zip(path).all(|(own, other)| own == other))
-        };
+        let packages: Paths = policies.packages().map(|it| it.path.as_slice()).collect();
         let is_data = |path: &[String]| {
             let mut at = policies.data();
             path.iter().all(|key| match at {
@@ -146,7 +149,7 @@ impl Reach {
             })
         };
         let named = self.data.iter().map(|(path, span)| (path.as_slice(), *span));
-        named.filter(|(path, _)| !is_package(path) && !is_data(path)).collect()
+        named.filter(|(path, _)| !packages.meets(path) && !is_data(path)).collect()
     }
 
     /// Returns the paths below `data` of which policies look at elements, and where there is a value
@@ -184,7 +187,7 @@ impl Reach {
     /// `input`.
     pub fn input<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> RuleInput {
         let rules: Vec<&str> = rules.collect();
-        let reached = self.reached(package, rules.iter().copied());
+        let reached = self.reached(rules.iter().map(|rule| (package, *rule)));
         let roots: Vec<String> = rules.iter().map(|rule| rule_path(package, rule)).collect();
         self.inputs.of(roots.iter().map(String::as_str), reached.iter().map(String::as_str))
     }

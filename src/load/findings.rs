@@ -2,6 +2,7 @@
 //!
 //! Owns the code of each finding, and the choice of a problem's details that are shown.
 
+use crate::diagnostic::MAX_LINE;
 use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
 #[cfg(feature = "cli")]
 use crate::rego::program;
@@ -87,7 +88,8 @@ pub(crate) fn path_of(path: &str) -> &str {
 /// Converts a span to a position with its line's text.
 pub(crate) fn position(texts: &Texts, span: Span) -> Position {
     let at = texts.position(span);
-    let text = texts.get(span.file).and_then(|source| source.line(at.line)).unwrap_or_default();
+    let text = texts.get(span.file).and_then(|source| source.line(at.line));
+    let text = text.filter(|line| line.len() <= MAX_LINE).unwrap_or_default();
     let shown = texts.text(span);
     let length = shown.lines().next().map_or(0, |line| line.chars().count());
     Position {
@@ -96,5 +98,24 @@ pub(crate) fn position(texts: &Texts, span: Span) -> Position {
         column: at.column,
         length: u32::try_from(length.max(1)).unwrap_or(u32::MAX),
         text: text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_does_not_repeat_a_long_line() {
+        let mut texts = Texts::new();
+        let text = format!("short\n{}\n", "é".repeat(MAX_LINE));
+        let file = texts.add("p.rego", text.as_str());
+        let short = position(&texts, Span { file, start: 1, end: 3 });
+        assert_eq!((short.column, short.text.as_str()), (2, "short"));
+        let long = position(&texts, Span { file, start: 26, end: 30 });
+        assert_eq!((long.line, long.column, long.length, long.text.as_str()), (2, 11, 2, ""));
+        let shown = crate::Diagnostic::error("parse-error", "message").with_hint("hint").at(long);
+        let expected = "error[parse-error]: message\n --> p.rego:2:11\n  = help: hint";
+        assert_eq!(shown.render(), expected);
     }
 }

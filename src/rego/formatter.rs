@@ -61,13 +61,15 @@ fn format_file(file: FileId, text: &str, options: FormatOptions) -> Result<Strin
     let mut read = parse_module(file, text, &plain)?;
     WrittenForms.module(&mut read);
     let module = parse_module(file, text, &ParseOptions { keep_layout: true, ..plain })?;
-    let attempt = |keep_meaning| -> Result<String, Problems> {
-        let options = WriteOptions { version, drop_imports, keep_meaning };
+    let attempt = |keep_meaning, own_parens| -> Result<String, Problems> {
+        let options = WriteOptions { version, drop_imports, keep_meaning, own_parens };
         let written = format_module(&module, text, options)?;
         check(&read, &written, version)?;
         Ok(written)
     };
-    attempt(false).or_else(|_| attempt(true))
+    attempt(false, false)
+        .or_else(|_| attempt(true, false))
+        .or_else(|refused| attempt(true, true).map_err(|_| refused))
 }
 
 /// Checks that the text that was written can be read and has the meaning of the module.
@@ -347,5 +349,44 @@ mod tests {
             let found = formatted_or_error(&module(text), FormatOptions::default());
             assert_eq!(found, module(expected));
         }
+    }
+
+    #[test]
+    fn parentheses_that_opas_text_loses_stay() {
+        for text in [
+            "r if (a + b) * c",
+            "r if not (a + b) * c",
+            "r if a - (b - c)",
+            "r := x if x == (a + b) * (c - (d - e))",
+            "r if (a | b) & c == d",
+        ] {
+            let module = format!("package p\n\n{text}\n");
+            assert_eq!(formatted_or_error(&module, FormatOptions::default()), module);
+        }
+        // Where the meaning is kept, the text is OPA's.
+        let text = "package p\n\nr := (a) + b + c\n";
+        let expected = "package p\n\nr := (a + b) + c\n";
+        assert_eq!(formatted_or_error(text, FormatOptions::default()), expected);
+    }
+
+    #[test]
+    fn long_chains_of_operators_stay_without_parentheses() {
+        for operator in ["+", "-", "|"] {
+            let names: Vec<String> = (0..5000).map(|number| format!("input.a{number}")).collect();
+            let chain = names.join(&format!(" {operator} "));
+            let text = format!("package p\n\nr if input.x == {chain}\n\ns := {chain}\n");
+            assert!(formatted_or_error(&text, FormatOptions::default()) == text, "{operator}");
+        }
+    }
+
+    /// Looking at all comments for each array, at all moved terms for each term, and at the whole
+    /// chain for each of its parts would not end.
+    #[test]
+    fn long_texts_are_formatted_part_by_part() {
+        let comments = "\t[1], # c\n".repeat(30_000);
+        let moved: Vec<String> =
+            (0..20_000).map(|_| "{k: v | some k, v in input}".to_owned()).collect();
+        let text = format!("package p\n\na := [\n{comments}]\n\nb := [{}]\n", moved.join(", "));
+        assert!(formatted_or_error(&text, FormatOptions::default()) == text);
     }
 }

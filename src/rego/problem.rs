@@ -34,6 +34,8 @@ pub struct Source {
     text: Arc<str>,
     /// The offset of the first byte of each line.
     lines: Vec<u32>,
+    /// The number of characters before each block of [`BLOCK`] bytes; empty if all are ASCII.
+    blocks: Vec<u32>,
 }
 
 /// A position in a text as people write it.
@@ -94,13 +96,36 @@ impl Sources {
     }
 }
 
+/// The number of bytes whose characters are counted together: lines can be long, and have many
+/// positions.
+const BLOCK: usize = 256;
+
+/// Counts the bytes that begin a character.
+fn characters_in(bytes: &[u8]) -> u32 {
+    let count = bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn blocks(text: &str) -> Vec<u32> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let mut before = 0_u32;
+    let mut blocks = vec![0];
+    for block in text.as_bytes().chunks(BLOCK) {
+        before = before.saturating_add(characters_in(block));
+        blocks.push(before);
+    }
+    blocks
+}
+
 impl Source {
     /// Indexes the lines of a text.
     pub fn new(path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
         let lines = std::iter::once(0).chain(ends.filter_map(|end| u32::try_from(end + 1).ok()));
-        Self { path: path.into(), lines: lines.collect(), text }
+        Self { path: path.into(), lines: lines.collect(), blocks: blocks(&text), text }
     }
 
     /// The path of the file.
@@ -123,14 +148,18 @@ impl Source {
         let count = self.lines.partition_point(|line| *line <= offset);
         let start =
             count.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or(0);
-        let before = usize::try_from(start)
-            .ok()
-            .zip(usize::try_from(offset).ok())
-            .and_then(|(start, end)| self.text.as_bytes().get(start..end.min(self.text.len())))
-            .unwrap_or_default();
-        // Counts the bytes that begin a code point.
-        let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
-        (u32::try_from(count).unwrap_or(u32::MAX).max(1), u32::try_from(column).unwrap_or(u32::MAX))
+        let column = self.characters(offset).saturating_sub(self.characters(start)) + 1;
+        (u32::try_from(count).unwrap_or(u32::MAX).max(1), column)
+    }
+
+    /// The number of characters before a byte.
+    fn characters(&self, offset: u32) -> u32 {
+        let at = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
+        let Some(before) = self.blocks.get(at / BLOCK) else {
+            return u32::try_from(at).unwrap_or(u32::MAX);
+        };
+        let rest = self.text.as_bytes().get(at / BLOCK * BLOCK..at).unwrap_or_default();
+        before.saturating_add(characters_in(rest))
     }
 
     /// The number of lines.
@@ -317,5 +346,21 @@ mod tests {
         let problem = Problem::parse(span(query, 3), "unexpected");
         assert_eq!(problem.display(&sources).to_string(), "1:3: rego_parse_error: unexpected");
         assert_eq!(sources.get(file).unwrap().line(3), Some("é x"));
+    }
+
+    /// Counting from the start of the line for each position would not end.
+    #[test]
+    fn columns_in_a_long_line_are_found_without_reading_it() {
+        let line = format!("{}é", "aé".repeat(5_000_000));
+        let source = Source::new("a.rego", format!("x\n{line}\ny"));
+        for index in 0..200_000_u32 {
+            let character = index * 25;
+            assert_eq!(source.line_column(2 + character * 3), (2, character * 2 + 1));
+        }
+        let plain = Source::new("a.rego", format!("x\n{}\ny", "a".repeat(10_000_000)));
+        for index in 0..200_000_u32 {
+            assert_eq!(plain.line_column(2 + index), (2, index + 1));
+        }
+        assert_eq!(plain.line_column(u32::MAX).0, 3);
     }
 }

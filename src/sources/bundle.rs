@@ -25,7 +25,7 @@ use crate::{Diagnostic, Setting};
 use manifest::{Manifest, overlap};
 
 /// A bundle that was read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "a gate accounts for its bundles"))]
 pub(crate) struct Bundle {
     /// The path of its file or folder.

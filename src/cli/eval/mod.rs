@@ -20,7 +20,7 @@ use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
 use crate::load::LoadOptions;
 use crate::rego::compile::QueryContext;
-use crate::text::{escape, escape_for_log};
+use crate::text::{escape, escape_raw};
 use crate::{Error, ErrorKind, evaluate};
 use format::EvalFormat;
 
@@ -200,7 +200,7 @@ impl Work<'_> {
         let text = evaluate::write(&answer, args.format.into())?;
         // Strings of policies and of the service can't control a terminal or a CI system.
         let text = match args.format {
-            EvalFormat::Raw => escape_for_log(&text).into(),
+            EvalFormat::Raw => escape_raw(&text).into(),
             _ => output::escape_json(&text),
         };
         output::to_stdout(text.as_bytes())?;

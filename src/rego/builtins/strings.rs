@@ -2,6 +2,8 @@
 //!
 //! Positions count code points, as in OPA.
 
+use std::cmp::Ordering;
+
 use super::operands::{
     Ticks, answer, array, charge_elements, charge_text, element_error, elements, integer, object,
     operand, operand_error, string, strings,
@@ -27,11 +29,16 @@ pub(super) const FUNCTIONS: Family = &[
     ("strings.reverse", Run::Plain(reverse)),
     (
         "strings.any_prefix_match",
-        Run::Plain(|context, args| any_affix(context, args, |text, it| text.starts_with(it))),
+        Run::Plain(|context, args| {
+            any_affix(context, args, str::cmp, |text, it| text.starts_with(it))
+        }),
     ),
     (
         "strings.any_suffix_match",
-        Run::Plain(|context, args| any_affix(context, args, |text, it| text.ends_with(it))),
+        Run::Plain(|context, args| {
+            let from_end = |a: &str, b: &str| a.bytes().rev().cmp(b.bytes().rev());
+            any_affix(context, args, from_end, |text, it| text.ends_with(it))
+        }),
     ),
     ("substring", Run::Plain(substring)),
     ("trim", Run::Plain(|_, args| part(args, |text, set| text.trim_matches(|c| set.contains(c))))),
@@ -232,7 +239,7 @@ fn replace_n(context: &dyn Context, args: &[Value]) -> Answer {
 }
 
 /// Replaces matches from left to right, with the first pair that matches. An empty pattern matches
-/// at each byte, but only once per position.
+/// at each byte, but only once per position. The pairs are in the order of their patterns.
 fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result<String, Error> {
     if let [(old, new)] = pairs
         && !old.is_empty()
@@ -242,16 +249,22 @@ fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result
         context.charge(more.saturating_add(text.len() as u64))?;
         return Ok(text.replace(old, new));
     }
-    let mut by_byte: Vec<Vec<usize>> = vec![Vec::new(); 256];
-    let mut empty = None;
-    for (at, (old, _)) in pairs.iter().enumerate() {
-        match old.bytes().next() {
-            Some(byte) => {
-                by_byte.get_mut(usize::from(byte)).into_iter().for_each(|list| list.push(at))
-            }
-            None => empty = empty.or(Some(at)),
-        }
-    }
+    let (empty, pairs) = match pairs.split_first() {
+        Some((first, rest)) if first.0.is_empty() => (Some(first), rest),
+        _ => (None, pairs),
+    };
+    // A pattern that begins with another one never matches first. So at most one of the others
+    // matches at a position: the last that isn't greater than the text from there.
+    let mut patterns: Vec<(&[u8], &(&str, &str))> =
+        pairs.iter().map(|pair| (pair.0.as_bytes(), pair)).collect();
+    patterns.dedup_by(|longer, kept| longer.0.starts_with(kept.0));
+    let by_byte: Vec<&[_]> = (0..=u8::MAX)
+        .map(|byte| {
+            let start = patterns.partition_point(|it| it.0 < [byte].as_slice());
+            let rest = patterns.get(start..).unwrap_or_default();
+            rest.get(..rest.partition_point(|it| it.0.starts_with(&[byte]))).unwrap_or_default()
+        })
+        .collect();
     let bytes = text.as_bytes();
     let mut ticks = Ticks::new();
     let mut out: Vec<u8> = Vec::new();
@@ -259,21 +272,14 @@ fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result
     while at <= bytes.len() {
         ticks.tick(context)?;
         let rest = bytes.get(at..).unwrap_or_default();
-        let candidates = rest.first().and_then(|byte| by_byte.get(usize::from(*byte)));
-        let mut found = None;
-        for index in candidates.into_iter().flatten() {
-            ticks.tick(context)?;
-            if let Some((old, _)) = pairs.get(*index)
-                && rest.starts_with(old.as_bytes())
-            {
-                found = Some(*index);
-                break;
-            }
+        let mut found = empty.filter(|_| !after_empty);
+        if let (None, Some(byte)) = (found, rest.first()) {
+            let patterns = by_byte.get(usize::from(*byte)).copied().unwrap_or_default();
+            let after = patterns.partition_point(|it| it.0 <= rest);
+            let last = after.checked_sub(1).and_then(|last| patterns.get(last));
+            found = last.filter(|it| rest.starts_with(it.0)).map(|it| it.1);
         }
-        if !after_empty && empty.is_some_and(|empty| found.is_none_or(|found| empty < found)) {
-            found = empty;
-        }
-        let Some((old, new)) = found.and_then(|index| pairs.get(index)) else {
+        let Some((old, new)) = found else {
             after_empty = false;
             at += 1;
             continue;
@@ -290,20 +296,30 @@ fn replaced(context: &dyn Context, text: &str, pairs: &[(&str, &str)]) -> Result
     Ok(lossy(&out))
 }
 
-fn any_affix(context: &dyn Context, args: &[Value], matches: fn(&str, &str) -> bool) -> Answer {
+/// Returns `true` if any text begins or ends with any affix. `order` compares from that end.
+fn any_affix(
+    context: &dyn Context,
+    args: &[Value],
+    order: fn(&str, &str) -> Ordering,
+    matches: fn(&str, &str) -> bool,
+) -> Answer {
     let list = |index: usize| match operand(args, index)? {
         Value::String(text) => Ok(vec![&**text]),
         other if elements(other).is_some() => strings(other, index + 1),
         other => Err(Error::operand(index + 1, other, &["string", "set", "array"])),
     };
-    let (texts, affixes) = (list(0)?, list(1)?);
+    let (texts, mut affixes) = (list(0)?, list(1)?);
+    affixes.sort_unstable_by(|a, b| order(a, b));
+    // Where a longer affix matches, so does a shorter one that it begins with. Without the longer ones,
+    // the only one that can match is the last that isn't greater than the text.
+    affixes.dedup_by(|longer, kept| matches(longer, kept));
     let mut ticks = Ticks::new();
     for text in &texts {
-        for affix in &affixes {
-            ticks.tick(context)?;
-            if matches(text, affix) {
-                return answer(true);
-            }
+        ticks.tick(context)?;
+        let after = affixes.partition_point(|affix| order(affix, text).is_le());
+        let last = after.checked_sub(1).and_then(|last| affixes.get(last));
+        if last.is_some_and(|affix| matches(text, affix)) {
+            return answer(true);
         }
     }
     answer(false)

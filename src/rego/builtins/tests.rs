@@ -336,6 +336,54 @@ fn large_answers_are_refused_before_they_are_built() {
     assert!(answer("yaml.unmarshal", &[Value::from(billion_laughs())]).starts_with('E'));
 }
 
+/// Comparing each text, or each position of a text, with each pattern would not end.
+#[test]
+fn many_patterns_are_searched_at_once() {
+    let names = |end: &str| (0..100_000).map(|n| Value::from(format!("a{n}{end}"))).collect();
+    let (texts, patterns): (Value, Value) = (names("x"), names("y"));
+    for name in ["strings.any_prefix_match", "strings.any_suffix_match"] {
+        assert_eq!(answer(name, &[texts.clone(), patterns.clone()]), "V\tfalse", "{name}");
+    }
+    let pairs: Value = (0..100_000).map(|n| (format!("a{n}y"), Value::from("z"))).collect();
+    let text = Value::from("a12a123ya".repeat(20_000));
+    let expected = Value::from("a12za".repeat(20_000)).to_string();
+    assert_eq!(answer("strings.replace_n", &[pairs, text]), format!("V\t{expected}"));
+}
+
+#[test]
+fn the_first_pattern_that_matches_is_replaced() {
+    let pairs = |all: &[(&str, &str)]| -> Value {
+        all.iter().map(|(old, new)| (*old, Value::from(*new))).collect()
+    };
+    for (all, text, expected) in [
+        // A longer pattern that begins with another one is never reached.
+        (&[("a", "1"), ("ab", "2"), ("b", "3")][..], "abab", "1313"),
+        (&[("ab", "1"), ("abc", "2"), ("b", "3"), ("c", "4")], "abcbc", "1434"),
+        (&[("", "-"), ("a", "1")], "aba", "-1-b-1-"),
+        (&[("", "-")], "aé", "-a-\u{fffd}-\u{fffd}-"),
+        (&[("é", "e"), ("ée", "x")], "éeé", "eee"),
+        (&[], "abc", "abc"),
+    ] {
+        let found = answer("strings.replace_n", &[pairs(all), Value::from(text)]);
+        assert_eq!(found, format!("V\t{}", Value::from(expected)), "{all:?} {text}");
+    }
+    for (texts, affixes, prefix, suffix) in [
+        (&["abc"][..], &["ab", "abcd", "b"][..], true, false),
+        (&["abc"], &["bc", "c", "zabc"], false, true),
+        (&["abc"], &[""], true, true),
+        (&["", "x"], &["y", "xx"], false, false),
+        (&["é"], &["é"], true, true),
+        (&["abc"], &[], false, false),
+    ] {
+        let list = |all: &[&str]| -> Value { all.iter().map(|it| Value::from(*it)).collect() };
+        let args = [list(texts), list(affixes)];
+        let found = answer("strings.any_prefix_match", &args);
+        assert_eq!(found, format!("V\t{prefix}"), "{texts:?} {affixes:?}");
+        let found = answer("strings.any_suffix_match", &args);
+        assert_eq!(found, format!("V\t{suffix}"), "{texts:?} {affixes:?}");
+    }
+}
+
 fn billion_laughs() -> String {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for i in 1..12 {

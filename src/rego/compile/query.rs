@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::rego::problem::{Problem, Sources};
-use crate::rego::syntax::tree::{Body, Import, Name, Package, Span, Term, TermKind};
+use crate::rego::syntax::tree::{Body, FileId, Import, Name, Package, Span, Term, TermKind};
 
 use super::comprehension_terms::ComprehensionTerms;
 use super::dynamic_terms::DynamicTerms;
@@ -87,7 +87,10 @@ impl QueryCompiler<'_> {
         let compiler = self.compiler;
         let options = compiler.options;
         if body.is_empty() {
-            return Err(vec![Problem::compile(Span::default(), "empty query cannot be compiled")]);
+            // The query's text comes after those of the modules.
+            let file = FileId(u32::try_from(compiler.sources.len()).unwrap_or(u32::MAX));
+            let span = Span { file, start: 0, end: 0 };
+            return Err(vec![Problem::compile(span, "empty query cannot be compiled")]);
         }
         normalize::body(&mut body);
         if options.strict {

@@ -59,13 +59,33 @@ impl Requirement {
 /// Requirements that must all hold.
 type Path = Vec<Requirement>;
 
+/// Requirements that must all hold, which are found by their reference.
+#[derive(Default)]
+struct Requirements {
+    list: Path,
+    /// The places in the list, by reference.
+    places: HashMap<u32, Vec<usize>>,
+}
+
+impl Requirements {
+    fn of(&self, reference: u32) -> impl Iterator<Item = &Requirement> {
+        let places = self.places.get(&reference).into_iter().flatten();
+        places.filter_map(|place| self.list.get(*place))
+    }
+
+    fn push(&mut self, it: Requirement) {
+        self.places.entry(it.reference).or_default().push(self.list.len());
+        self.list.push(it);
+    }
+}
+
 /// All definitions with their requirements.
 pub(super) struct Collected<'r> {
     pub(super) references: Vec<Vec<Term>>,
     /// The references of which some definition requires a value, in the order of the levels.
     pub(super) levels: Vec<u32>,
-    /// The other references, which must only be defined.
-    unvalued: Vec<u32>,
+    /// The other references, which must only be defined, and their place in the order of the levels.
+    unvalued: HashMap<u32, usize>,
     pub(super) definitions: Vec<Definition<'r>>,
     pub(super) only_ground_references: bool,
 }
@@ -84,12 +104,21 @@ pub(super) struct Definition<'r> {
 impl Collected<'_> {
     /// The references that must be defined on every path, whatever their value.
     pub(super) fn required(&self, paths: &[Path]) -> Vec<u32> {
-        let reads = |path: &Path, reference: u32| path.iter().any(|it| it.reference == reference);
-        self.unvalued
-            .iter()
-            .copied()
-            .filter(|it| paths.iter().all(|path| reads(path, *it)))
-            .collect()
+        // The number of paths that read each reference.
+        let mut readers: HashMap<u32, usize> = HashMap::new();
+        for (number, path) in paths.iter().enumerate() {
+            for it in path.iter().filter(|it| self.unvalued.contains_key(&it.reference)) {
+                // A path may read it several times.
+                let readers = readers.entry(it.reference).or_default();
+                if *readers == number {
+                    *readers += 1;
+                }
+            }
+        }
+        let mut required: Vec<u32> =
+            readers.into_iter().filter(|it| it.1 == paths.len()).map(|it| it.0).collect();
+        required.sort_unstable_by_key(|it| self.unvalued.get(it));
+        required
     }
 }
 
@@ -134,14 +163,15 @@ pub(super) fn collect<'r>(
     let mut valued = vec![false; table.references.len()];
     for (_, scope) in &definitions {
         let alternatives = scope.disjunctions.iter().flatten().flatten();
-        for it in scope.all.iter().chain(alternatives).filter(|it| !it.is_any()) {
+        for it in scope.all.list.iter().chain(alternatives).filter(|it| !it.is_any()) {
             if let Some(valued) = valued.get_mut(at(it.reference)) {
                 *valued = true;
             }
         }
     }
-    let (levels, unvalued) =
+    let (levels, unvalued): (Vec<u32>, Vec<u32>) =
         sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
+    let unvalued = unvalued.into_iter().enumerate().map(|(place, it)| (it, place)).collect();
     let definitions = definitions.into_iter().map(|(mut definition, scope)| {
         definition.paths = scope.paths();
         // Numbered last: a collection that isn't a level must not take part in the order of levels.
@@ -176,12 +206,16 @@ struct ReferenceTable {
 
 impl ReferenceTable {
     fn number(&mut self, parts: &[Term]) -> u32 {
-        // Keyed by the last operand, which is cheap to compare and shared by few references.
-        let key = match parts.last().map(|it| &it.kind) {
-            Some(TermKind::String(text)) => text.to_string(),
-            Some(TermKind::Number(number)) => number.to_string(),
-            _ => String::new(),
-        };
+        // References with the same names are few.
+        let mut key = String::new();
+        for part in parts {
+            match &part.kind {
+                TermKind::String(text) => key.push_str(text),
+                TermKind::Number(number) => key.push_str(&number.to_string()),
+                _ => {}
+            }
+            key.push('\0');
+        }
         let same = |other: &[Term]| {
             other.len() == parts.len()
                 && other.iter().zip(parts).all(|(a, b)| terms::compare(a, b).is_eq())
@@ -263,7 +297,7 @@ struct Scope<'a> {
     args: &'a [Term],
     is_virtual: &'a dyn Fn(&[Term]) -> bool,
     /// The requirements that must always hold.
-    all: Path,
+    all: Requirements,
     /// Alternatives, of each of which one must hold.
     disjunctions: Vec<Vec<Path>>,
     /// The requirements of the bodies around an operand, which may define its variables.
@@ -277,7 +311,7 @@ impl<'a> Scope<'a> {
         Self {
             args,
             is_virtual,
-            all: Path::new(),
+            all: Requirements::default(),
             disjunctions: Vec::new(),
             outer,
             memberships: Vec::new(),
@@ -322,11 +356,11 @@ impl<'a> Scope<'a> {
 
     /// The alternative paths on which all requirements hold.
     fn paths(&self) -> Vec<Path> {
-        let mut paths = vec![self.all.clone()];
+        let mut paths = vec![self.all.list.clone()];
         for alternatives in &self.disjunctions {
             if paths.len() * alternatives.len() > MAX_PATHS {
                 // Fewer requirements find more definitions, never fewer.
-                return vec![self.all.clone()];
+                return vec![self.all.list.clone()];
             }
             let combined = paths.iter().flat_map(|path| {
                 alternatives
@@ -341,7 +375,7 @@ impl<'a> Scope<'a> {
     /// The reference whose value a variable has.
     fn resolve(&self, table: &ReferenceTable, variable: &Name) -> Option<Vec<Term>> {
         let is_it = |term: &Term| matches!(&term.kind, TermKind::Var(name) if name == variable);
-        if let Some(it) = self.all.iter().chain(&self.outer).find(|it| is_it(&it.value)) {
+        if let Some(it) = self.all.list.iter().chain(&self.outer).find(|it| is_it(&it.value)) {
             return table.references.get(at(it.reference)).cloned();
         }
         let argument = self.args.iter().position(is_it)?;
@@ -497,7 +531,7 @@ impl<'a> Reader<'_, 'a> {
     where
         'a: 'r,
     {
-        let outer = self.scope.all.iter().chain(&self.scope.outer).cloned().collect();
+        let outer = self.scope.all.list.iter().chain(&self.scope.outer).cloned().collect();
         let mut scratch = Scope::new(self.scope.args, self.scope.is_virtual, outer);
         let mut constants = constants.clone();
         let mut stats = LevelCosts::default();
@@ -545,7 +579,9 @@ impl<'a> Reader<'_, 'a> {
     /// Adds a requirement to those that must always hold.
     fn insert(&mut self, it: Requirement) {
         let mut seen = false;
-        for other in self.scope.all.iter_mut().filter(|other| other.reference == it.reference) {
+        let all = &mut self.scope.all;
+        for place in all.places.get(&it.reference).into_iter().flatten() {
+            let Some(other) = all.list.get_mut(*place) else { continue };
             seen = true;
             if other.same(&it) {
                 return;
@@ -704,7 +740,7 @@ impl<'a> Reader<'_, 'a> {
         if rest.is_empty() {
             return;
         }
-        let here = || self.scope.all.iter().filter(|it| it.reference == reference);
+        let here = || self.scope.all.of(reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
         let mut seen: TermSet = here()
             .filter(|it| it.kind == MatchKind::Value)
@@ -778,7 +814,7 @@ impl<'a> Reader<'_, 'a> {
             return;
         }
         let reference = self.table.number(&parts);
-        let here = || self.scope.all.iter().filter(|it| it.reference == reference);
+        let here = || self.scope.all.of(reference);
         let mut concrete = here().filter(|it| !it.is_any()).count();
         let known = here().next().is_some();
         let mut seen: TermSet =
@@ -934,5 +970,27 @@ fn term_prints(term: &Term) -> bool {
         }
         TermKind::Group(inner) => term_prints(inner),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Comparing each reference with all before it would not end.
+    #[test]
+    fn references_that_differ_in_any_operand_are_found_at_once() {
+        let term = |kind| Term { kind, span: Span::default() };
+        let reference = |name: u32| {
+            let name = TermKind::String(format!("a{name}").into());
+            let parts = [TermKind::Var("data".into()), name, TermKind::String("b".into())];
+            parts.map(term)
+        };
+        let mut table = ReferenceTable::default();
+        for _ in 0..2 {
+            for number in 0..200_000 {
+                assert_eq!(table.number(&reference(number)), number);
+            }
+        }
     }
 }

@@ -157,6 +157,16 @@ fn a_query_has_the_values_of_its_expressions_and_variables() {
 }
 
 #[test]
+fn an_empty_query_is_not_blamed_on_a_module() {
+    let program = compile("package p\nr := 1", &Options::default());
+    for query in ["", " ", "# nothing"] {
+        let error = program.query(query).unwrap_err();
+        let place = error.sources.position(error.problems[0].span);
+        assert_eq!((place.path, place.line, place.column), ("", 1, 1), "{query:?}");
+    }
+}
+
+#[test]
 fn limits_end_an_evaluation() {
     let mut text = String::from("package p\nf0(x) := x\n");
     for level in 1..200 {

@@ -28,6 +28,9 @@ pub struct WriteOptions {
     /// that is an operand, what follows a term in the same statement, such as `with`, where the
     /// term is copied as it is, and that a repeated `_` is a wildcard.
     pub keep_meaning: bool,
+    /// `true` to write the author's parentheses around operands, and no others: OPA's are lost around
+    /// operands of a statement, and are as deep as a chain of operators is long.
+    pub own_parens: bool,
 }
 
 /// Formats a module in OPA's layout. It must have been parsed from `text` with
@@ -40,7 +43,7 @@ pub fn format_module(
     text: &str,
     options: WriteOptions,
 ) -> Result<String, Problems> {
-    let WriteOptions { version: base, drop_imports, keep_meaning } = options;
+    let WriteOptions { version: base, drop_imports, keep_meaning, own_parens } = options;
     let mut module = module.clone();
     if !keep_meaning {
         name_repeated_wildcards(&mut module, text);
@@ -77,6 +80,7 @@ pub fn format_module(
         keywords,
         future,
         keep_meaning,
+        own_parens,
     };
     let source = Source::new("", text);
     let imports = imports(&module, &source, base, (v1_imported, v2_imported), drop_imports);

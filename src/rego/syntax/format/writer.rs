@@ -1,5 +1,6 @@
 //! Writes the layout, line by line.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::super::compare;
@@ -34,6 +35,8 @@ pub(super) struct Style {
     pub(super) future: Vec<Name>,
     /// `true` to depart from OPA's text where it loses parentheses or modifiers.
     pub(super) keep_meaning: bool,
+    /// `true` to write the author's parentheses around operands, and no others.
+    pub(super) own_parens: bool,
 }
 
 /// A position in the author's text.
@@ -176,7 +179,7 @@ pub(super) struct Writer<'a> {
     paren_expr: Option<*const Expr>,
     paren_term: Option<*const Term>,
     /// Terms that are laid out as if they were at another position.
-    moved: Vec<(*const Term, Loc)>,
+    moved: HashMap<*const Term, Loc>,
     problems: Problems,
 }
 
@@ -214,6 +217,10 @@ fn is_union_call(term: &Term) -> bool {
 
 fn is_union_expr(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Call(terms) if terms.len() == 3 && is_union(terms))
+}
+
+fn is_group(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Group(_))
 }
 
 fn is_logical(expr: &Expr) -> bool {
@@ -331,7 +338,7 @@ impl<'a> Writer<'a> {
             comment_on_final_line: false,
             paren_expr: None,
             paren_term: None,
-            moved: Vec::new(),
+            moved: HashMap::new(),
             problems: Vec::new(),
         }
     }
@@ -374,17 +381,28 @@ impl<'a> Writer<'a> {
 
     /// The position of a term. As in OPA, its text includes parentheses and its position doesn't.
     fn loc(&self, term: &Term) -> Loc {
-        if let Some((_, loc)) =
-            self.moved.iter().rev().find(|(moved, _)| std::ptr::eq(*moved, term))
-        {
+        if let Some(loc) = self.moved.get(&std::ptr::from_ref(term)) {
             return *loc;
         }
-        let end = unsigned(term.span.end);
-        self.at(leftmost(term), text_start(term), end)
+        let (start, end) = (unsigned(term.span.start), unsigned(term.span.end));
+        // A long chain of operators isn't followed to its first operand for each of its parts.
+        let first = match self.text.as_bytes().get(start) {
+            Some(b'(') | None => leftmost(term),
+            Some(_) => start,
+        };
+        self.at(first, text_start(term), end)
     }
 
     fn end_row(&self, loc: Loc) -> i64 {
-        loc.row + newlines(self.loc_text(loc))
+        loc.row + self.lines_between(loc.start, loc.end)
+    }
+
+    /// The number of line breaks between two offsets.
+    fn lines_between(&self, start: usize, end: usize) -> i64 {
+        let row = |offset: usize| {
+            i64::from(self.source.line_column(u32::try_from(offset).unwrap_or(u32::MAX)).0)
+        };
+        if start < end { row(end) - row(start) } else { 0 }
     }
 
     /// The row where the delimiters that open first in a text close, after those in `skip`; -1 if
@@ -802,7 +820,7 @@ impl<'a> Writer<'a> {
             self.start_line();
         }
         if let Some(value) = &next.head.value {
-            self.moved.push((std::ptr::from_ref(value), head));
+            self.moved.insert(std::ptr::from_ref(value), head);
         }
         deeper(|| self.rule(next, true, notes))
     }
@@ -1190,15 +1208,12 @@ impl<'a> Writer<'a> {
         let before = unsigned(first.span.start).saturating_sub(node.offset).min(text.len());
         let before = text.get(..before).unwrap_or_default();
         match before.iter().rposition(|byte| *byte == b'{') {
-            Some(at) => {
-                let lines = before.iter().take(at).filter(|byte| **byte == b'\n').count();
-                Loc {
-                    row: node.row + signed(lines),
-                    offset: node.offset + at,
-                    start: node.start + at,
-                    ..node
-                }
-            }
+            Some(at) => Loc {
+                row: node.row + self.lines_between(node.start, node.start + at),
+                offset: node.offset + at,
+                start: node.start + at,
+                ..node
+            },
             None => node,
         }
     }
@@ -1206,7 +1221,8 @@ impl<'a> Writer<'a> {
     fn body_end_row(&self, body: &Body) -> i64 {
         let Some(last) = body.last() else { return 0 };
         let loc = self.span_loc(last.span);
-        loc.row + newlines(self.loc_text(loc).trim_end_matches([' ', '\t', '\r', '\n']))
+        let text = self.loc_text(loc).trim_end_matches([' ', '\t', '\r', '\n']);
+        loc.row + self.lines_between(loc.start, loc.start + text.len())
     }
 
     /// Marks a union at the beginning of a body in braces for parentheses; otherwise it would look
@@ -1250,16 +1266,16 @@ impl<'a> Writer<'a> {
         let sign = format!(" {sign} ");
         match operands {
             [left, right] => {
-                let notes = or_drop!(self.term(left, notes));
+                let notes = or_drop!(self.side(left, notes));
                 self.write(&sign);
-                self.term(right, notes)
+                self.side(right, notes)
             }
             [left, right, result] => {
-                let notes = or_drop!(self.term(result, notes));
+                let notes = or_drop!(self.side(result, notes));
                 self.write(" = ");
-                let notes = or_drop!(self.term(left, notes));
+                let notes = or_drop!(self.side(left, notes));
                 self.write(&sign);
-                let notes = or_drop!(self.term(right, notes));
+                let notes = or_drop!(self.side(right, notes));
                 (notes, None)
             }
             _ => {
@@ -1268,6 +1284,26 @@ impl<'a> Writer<'a> {
                 self.plain_call(function, operands, notes)
             }
         }
+    }
+
+    /// Writes an operand of a statement. OPA's text has no parentheses around it, and another meaning
+    /// where it needs them.
+    fn side(&mut self, term: &Term, notes: Notes) -> WriteResult {
+        let is_call = matches!(term.ungrouped().kind, TermKind::Call(_));
+        let parens = self.style.own_parens && is_call && is_group(term);
+        if parens {
+            self.write("(");
+        }
+        let result = self.term(term, notes);
+        if parens {
+            self.write(")");
+        }
+        result
+    }
+
+    /// Writes an operand within a term.
+    fn inner_side(&mut self, term: &Term, notes: Notes) -> WriteResult {
+        self.term_parens(!self.style.own_parens || is_group(term), term, notes)
     }
 
     fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
@@ -1288,7 +1324,7 @@ impl<'a> Writer<'a> {
             return self.plain_call(function, operands, notes);
         };
         if sign == "in" {
-            return self.member(true, function, operands, notes);
+            return self.member(parens || !self.style.own_parens, function, operands, notes);
         }
         if parens {
             self.write("(");
@@ -1297,10 +1333,10 @@ impl<'a> Writer<'a> {
             self.problems.push(arity_problem(function));
             return (notes, None);
         };
-        let notes = or_drop!(self.term_parens(true, left, notes));
+        let notes = or_drop!(self.inner_side(left, notes));
         let sign = format!(" {sign} ");
         self.write(&sign);
-        let notes = or_drop!(self.term_parens(true, right, notes));
+        let notes = or_drop!(self.inner_side(right, notes));
         if parens {
             self.write(")");
         }
@@ -1325,9 +1361,9 @@ impl<'a> Writer<'a> {
                 if parens {
                     self.write("(");
                 }
-                let notes = or_drop!(self.term_parens(true, value, notes));
+                let notes = or_drop!(self.inner_side(value, notes));
                 self.write(" in ");
-                let notes = or_drop!(self.term_parens(true, domain, notes));
+                let notes = or_drop!(self.inner_side(domain, notes));
                 if parens {
                     self.write(")");
                 }
@@ -1354,11 +1390,11 @@ impl<'a> Writer<'a> {
         domain: &Term,
         notes: Notes,
     ) -> WriteResult {
-        let notes = or_drop!(self.term_parens(true, key, notes));
+        let notes = or_drop!(self.inner_side(key, notes));
         self.write(", ");
-        let notes = or_drop!(self.term_parens(true, value, notes));
+        let notes = or_drop!(self.inner_side(value, notes));
         self.write(" in ");
-        let notes = or_drop!(self.term_parens(true, domain, notes));
+        let notes = or_drop!(self.inner_side(domain, notes));
         (notes, None)
     }
 
@@ -1399,16 +1435,17 @@ impl<'a> Writer<'a> {
         }
         let last_row = loc.row + newlines(text);
         self.write(text);
-        let mut left = Vec::new();
-        for note in notes.rest() {
-            if self.comment_on_final_line && note.row == last_row {
-                let text = format!(" {}", note.text);
-                self.write(&text);
-            } else if note.row >= last_row {
-                left.push(note.clone());
+        let mut left = notes.clone();
+        left.from += left.rest().partition_point(|note| note.row < last_row);
+        if self.comment_on_final_line {
+            let behind = left.rest().partition_point(|note| note.row == last_row);
+            for note in left.rest().get(..behind).unwrap_or_default() {
+                self.out.push(' ');
+                self.out.push_str(&note.text);
             }
+            left.from += behind;
         }
-        Ok(Notes { all: Rc::new(left), from: 0 })
+        Ok(left)
     }
 
     fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
@@ -1477,7 +1514,7 @@ impl<'a> Writer<'a> {
                 // The value is written on the line of the key.
                 let value = self.loc(&inner.value);
                 let moved = Loc { row: loc.row, ..value };
-                self.moved.push((std::ptr::from_ref(&inner.value), moved));
+                self.moved.insert(std::ptr::from_ref(&inner.value), moved);
                 let parens = is_union_call(&inner.key);
                 if parens {
                     self.write("(");
@@ -1760,7 +1797,8 @@ impl<'a> Writer<'a> {
         if !multiline {
             // If there are comments within a single line, only the author's layout has room for
             // them.
-            if notes.rest().iter().any(|note| note.row > loc.row && note.row < close) {
+            let after = notes.rest().partition_point(|note| note.row <= loc.row);
+            if notes.rest().get(after).is_some_and(|note| note.row < close) {
                 return (notes, Some(Failure::Comment));
             }
             if let Some(first) = lines.first().and_then(|line| line.first()) {
