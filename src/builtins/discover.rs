@@ -15,7 +15,7 @@ use crate::client::{
     refuse_all, refuse_beside_list, refuse_failed, refuse_further_list, refuse_misspelt,
     undocumented, within_list, words,
 };
-use crate::text::{letters, shorten};
+use crate::text::{same_letters, shorten};
 use crate::{Error, ErrorKind};
 
 /// Algorithms of the digests in references (commits have SHA-1).
@@ -231,7 +231,7 @@ pub(super) fn is_digest(text: &str) -> bool {
     if ALGORITHMS.contains(&algorithm) {
         return digest("digest", &Value::from(text), ALGORITHMS).is_ok();
     }
-    let is_respelt = ALGORITHMS.iter().any(|known| letters(known).eq(letters(algorithm)));
+    let is_respelt = ALGORITHMS.iter().any(|known| same_letters(known, algorithm));
     !is_respelt && !algorithm.is_empty() && !hex.is_empty()
 }
 
