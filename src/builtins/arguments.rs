@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use crate::rego::Value;
 
 use super::describe;
-use super::known_fields::{known_fields, usual_spelling};
 use super::{Field, Function, Type};
 use crate::text::{nearest, shorten, with_part};
 use crate::{Error, ErrorKind, Product};
@@ -250,30 +249,9 @@ pub(crate) fn checked_filters(
             Type::Array(_) => Filter::Many(list(&path, value, text)?),
             _ => Filter::One(text(&path, value)?),
         };
-        let known = known_fields(fields).iter().find(|known| known.name == field.name);
-        if let Some(known) = known {
-            match &filter {
-                Filter::One(text) => refuse_respelt(&path, text, known.values)?,
-                Filter::Many(texts) => {
-                    texts.iter().try_for_each(|text| refuse_respelt(&path, text, known.values))?;
-                }
-                Filter::Flag(_) => {}
-            }
-        }
         out.push((field.name, filter));
     }
     Ok((out, bound))
-}
-
-/// Refuses a known value in another spelling: nothing in the service has it.
-pub(crate) fn refuse_respelt(name: &str, text: &str, known: &[&'static str]) -> Checked<()> {
-    match usual_spelling(known, text) {
-        Some(usual) => {
-            Err(Invalid::new(name, format!("is `{}`, which nothing has", shorten(text, 80)))
-                .hint(format!("write `{usual}`")))
-        }
-        None => Ok(()),
-    }
 }
 
 /// Converts checked filters to query parameters.

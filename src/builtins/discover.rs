@@ -8,8 +8,7 @@ use crate::rego::Value;
 use crate::rego::value::Shared;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
-use super::arguments::{Invalid, argument, digest, refuse_respelt, text};
-use super::known_fields;
+use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
     ANY, ApiRequest, Beside, Client, Context, DISCOVER, Pager, Pagination, Row, beside, protocol,
@@ -83,11 +82,7 @@ fn parse(arguments: &[Value]) -> Result<Arc<dyn Request>, Invalid> {
     let kind = match argument(arguments, 1) {
         Value::Null => None,
         Value::String(empty) if empty.is_empty() => None,
-        value => {
-            let kind = text("kind", value)?;
-            refuse_respelt("kind", &kind, known_fields::argument(FUNCTION.name, "kind"))?;
-            Some(kind)
-        }
+        value => Some(text("kind", value)?),
     };
     Ok(Arc::new(Discover { digest, kind }))
 }

@@ -8,7 +8,8 @@
 #[cfg(feature = "cli")]
 use std::collections::BTreeMap;
 
-use super::{Field, Type, discover, evidence, project_compliance};
+use super::arguments::Invalid;
+use super::{Field, Function, Type, discover, evidence, project_compliance};
 use crate::rego::Value;
 use crate::resources::{ProjectEvaluation, RequirementEvaluation};
 use crate::text::{letters, shorten};
@@ -246,6 +247,51 @@ fn is_respelt(usual: &str, text: &str) -> bool {
 pub(crate) fn usual_spelling(known: &[&'static str], text: &str) -> Option<&'static str> {
     let mut others = known.iter().filter(|it| is_respelt(it, text));
     others.next().copied().filter(|_| !known.contains(&text))
+}
+
+/// Refuses arguments that are a known value in another spelling: nothing in the service has it.
+pub(super) fn refuse_respelt_arguments(
+    function: &Function,
+    arguments: &[Value],
+) -> Result<(), Invalid> {
+    for (argument, value) in function.arguments.iter().zip(arguments) {
+        refuse_respelt_argument(
+            argument.name,
+            value,
+            self::argument(function.name, argument.name),
+        )?;
+        let Type::Object(filters) = argument.ty else { continue };
+        for known in known_fields(filters) {
+            let path = format!("{}.{}", argument.name, known.name);
+            if let Some(value) = value.get_str(known.name) {
+                refuse_respelt_argument(&path, value, known.values)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse_respelt_argument(
+    path: &str,
+    value: &Value,
+    known: &[&'static str],
+) -> Result<(), Invalid> {
+    match value {
+        Value::String(text) => match usual_spelling(known, text) {
+            Some(usual) => {
+                let message = format!("is `{}`, which nothing has", shorten(text, 80));
+                Err(Invalid::new(path, message).hint(format!("write `{usual}`")))
+            }
+            None => Ok(()),
+        },
+        Value::Array(items) => {
+            items.iter().try_for_each(|item| refuse_respelt_argument(path, item, known))
+        }
+        Value::Set(items) => {
+            items.iter().try_for_each(|item| refuse_respelt_argument(path, item, known))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the known value of which a value that a person gave is another spelling: a policy that

@@ -33,7 +33,7 @@ pub use crate::resources::types::{Field, Type};
 pub use set::FunctionSet;
 
 pub(crate) use crate::resources::types::describe;
-use known_fields::refuse_respelt;
+use known_fields::{refuse_respelt, refuse_respelt_arguments};
 
 pub(crate) use arguments::{Filter, Invalid, identifier};
 pub(crate) use evidence_prompt::is_skipped;
@@ -151,8 +151,9 @@ impl Function {
                 Error::new(ErrorKind::InvalidArgument, message).with_hint(self.called_as(product))
             );
         }
-        let request =
-            (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))?;
+        let request = (self.parse)(arguments)
+            .and_then(|request| refuse_respelt_arguments(self, arguments).map(|()| request))
+            .map_err(|invalid| invalid.into_error(self, product))?;
         Ok(Arc::new(CheckedRequest { request, result: self.result }))
     }
 
