@@ -96,7 +96,12 @@ fn refuse(
     body: Option<String>,
 ) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = Refusal::new(status, "the emulator was told to misbehave").respond(api);
+    let message = match status {
+        // As the service puts it: another 404 would be a wrong address.
+        StatusCode::NOT_FOUND => "no such resource: the emulator was told to misbehave",
+        _ => "the emulator was told to misbehave",
+    };
+    let mut response = Refusal::new(status, message).respond(api);
     if let Some(body) = body {
         *response.body_mut() = Body::from(body);
     }

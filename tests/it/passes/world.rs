@@ -172,6 +172,7 @@ fn refusal(status: u16) -> Response {
     let mut body = json!({"code": status, "message": format!("refused with {status}")});
     if status == 404 {
         body["reason"] = json!("not found");
+        body["message"] = json!("no such digest");
     }
     let body = axum::Json(body);
     (StatusCode::from_u16(status).unwrap(), body).into_response()
