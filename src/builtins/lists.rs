@@ -14,7 +14,7 @@ use crate::Error;
 use crate::client::{
     Client, Context, Endpoint, List, Organization, Paging, Reader, parse_rows, protocol,
 };
-use crate::text::shorten;
+use crate::text::{letters, shorten};
 
 /// A list function: its endpoint, filters and rows.
 #[derive(Debug)]
@@ -82,7 +82,10 @@ impl Listing {
                 Filter::Many(texts) => texts.iter().map(String::as_str).collect(),
                 Filter::Flag(_) => continue,
             };
-            for found in rows.iter().flat_map(|row| values(row, field)) {
+            let is_documented = self.documents(field);
+            let found =
+                |row| if is_documented { values(row, field) } else { vec![named(row, field)] };
+            for found in rows.iter().flat_map(found) {
                 match found {
                     Some(Value::String(found)) if !found.is_empty() => {
                         let found: &str = found;
@@ -99,7 +102,7 @@ impl Listing {
                             .with_hint("does a proxy drop the query string?"));
                         }
                     }
-                    _ => unchecked += u64::from(self.documents(field)),
+                    _ => unchecked += u64::from(is_documented),
                 }
             }
         }
@@ -276,6 +279,12 @@ fn refuse_hidden(filters: &[(&'static str, Filter)], rows: &[Value]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Returns the value of an undocumented field, in any casing.
+fn named<'v>(row: &'v Value, field: &str) -> Option<&'v Value> {
+    let is_it = |key: &Value| key.as_str().is_some_and(|key| letters(key).eq(letters(field)));
+    row.as_object()?.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value)
 }
 
 /// Returns the values of a field, or of a field of the rows in a list.

@@ -151,7 +151,7 @@ fn says_missing(texts: &[&str]) -> bool {
     let any = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let names_nothing = words.iter().all(|word| MISSING.contains(&word.as_str()));
     !texts.iter().any(|text| is_about_another(text))
-        && !any(PASSING)
+        && !any(OTHERWISE)
         && (names_nothing || any(RESOURCES))
 }
 
@@ -238,12 +238,14 @@ const MISSING: &[&str] = &[
     "with",
 ];
 
-/// Words for a state that passes: something may be there the next time.
-const PASSING: &[&str] = &[
+/// Words for another reason: something may be there the next time, or in another form.
+const OTHERWISE: &[&str] = &[
     "again",
     "internal",
+    "invalid",
     "lag",
     "later",
+    "malformed",
     "replica",
     "retry",
     "temporarily",
@@ -566,6 +568,7 @@ mod tests {
             r#"{"code": 404, "reason": "NOT_FOUND", "message": "timeout"}"#,
             r#"{"code": 5, "message": "Not Found."}"#,
             r#"{"code": 5, "message": "ingress not found"}"#,
+            r#"{"code": 5, "message": "digest malformed"}"#,
             r#"{"code": 404, "reason": "x", "message": "no such", "metadata": {}}"#,
             r#"{"code": 404, "reason": "not found", "message": "no such",
                 "metadata": {"resource": "organization"}}"#,

@@ -316,7 +316,7 @@ fn what_may_mean_that_an_answer_is_not_whole_is_noted() {
         ),
         (
             &evidence,
-            "evidence:status=200:body={\"results\":[{\"project_version_name\":\"v2\"}]}".to_owned(),
+            "evidence:status=200:body={\"results\":[{\"projectVersionName\":\"v2\"}]}".to_owned(),
         ),
         (
             &evidence,
