@@ -14,7 +14,7 @@ use crate::Error;
 use crate::client::{
     Client, Context, Endpoint, List, Organization, Paging, Reader, parse_rows, protocol,
 };
-use crate::text::{letters, shorten};
+use crate::text::{same_letters, shorten};
 
 /// A list function: its endpoint, filters and rows.
 #[derive(Debug)]
@@ -283,7 +283,7 @@ fn refuse_hidden(filters: &[(&'static str, Filter)], rows: &[Value]) -> Result<(
 
 /// Returns the value of an undocumented field, in any casing.
 fn named<'v>(row: &'v Value, field: &str) -> Option<&'v Value> {
-    let is_it = |key: &Value| key.as_str().is_some_and(|key| letters(key).eq(letters(field)));
+    let is_it = |key: &Value| key.as_str().is_some_and(|key| same_letters(key, field));
     row.as_object()?.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value)
 }
 
