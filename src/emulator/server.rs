@@ -12,12 +12,12 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use tokio::sync::oneshot;
 
-use super::EmulatorOptions;
 use super::dataset::Dataset;
 use super::refusal::{Address, Refusal};
 use super::routes;
 use super::socket::{ResetFlag, ResettableListener};
 use super::state::{Addresses, Shared};
+use super::{EmulatorOptions, openapi};
 use crate::{Error, ErrorKind};
 
 /// The running thread.
@@ -37,7 +37,7 @@ impl Server {
             backend: backend_address,
             store: store_address,
         };
-        let shared = Arc::new(Shared::new(dataset, options, addresses));
+        let shared = Arc::new(Shared::new(dataset, options, addresses, openapi::document));
         let listeners = [
             (router(Address::ControlPlane, &shared), controlplane),
             (router(Address::Backend, &shared), backend),

@@ -32,10 +32,20 @@ pub(super) struct Shared {
     pub approvals: Approvals,
     pub tickets: Tickets,
     pub addresses: Addresses,
+    /// Returns the specification of an address, which describes all routes.
+    pub specification: Specification,
 }
 
+/// Returns the specification of an address.
+pub(super) type Specification = fn(&Shared, Address) -> serde_json::Value;
+
 impl Shared {
-    pub fn new(dataset: Dataset, options: &EmulatorOptions, addresses: Addresses) -> Self {
+    pub fn new(
+        dataset: Dataset,
+        options: &EmulatorOptions,
+        addresses: Addresses,
+        specification: Specification,
+    ) -> Self {
         let service = &dataset.service;
         let faults = FaultSet::default();
         faults.set(options.faults.clone());
@@ -58,6 +68,7 @@ impl Shared {
             approvals: Approvals::default(),
             tickets: Tickets::new(options.ticket_lifetime),
             addresses,
+            specification,
             dataset,
         }
     }

@@ -4,7 +4,6 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
-use super::super::openapi;
 use super::super::refusal::{Address, Refusal};
 use super::{Answer, Method, Pages, Route, RouteRequest};
 
@@ -30,7 +29,8 @@ const fn specification(api: Address) -> Route {
 }
 
 fn get(request: &RouteRequest<'_>) -> Result<Response, Refusal> {
-    let text = yaml_serde::to_string(&openapi::document(request.shared, request.route.api))
+    let document = (request.shared.specification)(request.shared, request.route.api);
+    let text = yaml_serde::to_string(&document)
         .map_err(|_| Refusal::internal("the specification can't be written"))?;
     Ok(([(header::CONTENT_TYPE, "application/yaml")], text).into_response())
 }
