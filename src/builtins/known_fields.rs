@@ -199,7 +199,7 @@ fn respelt_value(known: &KnownField, value: &Value) -> Result<(), String> {
         (Type::String, Value::String(text)) => {
             // `REQUIREMENT_STATUS_FAIL`, as an enumeration of the service would be written.
             let last = text.rsplit_once("STATUS_").map_or(&**text, |(_, last)| last);
-            match known.values.iter().find(|it| is_respelt(it, last)) {
+            match known.values.iter().find(|it| same_letters(it, last)) {
                 Some(usual) => Err(format!(
                     "`{}` is `{}`, which is `{usual}` in the usual spelling",
                     known.name,
@@ -220,7 +220,7 @@ fn respelt_value(known: &KnownField, value: &Value) -> Result<(), String> {
 
 fn respelt_name<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Result<(), String> {
     let mut names = names.filter_map(Value::as_str).filter(|name| *name != usual);
-    match names.find(|name| is_respelt(usual, name)) {
+    match names.find(|name| same_letters(usual, name)) {
         Some(name) => {
             Err(format!("it has `{}`, which is `{usual}` in the usual spelling", shorten(name, 80)))
         }
@@ -231,21 +231,15 @@ fn respelt_name<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Resu
 /// Refuses a name that belongs into an object beside it.
 fn elsewhere<'a>(usual: &str, names: impl Iterator<Item = &'a Value>) -> Result<(), String> {
     let mut names = names.filter_map(Value::as_str);
-    match names.find(|name| is_respelt(usual, name)) {
+    match names.find(|name| same_letters(usual, name)) {
         Some(name) => Err(format!("it has `{}` in another place than usual", shorten(name, 80))),
         None => Ok(()),
     }
 }
 
-/// Returns `true` if two names or values differ only in their case and in characters that are neither
-/// letters nor digits: what separates words, space around them, and invisible ones.
-fn is_respelt(usual: &str, text: &str) -> bool {
-    same_letters(usual, text)
-}
-
 /// Returns the known value of which a text is another spelling.
 pub(crate) fn usual_spelling(known: &[&'static str], text: &str) -> Option<&'static str> {
-    let mut others = known.iter().filter(|it| is_respelt(it, text));
+    let mut others = known.iter().filter(|it| same_letters(it, text));
     others.next().copied().filter(|_| !known.contains(&text))
 }
 

@@ -115,9 +115,8 @@ impl Listing {
         self.rows().1.iter().any(|documented| documented.name == first)
     }
 
-    /// Notes what was asked for by its identifier and isn't in any row, and values of maps that aren't
-    /// strings, as their kind is.
-    fn note_doubts(&self, filters: &[(&'static str, Filter)], rows: &[Value], context: &Context) {
+    /// Notes what was asked for by its identifier and isn't in any row.
+    fn note_missing(&self, filters: &[(&'static str, Filter)], rows: &[Value], context: &Context) {
         for (filter, field) in self.checked.iter().filter(|(filter, _)| filter.ends_with("_ids")) {
             let asked = filters.iter().find_map(|(name, asked)| match asked {
                 Filter::Many(texts) if name == filter => Some(texts),
@@ -136,16 +135,17 @@ impl Listing {
                 }
             }
         }
+    }
+
+    /// Returns the doubt about a map in the rows whose values aren't all strings, as their kind is.
+    fn odd_map(&self, rows: &[Value]) -> Option<String> {
         let maps = self.rows().1.iter().filter(|field| matches!(field.ty, Type::Map(Type::Any)));
-        for (map, row) in maps.flat_map(|field| rows.iter().map(|row| (field.name, row))) {
-            let Some(Value::Object(members)) = row.get_str(map) else { continue };
-            let odd = members.iter().find(|(_, value)| !matches!(value, Value::String(_)));
-            if let Some((key, _)) = odd {
-                let key = shorten(key.as_str().unwrap_or_default(), 80);
-                context.doubt(format!("`{map}` that aren't strings, such as `{key}`"));
-                break;
-            }
-        }
+        maps.flat_map(|field| rows.iter().map(|row| (field.name, row))).find_map(|(map, row)| {
+            let members = row.get_str(map)?.as_object()?;
+            let (key, _) = members.iter().find(|(_, value)| !matches!(value, Value::String(_)))?;
+            let key = shorten(key.as_str().unwrap_or_default(), 80);
+            Some(format!("`{map}` that aren't strings, such as `{key}`"))
+        })
     }
 
     /// Refuses rows of two projects if one was asked for by its name.
@@ -220,15 +220,19 @@ impl ListRequest {
             let most = client.settings.max_results.saturating_add(1);
             let read = |body: &str| parse_rows(name, fields, most, body);
             let organization = client.organization(context.deadline).await?;
-            let mut unchecked = 0;
+            let (mut unchecked, mut odd_map) = (0, None);
             let check = |rows: &[Value]| {
                 rows.iter().try_for_each(|row| check_answer(Type::Object(fields), row))?;
                 unchecked += self.listing.check_rows(&self.filters, rows)?;
+                odd_map = odd_map.take().or_else(|| self.listing.odd_map(rows));
                 check_organization(&organization, rows)
             };
             let listed = reader.all(client, context, read, check).await?;
             if !listed.cut {
-                self.listing.note_doubts(&self.filters, &listed.rows, context);
+                self.listing.note_missing(&self.filters, &listed.rows, context);
+                if let Some(doubt) = odd_map {
+                    context.doubt(doubt);
+                }
             }
             let rows = BTreeMap::from([(Value::from(name), Value::from(listed.rows))]);
             Ok(Answer { cut: listed.cut, unchecked, ..Value::from(rows).into() })
@@ -275,7 +279,7 @@ fn refuse_hidden(filters: &[(&'static str, Filter)], rows: &[Value]) -> Result<(
                 "the service answered with the `{field}` `{value}`, which the filter `{filter}` leaves \
                  out"
             ))
-            .with_hint("does something between here and the service drop queries?"));
+            .with_hint("does a proxy drop the query string?"));
         }
     }
     Ok(())

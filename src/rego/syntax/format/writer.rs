@@ -1290,7 +1290,11 @@ impl<'a> Writer<'a> {
     /// where it needs them.
     fn side(&mut self, term: &Term, notes: Notes) -> WriteResult {
         let is_call = matches!(term.ungrouped().kind, TermKind::Call(_));
-        let parens = self.style.own_parens && is_call && is_group(term);
+        self.in_parens(self.style.own_parens && is_call && is_group(term), term, notes)
+    }
+
+    /// Writes a term, in parentheses if `parens` is set.
+    fn in_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
         if parens {
             self.write("(");
         }
@@ -1850,28 +1854,13 @@ impl<'a> Writer<'a> {
                 }
                 let notes = or_drop!(self.term(key, notes));
                 self.write(if parens { "): " } else { ": " });
-                let parens = is_union_call(value);
-                if parens {
-                    self.write("(");
-                }
-                let result = self.term(value, notes);
-                if parens {
-                    self.write(")");
-                }
-                result
+                self.in_parens(is_union_call(value), value, notes)
             }
             (Element::Term(term), entries) => {
                 let always = matches!(entries, Entries::List { parens: true });
                 let parens = is_union_call(term)
                     && (always || self.first_byte(self.loc(term)) == Some(b'('));
-                if parens {
-                    self.write("(");
-                }
-                let result = self.term(term, notes);
-                if parens {
-                    self.write(")");
-                }
-                result
+                self.in_parens(parens, term, notes)
             }
             (Element::Expr(expr), _) => self.expr(expr, notes),
         }
