@@ -4,6 +4,7 @@
 //! and the search for the nearest known name.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// Escapes control characters (including line breaks and tabs), characters that change the
 /// direction of text, and invisible ones, so that text from a service or a policy stays on its line
@@ -108,7 +109,17 @@ pub fn shorten(text: &str, limit: usize) -> String {
 /// The largest number of wrong letters in a mistyped name; a name further away is another one.
 pub const FARTHEST: usize = 2;
 
-/// Returns `true` if two texts have the same letters and digits, in either case.
+/// Returns bytes as hexadecimal digits, in lower case.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string doesn't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns `true` if two texts have the same letters and digits, in either case: they differ at most in
+/// what separates words, in space around them, and in invisible characters.
 pub(crate) fn same_letters(a: &str, b: &str) -> bool {
     fn of_any(text: &str) -> impl Iterator<Item = char> + '_ {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)

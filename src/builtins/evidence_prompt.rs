@@ -1,7 +1,6 @@
 //! `evidence_prompt(evidence, prompt)`: an AI model's evaluation of a piece of evidence.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::rego::Value;
@@ -15,7 +14,7 @@ use crate::client::{
     Client, Context, parse_envelope, protocol, refuse_failed, run_operation, tells_of_success,
     tells_of_trouble, undocumented, words,
 };
-use crate::text::shorten;
+use crate::text::{hex, shorten};
 
 static RESULT: &[Field] = &[
     Field::required("skipped", Type::Boolean, "whether the analysis was skipped"),
@@ -102,7 +101,7 @@ impl Request for EvidencePrompt {
             let (key, digest) = if is_digest(&self.evidence, &["sha256"]) {
                 ("digest", self.evidence.clone())
             } else {
-                ("content", digest_of(&self.evidence))
+                ("content", format!("sha256:{}", hex(&Sha256::digest(&self.evidence))))
             };
             let body = serde_json::json!({ key: self.evidence, "prompt": self.prompt });
             let body = Bytes::from(body.to_string());
@@ -110,15 +109,6 @@ impl Request for EvidencePrompt {
             Ok(answer(&done.0)?.into())
         })
     }
-}
-
-/// Returns the digest of raw content.
-fn digest_of(content: &str) -> String {
-    let mut digest = "sha256:".to_owned();
-    for byte in Sha256::digest(content) {
-        let _ = write!(digest, "{byte:02x}");
-    }
-    digest
 }
 
 /// The fields of an operation's `output`. A model writes it, so nothing has a default.

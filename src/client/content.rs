@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::Sink;
 #[cfg(feature = "cache")]
 use super::cache::NewEntry;
+use crate::text::hex;
 use crate::{Error, ErrorKind};
 
 /// Verified content.
@@ -242,14 +243,6 @@ impl Sink for Incoming {
         }
         Ok(())
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

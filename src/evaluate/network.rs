@@ -4,7 +4,6 @@
 //! recordings keep them. Sending them belongs to [`crate::http`].
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -13,6 +12,7 @@ use super::call::{CheckedCall, Target, key};
 use crate::rego::Value;
 use crate::rego::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
+use crate::text::hex;
 use crate::{Error, ErrorKind};
 
 pub(crate) use crate::rego::builtins::{HTTP_SEND, LOOKUP};
@@ -90,11 +90,7 @@ fn hashed(value: &Value) -> Value {
 }
 
 fn hash(text: &str) -> String {
-    let mut out = String::from("sha256:");
-    for byte in Sha256::digest(text) {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    format!("sha256:{}", hex(&Sha256::digest(text)))
 }
 
 fn without_password(text: &str) -> Cow<'_, str> {

@@ -268,12 +268,7 @@ impl JsonScanner {
 
 /// Returns a digest as `sha256:…`.
 pub(super) fn hex(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::from("sha256:");
-    for byte in digest {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    format!("sha256:{}", crate::text::hex(digest))
 }
 
 /// A reader that hashes the bytes that are consumed.

@@ -5,7 +5,6 @@
 //! that something passed unless all of it did.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -175,12 +174,8 @@ fn policy(run: &Run) -> Value {
     for (name, value) in &run.inventory.arguments {
         hash.update(format!("--arg {}={}\n", escape(name), escape(value)));
     }
-    let mut digest = String::new();
-    for byte in hash.finalize() {
-        let _ = write!(digest, "{byte:02x}");
-    }
     json!({
-        "digest": {"sha256": digest},
+        "digest": {"sha256": crate::text::hex(&hash.finalize())},
         "annotations": {
             "sources": sources(run),
             "tookEffect": took_effect(run),
@@ -217,11 +212,7 @@ fn took_effect(run: &Run) -> Vec<Value> {
 /// The inventory's digest: that of the one in the JSON report, compact.
 fn inventory(run: &Run) -> Value {
     let text = serde_json::to_string(&run.inventory).unwrap_or_default();
-    let mut digest = String::new();
-    for byte in Sha256::digest(text) {
-        let _ = write!(digest, "{byte:02x}");
-    }
-    json!({"sha256": digest})
+    json!({"sha256": crate::text::hex(&Sha256::digest(text))})
 }
 
 fn hex(digest: &str) -> &str {

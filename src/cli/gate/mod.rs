@@ -608,10 +608,6 @@ fn origin(address: Option<&str>) -> Option<String> {
 /// Describes a file with this text.
 fn source(path: &Path, text: &[u8]) -> Source {
     use sha2::Digest as _;
-    use std::fmt::Write as _;
-    let mut digest = String::from("sha256:");
-    for byte in sha2::Sha256::digest(text) {
-        let _ = write!(digest, "{byte:02x}");
-    }
+    let digest = format!("sha256:{}", crate::text::hex(&sha2::Sha256::digest(text)));
     Source { path: path.display().to_string(), digest }
 }

@@ -5,7 +5,6 @@
 //! at nothing but results. Waived and disregarded results are suppressed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +24,7 @@ use crate::Position;
 use crate::gate::model::{Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation};
 use crate::gate::report::Report;
 use crate::report::sarif::{location, uri};
+use crate::text::hex;
 
 /// The rule of results for a missing verdict.
 const NO_VERDICT: &str = "rego-platform/no-verdict";
@@ -224,11 +224,8 @@ fn result(
 /// Returns a fingerprint that is the same for the same violation in the next run.
 fn fingerprint(rule: &str, what: &str, input: &str) -> BTreeMap<String, String> {
     let text = json!([rule, what, input]).to_string();
-    let mut hex = String::new();
-    for byte in Sha256::digest(text.as_bytes()) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    BTreeMap::from([("regoPlatform/v1".to_owned(), hex)])
+    let digest = hex(&Sha256::digest(text.as_bytes()));
+    BTreeMap::from([("regoPlatform/v1".to_owned(), digest)])
 }
 
 /// Returns a result for every missing verdict, and for a run that failed without a violation.
