@@ -7,7 +7,7 @@ default: lint test
 # Formatting and lints, as in CI.
 lint:
     cargo fmt --check
-    cargo clippy --locked --all-targets --features regorus -- -D warnings
+    cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # The whole suite, or the tests whose name contains NAME.
 test NAME="":
@@ -19,25 +19,24 @@ ci:
 
 # The documentation, as docs.rs builds it.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features regorus
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 
 # Take over the snapshots that changed, after a look at their differences.
 snapshots:
-    INSTA_UPDATE=always cargo test --locked --test it
-    git diff --stat tests/it/snapshots
+    cargo xtask snapshots
 
-# Build the oracle: OPA as a library; needs Go.
-oracle:
-    cd tests/oracle && go build -o ../../target/oracle .
+# Compare generated programs with OPA; needs Go: `just compare random 0 10000`, `just compare calls 0 1000`.
+compare KIND FROM="0" COUNT="1000":
+    cargo xtask compare {{KIND}} {{FROM}} {{COUNT}}
 
-# Compare COUNT random programs, from seed FROM, with OPA.
-random FROM="0" COUNT="10000": oracle
-    ORACLE=target/oracle cargo run --release --locked --example opa -- random {{FROM}} {{COUNT}}
+# Fuzz a target for some seconds; needs nightly Rust: `just fuzz der`.
+fuzz TARGET SECONDS="60":
+    cargo xtask fuzz {{TARGET}} {{SECONDS}}
 
-# Compare built-in functions with OPA, 40 calls a seed.
-calls FROM="0" COUNT="1000": oracle
-    ORACLE=target/oracle cargo run --release --locked --example opa -- calls {{FROM}} {{COUNT}}
+# Take over the public items that changed.
+surface:
+    cargo xtask surface --update
 
-# One benchmark: layer, service, hosts, artifact, rows or soak.
+# One benchmark: layer, service, hosts, artifact, rows, threads or soak.
 bench NAME:
-    cargo bench --locked --features regorus --bench {{NAME}}
+    cargo bench --locked --bench {{NAME}}

@@ -6,11 +6,11 @@
 
 use std::error::Error;
 
-use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token, Value};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // A service to ask. A real host leaves this out and calls `Platform::builder().from_env()?`.

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{
     Answers, EvaluateOptions, Evaluated, FunctionCall, Policies, Responder,
 };
 use rego_platform::{ErrorKind, Platform, Product, Token, TokenFuture, TokenProvider, Value};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
 /// `acme.*` asks the service, `ci.*` the runner itself.
 const POLICY: &str = r#"
@@ -122,7 +122,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // tokens.
     let product = Product::new("acme")?;
     let dataset = Dataset::load("testdata/platform".as_ref())?;
-    let serving = EmulatorOptions { product: product.clone(), ..EmulatorOptions::default() };
+    let serving = EmulatorOptions { product: product.to_string(), ..EmulatorOptions::default() };
     let service = Emulator::start(dataset, serving)?;
 
     let asked = Arc::new(AtomicU64::new(0));

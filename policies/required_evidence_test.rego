@@ -30,12 +30,12 @@ test_nothing_is_no_pass if count(denied([])) == 3
 
 # A filter by name that matches more than the name.
 test_evidence_of_other_projects_is_no_evidence if {
-	others := [object.union(row, {"project_name": "shop-frontend"}) | some row in complete]
+	others := [object.union(one, {"project_name": "shop-frontend"}) | some one in complete]
 	count(denied(others)) == 3
 }
 
 test_evidence_of_other_versions_is_no_evidence if {
-	others := [object.union(row, {"project_version_id": "2"}) | some row in complete]
+	others := [object.union(one, {"project_version_id": "2"}) | some one in complete]
 	count(denied(others)) == 3
 }
 

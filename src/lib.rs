@@ -2,34 +2,75 @@
 //!
 //! A policy can call five functions: `platform.discover`, `platform.evidence`,
 //! `platform.project_compliance`, `platform.evidence_prompt` and `platform.download_artifact`
-//! (interface section 4.7; [`builtins::FUNCTIONS`] has their arguments, results and costs), and
+//! (interface section 4.7; [`functions::FUNCTIONS`] has their arguments, results and costs), and
 //! five more that read the rest of the interface, once a host enables them
-//! ([`builtins::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
-//! makes sure that a failed call never ends as a pass. Policies are compiled and evaluated by its
-//! own Rego implementation ([`rego`]), which gives OPA 1.22.2's answers or an error. The command of
-//! the same name is built on it.
+//! ([`functions::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
+//! makes sure that a failed call never ends as a pass. Policies are evaluated by a
+//! `regorus::Engine` of the host's own, or by this crate's Rego implementation ([`rego`]), which gives
+//! OPA 1.22.2's answers or an error. The command of the same name is built on it.
 //!
 //! # What to use when
 //!
 //! | You have | Use |
 //! |---|---|
+//! | a `regorus::Engine` | `Platform::register`: the functions on it, and evaluations with everything that those of this crate have |
 //! | policies to evaluate | [`evaluate::Policies`]: OPA's answers, independent calls sent together, limits on what a policy does |
 //! | policies to look at, not to evaluate | [`check`] |
 //! | a question without a policy | [`Platform::call`], [`Platform::call_async`], [`Platform::download`] |
 //! | products, projects, environments, assessments, a product's compliance | [`Platform::api`], async and blocking ([`api`]) |
-//! | no service to ask | the emulator (feature `emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
-//! | functions of your own that policies call | [`evaluate::HostFunction`] in [`evaluate::load::LoadOptions`] |
-//! | a `regorus::Engine` of your own that must stay | `Platform::register` (feature `regorus`) and `Registration::run` around every evaluation |
+//! | no service to ask | the emulator (the crate `rego-platform-emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
+//! | functions of your own that policies call | [`evaluate::HostFunction`], for `Platform::register_with` or in [`evaluate::load::LoadOptions`] |
 //!
-//! Prefer [`evaluate::Policies`]: an engine of your own gives regorus' verdicts, which aren't
-//! always OPA's, and a policy can make it abort or hang.
-//!
-//! # An evaluation
+//! # On regorus
 //!
 //! ```
-//! # #[cfg(feature = "emulator")]
+//! # #[cfg(feature = "regorus")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
+//! # use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
+//! use rego_platform::evaluate::{Answers, EvaluateOptions};
+//! use rego_platform::regorus::Engine;
+//! use rego_platform::Platform;
+//!
+//! # let service =
+//! #     Emulator::start(Dataset::load("testdata/platform".as_ref())?, EmulatorOptions::default())?;
+//! # let builder = Platform::builder()
+//! #     .controlplane_url(service.controlplane_url())
+//! #     .base_url(service.base_url())
+//! #     .token(rego_platform::Token::new(service.default_token())?);
+//! # let _ = stringify! {
+//! let builder = Platform::builder().from_env()?;
+//! # };
+//! let platform = builder.build()?;
+//! let mut engine = Engine::new();
+//! let functions = platform.register(&mut engine)?;
+//! let policy = r#"package p
+//!
+//! kind := platform.discover(input.image, "").kind"#;
+//! engine.add_policy("p.rego".to_owned(), policy.to_owned())?;
+//! let options = EvaluateOptions::new(Answers::Service(platform));
+//! functions.check(&engine, &options)?; // a misspelt function is refused here, reached or not
+//!
+//! engine.set_input_json(
+//!     r#"{"image": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477"}"#,
+//! )?;
+//! let evaluated =
+//!     functions.evaluate(&mut engine, &options, |engine| engine.eval_rule("data.p.kind".into()));
+//! assert_eq!(evaluated.ledger.calls.len(), 1);
+//! assert_eq!(evaluated.result?, "CONTAINER_IMAGE".into());
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "regorus"))]
+//! # fn main() {}
+//! ```
+//!
+//! The verdict is regorus', which isn't always OPA's (`docs/interpreter.md`); [`evaluate::Policies`] gives
+//! OPA's, and bounds what a policy does.
+//!
+//! # On this crate's engine
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 //! use rego_platform::evaluate::load::LoadOptions;
 //! use rego_platform::evaluate::sources::{ModuleSource, Sources};
 //! use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
@@ -73,8 +114,6 @@
 //! assert_eq!(evaluated.ledger.calls.len(), 1);
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "emulator"))]
-//! # fn main() {}
 //! ```
 //!
 //! [`Policies::evaluate_async`](evaluate::Policies::evaluate_async) doesn't block the task and
@@ -109,14 +148,15 @@
 //!
 //! | Feature | Default | Adds |
 //! |---|---|---|
-//! | `cli` | yes | the command; switches on the four below |
-//! | `cache` | by `cli` | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
-//! | `crypto` | by `cli` | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
-//! | `emulator` | by `cli` | the module `emulator`: the service, served from a folder of plain files |
-//! | `ring` | by `cli` | TLS by ring, where the host gives no other provider ([`PlatformBuilder::crypto_provider`]) |
-//! | `regorus` | no | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface |
+//! | `regorus` | yes | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface; its built-in functions |
+//! | `regorus-core` | by `regorus` | the same without the functions that regorus makes optional |
+//! | `ring` | yes | TLS by ring, where the host gives no other provider ([`PlatformBuilder::crypto_provider`]) |
+//! | `crypto` | no | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
+//! | `cache` | no | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
 //!
-//! Embedders want `default-features = false`, and `ring` unless they choose another TLS provider.
+//! Without features this is the library on this crate's engine. The command is the crate
+//! `rego-platform-cli`, gates are `rego-platform-gate`, and the service for tests is
+//! `rego-platform-emulator`.
 //!
 //! # Traces and metrics
 //!
@@ -131,55 +171,43 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod api;
-pub mod builtins;
 pub mod check;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
-mod client;
-mod diagnostic;
-#[cfg(feature = "emulator")]
-pub mod emulator;
-mod error;
 pub mod evaluate;
 pub mod explain;
-mod flight;
-#[cfg(feature = "cli")]
-pub mod gate;
-pub mod http;
+pub mod functions;
 pub mod load;
-mod observe;
 mod platform;
-mod product;
-#[cfg(feature = "regorus")]
-mod register;
-pub mod rego;
-#[cfg(feature = "cli")]
-mod report;
-mod resources;
-mod setting;
+#[cfg(feature = "regorus-core")]
+pub mod register;
+pub mod setting;
 pub mod sources;
 pub mod testing;
 pub mod text;
-mod unreadable;
+
+use rego_platform_client::{
+    client, diagnostic, environment, flight, observe, resources, unreadable,
+};
 
 pub use api::Infoz;
-pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
-pub use diagnostic::{Diagnostic, Level, Position};
-pub use error::{Error, ErrorKind, Limit};
-pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};
 pub use platform::{NotFound, Platform, PlatformBuilder};
-pub use product::Product;
+pub use rego_platform_client::{
+    Api, CallEvent, Diagnostic, Error, ErrorKind, EvaluationEvent, Level, Limit, LookupEvent,
+    Observer, Position, Product, RequestEvent, Setting, Token, TokenFuture, TokenKind,
+    TokenProvider, TraceParent, http,
+};
 
-#[cfg(feature = "regorus")]
+#[cfg(feature = "regorus-core")]
 pub use register::Registration;
-pub use rego::Value;
-#[cfg(feature = "regorus")]
+pub use rego::{self, Value};
+#[cfg(feature = "regorus-core")]
 pub use regorus;
-pub use setting::Setting;
 pub use {reqwest, rustls};
 
 /// Compiles the Rust examples of the documentation.
+#[cfg(all(doctest, feature = "regorus-core"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(doctest)]
 #[doc = include_str!("../docs/embedding.md")]
 struct Embedding;

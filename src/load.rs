@@ -9,23 +9,28 @@ mod findings;
 pub(crate) mod functions;
 mod messages;
 pub(crate) mod paths;
+#[doc(hidden)]
+pub mod roles;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use messages::Pattern;
+use roles::PackageOrigin;
 
-use crate::builtins::FunctionSet;
-use crate::rego::problem::Sources as Texts;
+use crate::functions::FunctionSet;
+use crate::rego::Sources as Texts;
+use crate::rego::internal::threads;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::rego::threads;
 use crate::sources::SchemaSet;
 use crate::{Platform, Position, Product};
 
 pub(crate) use compile::{Compilation, Findings, Inspected, Loaded, compile, wrong_arguments};
-#[cfg(feature = "cli")]
-pub(crate) use findings::diagnostics;
-pub(crate) use findings::{diagnostic, path_of, position};
+#[doc(hidden)]
+pub use findings::diagnostics;
+pub(crate) use findings::path_of;
+#[doc(hidden)]
+pub use findings::{diagnostic, position};
 pub use functions::HostFunction;
 
 /// The function with which a table test reports a case: its argument is the array of the case's
@@ -46,6 +51,9 @@ pub struct LoadOptions {
     pub rego_v0: bool,
     /// The schemas of documents from outside.
     pub schemas: SchemaSet,
+    /// The origin of the packages.
+    #[doc(hidden)]
+    pub origin: PackageOrigin,
 }
 
 impl LoadOptions {

@@ -14,11 +14,11 @@ use tracing::Instrument as _;
 
 use crate::rego::Value;
 
-use crate::builtins::{Answer, Function, FunctionSet, Request};
 use crate::client::{
     Api, Client, Content, Context, LazyRuntime, RequestedForm, Runtime, Token, download, panicked,
 };
 use crate::flight::Flights;
+use crate::functions::{Answer, Function, FunctionSet, Request};
 use crate::observe::{CallSpan, Observers};
 use crate::{Error, ErrorKind, Product};
 
@@ -158,7 +158,8 @@ impl Platform {
         self.inner.flights.in_flight()
     }
 
-    pub(crate) fn call_deadline(&self) -> Instant {
+    #[doc(hidden)]
+    pub fn call_deadline(&self) -> Instant {
         Instant::now() + self.inner.client.settings.call_timeout
     }
 
@@ -175,7 +176,8 @@ impl Platform {
     }
 
     /// Sends a checked call and waits for its answer.
-    pub(crate) fn send(
+    #[doc(hidden)]
+    pub fn send(
         &self,
         function: &Arc<str>,
         request: Arc<dyn Request>,

@@ -1,65 +1,17 @@
-//! Settings of the host that determine failures and findings.
-//!
-//! Owns their list, which errors and diagnostics refer to instead of naming options.
+//! The settings of this library that failures and findings refer to.
 
-/// A host's setting that would have prevented a failure or a finding. The host words the advice; the
-/// command names its options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Setting {
-    /// The token, [`PlatformBuilder::token`](crate::PlatformBuilder::token)
-    Token,
-    /// The control plane's address,
-    /// [`PlatformBuilder::controlplane_url`](crate::PlatformBuilder::controlplane_url)
-    ControlPlane,
-    /// The platform backend's address,
-    /// [`PlatformBuilder::base_url`](crate::PlatformBuilder::base_url)
-    Backend,
-    /// Plain HTTP, [`PlatformBuilder::insecure`](crate::PlatformBuilder::insecure)
-    PlainHttp,
-    /// Certificate authorities besides the machine's,
-    /// [`PlatformBuilder::ca_certificate`](crate::PlatformBuilder::ca_certificate)
-    CertificateAuthorities,
-    /// The hosts that `http.send` may contact, [`AllowedHosts`](crate::http::AllowedHosts)
-    AllowedHosts,
-    /// The function of this name, which is off by default,
-    /// [`FunctionSet::with`](crate::builtins::FunctionSet::with)
-    Function(&'static str),
+pub use rego_platform_client::setting::{
+    ALLOWED_HOSTS, BACKEND, CERTIFICATE_AUTHORITIES, CONTROL_PLANE, PLAIN_HTTP, Setting, TOKEN,
+};
+
+rego_platform_client::settings! {
+    /// A function that is off by default, [`FunctionSet::with`](crate::functions::FunctionSet::with); it is
+    /// [`item`](Setting::item)
+    FUNCTION = "function",
     /// The version of Rego, [`LoadOptions::rego_v0`](crate::load::LoadOptions::rego_v0)
-    RegoV0,
-    /// The files of a folder that are left out
-    Ignored,
+    REGO_V0 = "rego-v0",
     /// The files of a bundle that are left out
-    IgnoredInBundles,
-    /// The files that are inputs
-    Inputs,
-    /// Evaluating policies that use `input` without one,
-    /// `gate::RunOptions::without_input`
-    WithoutInput,
-    /// Passing inputs that every policy skips,
-    /// `gate::Rules::allow_skipped`
-    SkippedInputs,
-    /// The arguments of policy documents
-    Arguments,
-    /// The project of the inputs, `gate::DocumentOptions::metadata`
-    Project,
-    /// Wrapping arrays in objects,
-    /// `gate::DocumentOptions::wrap_arrays`
-    WrappedArrays,
-    /// Treating inputs as attestations,
-    /// `gate::DocumentOptions::attestation`
-    Attestations,
-    /// Taking statements out of their envelopes,
-    /// `gate::DocumentOptions::attestation`
-    Envelopes,
-    /// Combining all inputs into one,
-    /// `gate::DocumentOptions::combine`
-    Combine,
+    IGNORED_IN_BUNDLES = "ignored-in-bundles",
     /// Loading signed bundles unchecked
-    SignedBundles,
-    /// Requiring a call of every policy that can call the service,
-    /// `gate::RunOptions::require_calls`
-    RequiredCalls,
-    /// The folder of the emulator's data set
-    DataSet,
+    SIGNED_BUNDLES = "signed-bundles",
 }

@@ -11,7 +11,8 @@ pub(crate) mod account;
 mod bundle;
 mod documents;
 mod files;
-pub(crate) mod json;
+#[doc(hidden)]
+pub mod json;
 mod merge;
 mod schemas;
 mod yaml;
@@ -19,11 +20,15 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use crate::rego::Value;
 use crate::rego::syntax::BaseVersion;
+use crate::rego::value::Object;
 
 pub use account::{Account, Ignore, LeftOut};
-pub(crate) use bundle::Bundle;
+#[doc(hidden)]
+pub use bundle::Bundle;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
 
@@ -92,32 +97,18 @@ pub struct Sources {
     pub versions: BTreeMap<String, RegoVersion>,
 }
 
-/// A number in a data document whose loaded value differs from the number as written.
-#[derive(Debug, Clone)]
-pub struct InexactNumber {
-    /// Its path below `data`, indices of arrays included.
-    pub path: Vec<String>,
-    /// The finding to report if a policy uses it.
-    pub diagnostic: Diagnostic,
-}
-
 /// The options for reading files.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ReadOptions<'a> {
     /// The limits on files.
     pub limits: SourceLimits,
-    /// The files to leave out. If given, a file in a folder or bundle that isn't read because of its
-    /// name, although its content is Rego, JSON or YAML, is an error.
+    /// The files to leave out.
     pub ignore: Option<&'a Ignore>,
     /// Bundles to read in addition: archives, whatever their names, and folders.
     pub bundles: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
-    /// Recognizes documents of another kind than data, which a bundle may not contain.
-    pub(crate) is_document: Option<fn(&str) -> bool>,
-    /// The same for whole texts that are valid documents: an example in a text isn't one.
-    pub(crate) is_valid_document: Option<fn(&str) -> bool>,
 }
 
 /// The result of reading files and accounting for each of them.
@@ -125,13 +116,16 @@ pub struct ReadOptions<'a> {
 #[non_exhaustive]
 pub struct Gathered {
     /// The modules and data that were read, without those of bundles.
-    pub(crate) files: Sources,
+    #[doc(hidden)]
+    pub files: Sources,
     /// The bundles that were read.
-    pub(crate) bundles: Vec<Bundle>,
+    #[doc(hidden)]
+    pub bundles: Vec<Bundle>,
     /// An account of the files of each argument.
     pub accounts: Vec<Account>,
-    /// Numbers that are an error if a policy looks at them.
-    pub inexact: Vec<InexactNumber>,
+    /// The texts of the policy documents among the data.
+    #[doc(hidden)]
+    pub policy_documents: BTreeMap<String, String>,
 }
 
 /// Limits on the files that are read.
@@ -183,10 +177,7 @@ impl Sources {
         arguments: impl IntoIterator<Item = S>,
         options: ReadOptions<'_>,
     ) -> Result<Self, Error> {
-        let mut gathered = Self::gather(arguments, options)?;
-        let found: Vec<Diagnostic> =
-            gathered.inexact.drain(..).map(|number| number.diagnostic).collect();
-        if found.is_empty() { gathered.sources() } else { Err(Error::policy(found)) }
+        Self::gather(arguments, options)?.sources()
     }
 
     /// Reads files, folders and bundles as [`read_with`](Self::read_with) does, and accounts for
@@ -213,8 +204,11 @@ impl Sources {
         // As in OPA, a file that is named twice is loaded once.
         let mut seen = std::collections::HashSet::new();
         list.retain(|file| {
-            let path: PathBuf =
-                file.path.components().filter(|it| *it != Component::CurDir).collect();
+            let path: PathBuf = file
+                .path
+                .components()
+                .filter(|component| *component != Component::CurDir)
+                .collect();
             let prefix =
                 if file.kind == files::Kind::Rego { Vec::new() } else { file.prefix.clone() };
             seen.insert((
@@ -269,10 +263,7 @@ impl Gathered {
         let Some(account) = self.accounts.get_mut(file.argument) else { return };
         let path = file.path.to_string_lossy();
         match bundle::read(&path, &file.prefix, asked, options, account) {
-            Ok(mut bundle) => {
-                self.inexact.append(&mut bundle.inexact);
-                self.bundles.push(bundle);
-            }
+            Ok(bundle) => self.bundles.push(bundle),
             Err(_) if file.linked => {
                 let wrong = Diagnostic::error("bundle", "no bundle");
                 found.push(files::withheld(&file.path, &wrong));
@@ -284,7 +275,7 @@ impl Gathered {
     fn take(&mut self, file: files::File, text: String, found: &mut Vec<Diagnostic>) {
         let name = file.path.to_string_lossy().into_owned();
         if file.kind == files::Kind::Rego {
-            if file.linked && !account::is_module(&text) {
+            if file.linked && !files::is_module(&text) {
                 let wrong = Diagnostic::error("parse-error", "no module");
                 return found.push(files::withheld(&file.path, &wrong));
             }
@@ -293,25 +284,17 @@ impl Gathered {
         }
         match documents::parse(&name, &text, file.kind, file.prefix.is_empty()) {
             Ok(data) => {
-                for number in &data.inexact {
-                    let own = number.path.iter();
-                    let path = file.prefix.iter().chain(own).cloned().collect();
-                    let diagnostic = if file.linked {
-                        let wrong = Diagnostic::error("data-error", number.message.clone());
-                        files::withheld(&file.path, &wrong)
-                    } else {
-                        documents::of_number(&name, &text, number)
-                    };
-                    self.inexact.push(InexactNumber { path, diagnostic });
-                }
                 if data.further > 0
                     && let Some(account) = self.accounts.get_mut(file.argument)
                 {
                     let more = data.further;
                     account.leave(&file.path, format!("{more} further documents: one is read"));
                 }
+                if documents::is_policy(&data.value) {
+                    self.policy_documents.insert(name.clone(), text);
+                }
                 let value = file.prefix.into_iter().rev().fold(data.value, |value, key| {
-                    let object: BTreeMap<Value, Value> = [(Value::from(key), value)].into();
+                    let object: Object = [(Value::from(key), value)].into();
                     Value::from(object)
                 });
                 self.files.data.push(DataSource { path: name, value });
@@ -332,13 +315,24 @@ pub(crate) fn merged(data: &[DataSource], found: &mut Vec<Diagnostic>) -> Value 
 ///
 /// # Errors
 /// Returns the problem with its position.
-pub(crate) fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
+#[doc(hidden)]
+pub fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     documents::any(name, text, is_yaml)
+}
+
+/// Reads the only document of a YAML text into a type.
+///
+/// # Errors
+/// Returns the problem with its position.
+#[doc(hidden)]
+pub fn typed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Diagnostic> {
+    documents::typed(name, text)
 }
 
 /// Splits `a.b:path` into the data's path and the file's, unless the whole argument is an existing
 /// path.
-pub(crate) fn split(argument: &str) -> (Vec<String>, PathBuf) {
+#[doc(hidden)]
+pub fn split(argument: &str) -> (Vec<String>, PathBuf) {
     let plain = argument.strip_prefix("file://").unwrap_or(argument);
     if plain.len() == argument.len()
         && !std::path::Path::new(plain).exists()

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use rego_platform::emulator::Emulator;
 use rego_platform::reqwest::{self, Client, StatusCode};
+use rego_platform_emulator::Emulator;
 
 use super::Service;
 

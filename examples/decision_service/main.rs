@@ -20,11 +20,11 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Pool};
 use rego_platform::{CallEvent, ErrorKind, EvaluationEvent, Observer, Platform, Token};
 use rego_platform::{TraceParent, Value, rustls, text};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 use serde_json::json;
 
 #[derive(Debug, Default)]

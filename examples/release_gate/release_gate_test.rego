@@ -1,7 +1,5 @@
 package release_gate_test
 
-import data.release_gate
-
 asked := {"product_id": "p", "product_version_id": "v", "environment": "live"}
 
 environments := {"environments": [
@@ -29,15 +27,16 @@ good := {
 project := good.project_evaluations[0]
 
 frameworks(rows) := {"frameworks": [framework(id, rows) |
-	some id, _ in release_gate.required_frameworks
+	some id, _ in data.release_gate.required_frameworks
 ]}
 
 framework(id, rows) := {"framework_id": id, "evaluations": rows}
 
 found(asks, of, rows) := {violation.message |
-	some violation in release_gate.deny with input as asks
+	compliance := frameworks(rows)
+	some violation in data.release_gate.deny with input as asks
 		with platform.product_version as of
-		with platform.product_compliance as frameworks(rows)
+		with platform.product_compliance as compliance
 		with platform.environments as environments
 }
 

@@ -4,23 +4,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rego_platform::rego::formatter::{FormatOptions, format_text};
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use rego_platform::rego::{self, FormatOptions};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for version in [BaseVersion::V0, BaseVersion::V1] {
         let parsed = parse_module(FileId(0), text, &ParseOptions::version(version));
-        let options = FormatOptions {
-            read: version,
-            write: version,
-            drop_imports: false,
-            v1_keywords: false,
-        };
-        let Ok(formatted) = format_text("fuzz.rego", text, options) else { continue };
+        let options = FormatOptions::between(version, version);
+        let Ok(formatted) = rego::format("fuzz.rego", text, options) else { continue };
         assert!(parsed.is_ok(), "formatted what doesn't parse");
-        let format = |text: &str| match format_text("fuzz.rego", text, options) {
+        let format = |text: &str| match rego::format("fuzz.rego", text, options) {
             Ok(formatted) => Some(formatted),
             // OPA reads `import future.keywords.x.not` and adds a second import of `not`.
             Err(error) if error.to_string().contains("import must not shadow") => None,

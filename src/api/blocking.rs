@@ -11,8 +11,8 @@ use super::{
     AssessmentRevision, Environment, EnvironmentFilters, FrameworkCompliance, Infoz,
     ProductComplianceFilters, ProductResource, ProductVersion, Project, ProjectFilters,
 };
-use crate::builtins::{environments, product_compliance, products, projects};
 use crate::client::Api;
+use crate::functions::{environments, product_compliance, products, projects};
 use crate::{Error, Platform};
 
 /// The documented operations of the service, blocking; see [`ApiClient`](super::ApiClient), which

@@ -4,9 +4,8 @@
 //! message that a policy would get. An empty value is an invalid argument: if it were dropped, the
 //! request would ask for everything.
 
-use std::collections::BTreeMap;
-
 use crate::rego::Value;
+use crate::rego::value::Object;
 
 /// Defines a filter type: a struct, a method for each key, and its form as a policy's argument.
 macro_rules! filters {
@@ -35,7 +34,7 @@ macro_rules! filters {
                 let given = given.into_iter().filter_map(|(key, value)| {
                     Some((Value::from(key), Value::from(value.as_deref()?)))
                 });
-                Value::from(given.collect::<BTreeMap<_, _>>())
+                Value::from(given.collect::<Object>())
             }
         }
     };
@@ -87,7 +86,7 @@ impl ProductComplianceFilters {
     pub(super) fn argument(&self) -> Value {
         let text = |text: &String| Value::from(text.as_str());
         let mut object =
-            BTreeMap::from([(Value::from("product_version_id"), text(&self.product_version_id))]);
+            Object::from([(Value::from("product_version_id"), text(&self.product_version_id))]);
         if let Some(ids) = &self.framework_ids {
             let ids = ids.iter().map(text).collect::<Vec<_>>();
             object.insert(Value::from("framework_ids"), Value::from(ids));

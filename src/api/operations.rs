@@ -3,7 +3,6 @@
 //! Owns envelopes and the steps through typed lists. `client` and `blocking` own how a host waits
 //! for them; the service client's `pages` owns how pages are followed.
 
-use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,14 +11,13 @@ use crate::rego::Value;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest as _, Sha256};
 
 use super::{AssessmentRevision, Infoz, ProductVersion};
-use crate::builtins::{Filter, Invalid, Listing, VersionRequest, check_organization, identifier};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
-    PageSeed, Reader, parse, parse_object, parse_one, protocol, twice,
+    Reader, parse_object, parse_one, parse_page, protocol,
 };
+use crate::functions::{Filter, Invalid, Listing, VersionRequest, identifier};
 use crate::{Error, ErrorKind};
 
 /// The client and the deadline that every operation needs.
@@ -122,7 +120,7 @@ pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
 pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
     let endpoint = match api {
         Api::ControlPlane => OPENAPI_CONTROLPLANE,
-        Api::Backend => OPENAPI,
+        _ => OPENAPI,
     };
     let accept = "application/yaml, application/json;q=0.9, */*;q=0.5";
     let call = ApiRequest { accept, authenticated: false, ..ApiRequest::get(endpoint, None) };
@@ -157,10 +155,6 @@ pub(super) struct Pages<T> {
     listing: &'static Listing,
     /// The filters, with which rows are compared.
     filters: Vec<(&'static str, Filter)>,
-    /// The hashes of the rows so far: rows that move between two requests come twice.
-    seen: HashSet<[u8; 32]>,
-    /// Set if a row came twice.
-    twice: bool,
     rows: PhantomData<fn() -> T>,
 }
 
@@ -170,33 +164,25 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
     /// # Errors
     pub fn new(listing: &'static Listing, filters: &Value) -> Result<Self, Error> {
         let (list, filters) = listing.list(filters).map_err(invalid_argument)?;
-        let (reader, seen) = (Reader::new(list), HashSet::new());
-        Ok(Self { reader, listing, filters, seen, twice: false, rows: PhantomData })
+        Ok(Self { reader: Reader::new(list), listing, filters, rows: PhantomData })
     }
 
     /// Returns the next page and the rest of the list, or `None` when the list has ended.
     pub async fn next(mut self, sender: Sender) -> Result<Option<(Vec<T>, Self)>, Error> {
-        let seed =
-            PageSeed { name: self.listing.rows().0, row: PhantomData::<T>, most: usize::MAX };
-        let context = sender.context();
-        let page = self.reader.next(&sender.client, &context, |body| parse(seed, body)).await?;
+        let (name, context) = (self.listing.rows().0, sender.context());
+        let read = |body: &str| parse_page(name, PhantomData::<T>, usize::MAX, body);
+        let page = self.reader.next(&sender.client, &context, read).await?;
         let Some(rows) = page else { return Ok(None) };
+        let broken = |_| Error::new(ErrorKind::Internal, "a result has no JSON");
         let mut values = Vec::with_capacity(rows.len());
         for row in &rows {
-            let text = serde_json::to_vec(row).map_err(|error| {
+            let text = serde_json::to_string(row).map_err(|error| {
                 Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
             })?;
-            let broken = |_| Error::new(ErrorKind::Internal, "a result has no JSON");
-            let value = Value::from_json(&String::from_utf8_lossy(&text)).map_err(broken)?;
-            values.push(value);
-            self.twice |= !self.seen.insert(Sha256::digest(&text).into());
+            values.push(Value::from_json(&text).map_err(broken)?);
         }
+        self.reader.check_rows(&values)?;
         self.listing.check_rows(&self.filters, &values)?;
-        check_organization(&sender.client.organization(sender.deadline).await?, &values)?;
-        self.reader.check_new(&values)?;
-        if (self.twice || self.reader.has_moved()) && self.reader.must_be_distinct() {
-            return Err(twice());
-        }
         Ok(Some((rows, self)))
     }
 

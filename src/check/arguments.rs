@@ -5,14 +5,15 @@
 //! replaced by valid placeholders and the function is asked, so that only the author's own text can
 //! be wrong.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::model::{Binding, CallSite};
 use super::{Constants, File, Findings, Inspected};
 use crate::Diagnostic;
-use crate::builtins::{Argument, Field, Type};
+use crate::functions::{Argument, Field, Type};
 use crate::rego::Value;
 use crate::rego::syntax::tree::{Term, TermKind};
+use crate::rego::value::{Object, Set};
 
 /// The most variables and rules that are followed to a literal.
 const MAX_STEPS: usize = 20;
@@ -117,7 +118,7 @@ impl<'a> Check<'_, 'a> {
         out: &mut Vec<Diagnostic>,
     ) -> bool {
         let required = || known.iter().filter(|f| f.required);
-        let mut present = BTreeMap::new();
+        let mut present = Object::new();
         let mut open = given.len() > MAX_PARTS;
         let mut wrong = false;
         for (key, value) in given.iter().take(MAX_PARTS) {
@@ -129,7 +130,7 @@ impl<'a> Check<'_, 'a> {
             let ty = field.map_or(Type::Any, |f| f.ty);
             let literal = self.literals.follow(value);
             let filled = self.literals.value(literal, ty).unwrap_or_else(|| placeholder(ty));
-            let mut object: BTreeMap<Value, Value> =
+            let mut object: Object =
                 required().map(|f| (Value::from(f.name), placeholder(f.ty))).collect();
             object.insert(name.clone(), filled);
             let at = match field {
@@ -220,13 +221,11 @@ impl<'a> Literals<'_, 'a> {
             TermKind::Array(items) => {
                 Some(Value::from(items.iter().take(MAX_PARTS).map(part).collect::<Vec<_>>()))
             }
-            TermKind::Set(items) => Some(Value::from(
-                items.iter().take(MAX_PARTS).map(part).collect::<std::collections::BTreeSet<_>>(),
-            )),
-            TermKind::ArrayComprehension(_) => Some(Value::from(vec![placeholder(element)])),
-            TermKind::SetComprehension(_) => {
-                Some(Value::from(std::collections::BTreeSet::from([placeholder(element)])))
+            TermKind::Set(items) => {
+                Some(Value::from(items.iter().take(MAX_PARTS).map(part).collect::<Set>()))
             }
+            TermKind::ArrayComprehension(_) => Some(Value::from(vec![placeholder(element)])),
+            TermKind::SetComprehension(_) => Some(Value::from(Set::from([placeholder(element)]))),
             // Where no object is expected, its contents don't matter.
             TermKind::Object(_) | TermKind::ObjectComprehension(_)
                 if !matches!(ty, Type::Object(_)) =>
@@ -241,7 +240,6 @@ impl<'a> Literals<'_, 'a> {
 /// Returns a valid value of a type.
 fn placeholder(ty: Type) -> Value {
     match ty {
-        Type::String | Type::Any | Type::Timestamp => Value::from("x"),
         Type::Digest => Value::from(format!("sha256:{}", "0".repeat(64))),
         Type::Uuid => Value::from("00000000-0000-0000-0000-000000000000"),
         Type::Boolean => Value::from(true),
@@ -253,10 +251,12 @@ fn placeholder(ty: Type) -> Value {
         Type::Either(one, _) => placeholder(*one),
         Type::Object(fields) => {
             let required = fields.iter().filter(|f| f.required);
-            let object: BTreeMap<Value, Value> =
+            let object: Object =
                 required.map(|f| (Value::from(f.name), placeholder(f.ty))).collect();
             Value::from(object)
         }
+        // Strings, and what may be one.
+        _ => Value::from("x"),
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
     use crate::Product;
-    use crate::builtins::FUNCTIONS;
+    use crate::functions::FUNCTIONS;
 
     #[test]
     fn placeholders_are_valid_arguments() {
@@ -278,7 +278,7 @@ mod tests {
                 let Type::Object(fields) = argument.ty else { continue };
                 let all = fields.iter().map(|f| (Value::from(f.name), placeholder(f.ty)));
                 let mut arguments = arguments.clone();
-                arguments[index] = Value::from(all.collect::<BTreeMap<_, _>>());
+                arguments[index] = Value::from(all.collect::<Object>());
                 assert!(
                     function.request(&Product::default(), &arguments).is_ok(),
                     "{}",

@@ -7,9 +7,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtins::{Function, Type};
+use crate::functions::{Function, Type};
 use crate::load::{HostFunction, LoadOptions};
-use crate::rego::{self, types};
+use crate::rego;
+use crate::rego::internal::types;
 use crate::{Error, ErrorKind, Product};
 
 /// Returns a document with only the functions of `options`, the service's and the host's.
@@ -66,7 +67,9 @@ fn listed(document: &Value) -> Result<&[Value], Error> {
 pub fn declared_functions(document: &Value, product: &Product) -> Result<Vec<HostFunction>, Error> {
     let is_known = |name: &str| {
         let first = name.split('.').next().unwrap_or_default();
-        rego::builtins::lookup(name).is_some() || first == "internal" || first == product.as_str()
+        rego::internal::builtins::lookup(name).is_some()
+            || first == "internal"
+            || first == product.as_str()
     };
     let mut functions: Vec<HostFunction> = Vec::new();
     for builtin in listed(document)? {

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use crate::Diagnostic;
 use crate::diagnostic::Fix;
-use crate::rego::formatter::{FormatOptions, format_text};
 use crate::rego::syntax::tree::FileId;
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::rego::{self, FormatOptions};
 use crate::sources::ModuleSource;
 
 /// A file's text after fixing.
@@ -50,13 +50,10 @@ fn rewrite_v0(module: &ModuleSource) -> Option<String> {
     if parses(&module.text) {
         return None;
     }
-    let options = FormatOptions {
-        read: BaseVersion::V0,
-        write: BaseVersion::V1,
-        drop_imports: true,
-        v1_keywords: true,
-    };
-    format_text(&module.path, &module.text, options).ok()
+    let mut options = FormatOptions::between(BaseVersion::V0, BaseVersion::V1);
+    options.drop_imports = true;
+    options.v1_keywords = true;
+    rego::format(&module.path, &module.text, options).ok()
 }
 
 /// Returns `true` if a text is a module of Rego v1.

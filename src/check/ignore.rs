@@ -5,7 +5,8 @@
 //! evaluations refuse them anyway. A comment that silences nothing is itself a warning.
 
 use super::{File, Inspected};
-use crate::rego::syntax::tree::Span;
+use crate::rego::syntax::tree::Module;
+use crate::rego::syntax::tree::{Comment, Span};
 use crate::text::shorten;
 use crate::{Diagnostic, Level};
 
@@ -21,14 +22,32 @@ pub(super) struct Ignore {
     unused: Diagnostic,
 }
 
+impl Ignore {
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+}
+
+/// Returns the lines on which comments of a module silence a code.
+#[doc(hidden)]
+pub fn silenced(module: &Module, text: &str, code: &str) -> Vec<u32> {
+    let comments = module.comments.iter().filter(|comment| {
+        codes(comment)
+            .is_some_and(|codes| codes.split([',', ' ', '\t', '\r']).any(|part| part == code))
+    });
+    comments.map(|comment| target(text, comment.span.start as usize)).collect()
+}
+
+/// Returns the codes that a comment names, if it is one that silences.
+fn codes(comment: &Comment) -> Option<&str> {
+    comment.text.trim_start_matches('#').trim_start().strip_prefix(MARK)
+}
+
 /// Returns the `check:ignore` comments of a module.
 pub(super) fn comments(all: &Inspected<'_>, file: &File<'_>) -> Vec<Ignore> {
     let mut out = Vec::new();
     for comment in &file.author.comments {
-        let Some(codes) = comment.text.trim_start_matches('#').trim_start().strip_prefix(MARK)
-        else {
-            continue;
-        };
+        let Some(codes) = codes(comment) else { continue };
         let length = u32::try_from(codes.len()).unwrap_or(0);
         let from = comment.span.end.saturating_sub(length);
         let line = target(file.text, comment.span.start as usize);

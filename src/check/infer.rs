@@ -10,9 +10,9 @@ use std::collections::HashMap;
 
 use super::model::{Binding, Kind, function_name};
 use super::{File, Inspected, names};
-use crate::builtins::known_fields::known_fields;
-use crate::builtins::{self, Field, Type};
-use crate::rego::builtins::lookup;
+use crate::functions::known_fields::known_fields;
+use crate::functions::{self, Field, Type};
+use crate::rego::internal::builtins::lookup;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 
 /// The most variables and rules that are followed.
@@ -72,7 +72,7 @@ impl InferredType {
             Type::Boolean => "a boolean",
             Type::Array(_) => "an array",
             Type::Object(_) | Type::Map(_) => "an object",
-            Type::Any | Type::Either(..) | Type::Null => return None,
+            _ => return None,
         })
     }
 }
@@ -244,7 +244,7 @@ impl<'a> Types<'a> {
             TermKind::Number(_) => scalar(Type::Number),
             TermKind::String(_) | TermKind::Template(_) => scalar(Type::String),
             TermKind::Array(items) | TermKind::Set(items) => {
-                Inference::any(items.iter().map(|it| self.of(file, it, depth))).in_list()
+                Inference::any(items.iter().map(|item| self.of(file, item, depth))).in_list()
             }
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
                 self.of(file, &it.term, depth).in_list()
@@ -353,8 +353,8 @@ impl<'a> Types<'a> {
         let Some((operator, arguments)) = terms.split_first() else { return Inference::Unknown };
         let Some(name) = function_name(operator) else { return Inference::Unknown };
         let product = self.all.product.as_str();
-        if let Some(short) = name.strip_prefix(product).and_then(|it| it.strip_prefix('.')) {
-            let function = builtins::function(short);
+        if let Some(short) = name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')) {
+            let function = functions::function(short);
             return function
                 .map_or(Inference::Unknown, |it| Inference::Type(InferredType::of(it.result)));
         }

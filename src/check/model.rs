@@ -1,14 +1,14 @@
 //! A model of a module's rules for the checks, collected in one walk over its tree.
 //!
 //! Owns the lists that the checks work on: variables with their bindings, calls of the product's
-//! functions, references, negations, counts. The tree is the one after OPA's stage
+//! functions, references, comparisons. The tree is the one after OPA's stage
 //! `RewriteLocalVars`: references have full paths, and each local variable has a unique name, so no
 //! scopes are needed. It judges nothing.
 
 use std::collections::BTreeMap;
 
-use crate::builtins::{self, Function};
-use crate::rego::deeper;
+use crate::functions::{self, Function};
+use crate::rego::internal::deeper;
 use crate::rego::syntax::tree::{
     Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
 };
@@ -52,8 +52,6 @@ pub(super) struct CallSite<'a> {
     pub span: Span,
     /// `true` if a `with` of the statement replaces the function.
     pub replaced: bool,
-    /// The index of its rule in the module.
-    pub rule: usize,
 }
 
 impl CallSite<'_> {
@@ -62,69 +60,6 @@ impl CallSite<'_> {
     pub fn is_complete(&self) -> bool {
         let arguments = self.function.arguments.len();
         (arguments..=arguments + 1).contains(&self.arguments.len())
-    }
-}
-
-/// A use of a list as a whole, whose result may change if the list is cut.
-pub(super) struct WholeUse<'a> {
-    pub list: WholeList<'a>,
-    /// The span of the word that uses it as a whole.
-    pub span: Span,
-    pub usage: Usage,
-}
-
-/// The list, or the expression that contains it.
-#[derive(Clone, Copy)]
-pub(super) enum WholeList<'a> {
-    Term(&'a Term),
-    /// A negated statement.
-    Statement(&'a Expr),
-    /// `not { … }`
-    Body(&'a Body),
-}
-
-/// The way in which a list is used as a whole.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Usage {
-    /// Its elements are counted. If the count is compared with a number, that number and the
-    /// comparison, with the count on the left.
-    Counted(Option<(f64, Compared)>),
-    Negated,
-    /// Every element must satisfy something.
-    Every,
-}
-
-/// The boundary at which a comparison of a count changes its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compared {
-    /// Above the number: `>`, `<=`, `==` and `!=`.
-    Above,
-    /// At the number: `>=` and `<`.
-    AtLeast,
-}
-
-/// Returns the sides of a comparison, each with the number on the other side, if it is one; `None`
-/// if `operator` doesn't compare.
-fn sides<'a>(
-    operator: &str,
-    left: &'a Term,
-    right: &'a Term,
-) -> Option<[(&'a Term, Option<(f64, Compared)>); 2]> {
-    let (of_left, of_right) = match operator {
-        "equal" | "neq" | "eq" => (Compared::Above, Compared::Above),
-        "gt" | "lte" => (Compared::Above, Compared::AtLeast),
-        "gte" | "lt" => (Compared::AtLeast, Compared::Above),
-        _ => return None,
-    };
-    let with = |other: &Term, how| number(other).map(|number| (number, how));
-    Some([(left, with(right, of_left)), (right, with(left, of_right))])
-}
-
-/// Returns the number that a term is.
-pub(super) fn number(term: &Term) -> Option<f64> {
-    match &term.kind {
-        TermKind::Number(number) => Some(number.as_f64()),
-        _ => None,
     }
 }
 
@@ -150,18 +85,17 @@ pub(super) struct Model<'a> {
     /// The offsets at which the rules begin, sorted.
     rules: Vec<u32>,
     pub calls: Vec<CallSite<'a>>,
-    /// References that are read, without names of called functions and targets of `with`.
-    pub references: Vec<&'a Term>,
+    /// References that are read, and policies' own functions that are called, without targets of
+    /// `with`; each with the index of its rule.
+    pub references: Vec<(usize, &'a Term)>,
     /// Calls of functions other than the product's, with their name, arguments and span.
     pub others: Vec<(String, &'a [Term], Span)>,
+    /// The product's functions that a `with` replaces, and what with.
+    pub mocks: Vec<(&'static Function, &'a Term)>,
     /// Comparisons.
     pub comparisons: Vec<Comparison<'a>>,
     /// Statements that are just a value, and whether they are negated.
     pub statements: Vec<(&'a Term, bool)>,
-    /// Uses of lists as a whole.
-    pub wholes: Vec<WholeUse<'a>>,
-    /// Negated statements, with the span of `not`.
-    pub negations: Vec<(WholeList<'a>, Span)>,
 }
 
 impl<'a> Model<'a> {
@@ -257,10 +191,10 @@ impl<'a> Walk<'a> {
         }
         // The head's own name isn't a reference.
         for part in rule.head.reference.iter().skip(1) {
-            self.term(part, None);
+            self.term(part);
         }
         for term in rule.head.key.iter().chain(&rule.head.value) {
-            self.term(term, None);
+            self.term(term);
         }
         self.body(&rule.body);
     }
@@ -284,7 +218,7 @@ impl<'a> Walk<'a> {
                     self.argument(value);
                 }
             }
-            _ => self.term(term, None),
+            _ => self.term(term),
         }
     }
 
@@ -296,19 +230,16 @@ impl<'a> Walk<'a> {
         let before = self.replaced.len();
         for with in &expr.with {
             let name = function_name(&with.target);
-            let short = name.as_deref().and_then(|name| self.short(name)).map(str::to_owned);
-            self.replaced.extend(short);
-        }
-        let word = |length: u32| Span { end: expr.span.start + length, ..expr.span };
-        if expr.negated {
-            let list = WholeList::Statement(expr);
-            self.model.negations.push((list, word(3)));
-            self.model.wholes.push(WholeUse { list, span: word(3), usage: Usage::Negated });
+            let Some(short) = name.as_deref().and_then(|name| self.short(name)) else { continue };
+            if let Some(function) = functions::function(short) {
+                self.model.mocks.push((function, &with.value));
+            }
+            self.replaced.push(short.to_owned());
         }
         match &expr.kind {
             ExprKind::Term(term) => {
                 self.model.statements.push((term, expr.negated));
-                self.term(term, None);
+                self.term(term);
             }
             ExprKind::Call(terms) => self.statement(terms, expr.span),
             ExprKind::Some(declared) => {
@@ -319,22 +250,15 @@ impl<'a> Walk<'a> {
                 }
             }
             ExprKind::Every(every) => {
-                let list = WholeList::Term(&every.domain);
-                self.model.wholes.push(WholeUse { list, span: word(5), usage: Usage::Every });
-                self.term(&every.domain, None);
+                self.term(&every.domain);
                 if let Some(key) = &every.key {
-                    self.term(key, None);
+                    self.term(key);
                 }
-                self.term(&every.value, None);
+                self.term(&every.value);
                 self.bind(&every.value, Binding::Element(&every.domain));
                 self.body(&every.body);
             }
-            ExprKind::Not(not) => {
-                let list = WholeList::Body(&not.body);
-                self.model.negations.push((list, word(3)));
-                self.model.wholes.push(WholeUse { list, span: word(3), usage: Usage::Negated });
-                self.body(&not.body);
-            }
+            ExprKind::Not(not) => self.body(&not.body),
             ExprKind::And(both) | ExprKind::Or(both) => {
                 self.body(&both.left);
                 self.body(&both.right);
@@ -343,13 +267,13 @@ impl<'a> Walk<'a> {
         self.replaced.truncate(before);
         for with in &expr.with {
             self.indexes(&with.target);
-            self.term(&with.value, None);
+            self.term(&with.value);
         }
     }
 
     /// Walks a call that is a statement, and may bind a variable.
     fn statement(&mut self, terms: &'a [Term], span: Span) {
-        self.call(terms, span, None);
+        self.call(terms, span);
         let Some((operator, arguments)) = terms.split_first() else { return };
         match (function_name(operator).as_deref(), arguments) {
             (Some("eq" | "assign"), [left, right]) => {
@@ -385,40 +309,39 @@ impl<'a> Walk<'a> {
         of_name.entry(rule).or_insert(new).mentions += 1;
     }
 
-    /// Walks a term; `compared` is the number that it is compared with, if any.
-    fn term(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
-        deeper(|| self.term_within(term, compared));
+    fn term(&mut self, term: &'a Term) {
+        deeper(|| self.term_within(term));
     }
 
-    fn term_within(&mut self, term: &'a Term, compared: Option<(f64, Compared)>) {
+    fn term_within(&mut self, term: &'a Term) {
         match &term.kind {
             TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
             TermKind::Var(name) => self.mention(name, term.span),
             TermKind::Ref(parts) => {
                 if let Some(head) = parts.first() {
-                    self.term(head, None);
+                    self.term(head);
                 }
                 self.indexes(term);
-                self.model.references.push(term);
+                self.model.references.push((self.rule, term));
             }
             TermKind::Array(items) | TermKind::Set(items) => self.terms(items),
             TermKind::Object(members) => {
                 for (key, value) in members {
-                    self.term(key, None);
-                    self.term(value, None);
+                    self.term(key);
+                    self.term(value);
                 }
             }
             TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
                 self.body(&it.body);
-                self.term(&it.term, None);
+                self.term(&it.term);
             }
             TermKind::ObjectComprehension(it) => {
                 self.body(&it.body);
-                self.term(&it.key, None);
-                self.term(&it.value, None);
+                self.term(&it.key);
+                self.term(&it.value);
             }
-            TermKind::Call(terms) => self.call(terms, term.span, compared),
-            TermKind::Group(inner) => self.term(inner, compared),
+            TermKind::Call(terms) => self.call(terms, term.span),
+            TermKind::Group(inner) => self.term(inner),
             TermKind::Template(template) => {
                 for part in &template.parts {
                     if let TemplatePart::Expr(expr) = part {
@@ -431,7 +354,7 @@ impl<'a> Walk<'a> {
 
     fn terms(&mut self, terms: &'a [Term]) {
         for term in terms {
-            self.term(term, None);
+            self.term(term);
         }
     }
 
@@ -446,7 +369,7 @@ impl<'a> Walk<'a> {
         name.strip_prefix(self.product)?.strip_prefix('.')
     }
 
-    fn call(&mut self, terms: &'a [Term], span: Span, compared: Option<(f64, Compared)>) {
+    fn call(&mut self, terms: &'a [Term], span: Span) {
         let Some((operator, arguments)) = terms.split_first() else { return };
         let Some(name) = function_name(operator) else {
             self.terms(terms);
@@ -455,70 +378,20 @@ impl<'a> Walk<'a> {
         // An infix operator has no span of its own.
         let at = if operator.span.start < operator.span.end { operator.span } else { span };
         if let Some(short) = self.short(&name) {
-            if let Some(function) = builtins::function(short) {
+            if let Some(function) = functions::function(short) {
                 let replaced = self.replaced.iter().any(|name| name == short);
-                let rule = self.rule;
-                self.model.calls.push(CallSite { function, arguments, span: at, replaced, rule });
+                self.model.calls.push(CallSite { function, arguments, span: at, replaced });
             }
-        } else if let ("count", [list]) = (name.as_str(), arguments) {
-            let list = WholeList::Term(list);
-            self.model.wholes.push(WholeUse { list, span: at, usage: Usage::Counted(compared) });
         } else if let [left, right] = arguments
-            && let Some(sides) = sides(&name, left, right)
+            && let Some(operator) = COMPARISONS.into_iter().find(|it| *it == name)
         {
-            if let Some(operator) = COMPARISONS.into_iter().find(|it| *it == name) {
-                self.model.comparisons.push(Comparison { operator, left, right, span });
-            }
-            for (side, compared) in sides {
-                self.term(side, compared);
-            }
-            return;
+            self.model.comparisons.push(Comparison { operator, left, right, span });
         } else {
             if matches!(&operator.kind, TermKind::Ref(_)) && name.starts_with("data.") {
-                self.model.references.push(operator);
+                self.model.references.push((self.rule, operator));
             }
             self.model.others.push((name, arguments, at));
         }
         self.terms(arguments);
-    }
-}
-
-/// The variables, calls and references within a term, a statement or a body.
-pub(super) struct ListContents<'a> {
-    pub variables: Vec<(Name, Span)>,
-    /// The spans of called functions' names.
-    pub calls: Vec<Span>,
-    pub references: Vec<&'a Term>,
-}
-
-/// Collects the contents of a list that is used as a whole.
-pub(super) fn within<'a>(list: WholeList<'a>, product: &'a str) -> ListContents<'a> {
-    let mut walk = Walk { product, replaced: Vec::new(), rule: 0, model: Model::default() };
-    match list {
-        WholeList::Term(term) => walk.term(term, None),
-        WholeList::Statement(expr) => walk.expr(expr),
-        WholeList::Body(body) => walk.body(body),
-    }
-    let mut variables = Vec::new();
-    names(list, &mut variables);
-    ListContents {
-        variables,
-        calls: walk.model.calls.iter().map(|call| call.span).collect(),
-        references: walk.model.references,
-    }
-}
-
-fn names(list: WholeList<'_>, out: &mut Vec<(Name, Span)>) {
-    use crate::rego::syntax::visit::walk_terms;
-    let mut each = |term: &Term| {
-        if let TermKind::Var(name) = &term.kind {
-            out.push((Name::clone(name), term.span));
-        }
-        true
-    };
-    match list {
-        WholeList::Term(term) => walk_terms(term, &mut each),
-        WholeList::Statement(expr) => walk_terms(expr, &mut each),
-        WholeList::Body(body) => walk_terms(body, &mut each),
     }
 }

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::builtins::{self, FunctionSet};
+use crate::functions::{self, FunctionSet};
 use crate::rego::syntax::tree::{Module, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::text::nearest;
 
 use super::Inspected;
-use crate::{Diagnostic, Product, Setting};
+use crate::{Diagnostic, Product, setting};
 
 /// Returns a module's package, as a path below `data`.
 pub(super) fn package_path(module: &Module) -> Vec<&str> {
@@ -90,9 +90,9 @@ fn hides_function(module: &Module, rule: &Rule, product: &str) -> bool {
         let mut path = package_path(module).into_iter();
         let is_product = path.next() == Some(product);
         let name = path.next().or_else(|| rule.head.reference.first().and_then(constant));
-        is_product && name.is_some_and(|name| builtins::function(name).is_some())
+        is_product && name.is_some_and(|name| functions::function(name).is_some())
     };
-    rule.head.reference.first().is_some_and(|it| is(it, product)) || imitates()
+    rule.head.reference.first().is_some_and(|first| is(first, product)) || imitates()
 }
 
 /// Returns the finding about a name with the prefix that isn't a function, or isn't enabled.
@@ -102,14 +102,14 @@ fn unknown(all: &Inspected<'_>, name: &str) -> Diagnostic {
 
 /// Returns the finding about `name`, without the prefix, that isn't a function or isn't enabled.
 pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &str) -> Diagnostic {
-    if let Some(function) = builtins::function(name) {
+    if let Some(function) = functions::function(name) {
         let message = format!("`{product}.{name}` is off by default");
         return Diagnostic::error("unknown-function", message)
-            .by_setting(Setting::Function(function.name));
+            .by_setting(setting::FUNCTION.of(function.name));
     }
-    let near = nearest(name, builtins::FUNCTIONS.iter().map(|f| f.name));
+    let near = nearest(name, functions::FUNCTIONS.iter().map(|f| f.name));
     let hint = match near {
-        _ if builtins::NEWER.contains(&name) => {
+        _ if functions::NEWER.contains(&name) => {
             format!(
                 "`{product}.{name}` is a function of a newer service: it can't be evaluated here"
             )

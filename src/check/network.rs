@@ -4,7 +4,7 @@
 //! `with` replaces the function.
 
 use super::{File, Inspected};
-use crate::{Diagnostic, Setting};
+use crate::{Diagnostic, setting};
 
 /// Finds calls that would fail because no host is allowed.
 pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnostic>) {
@@ -16,7 +16,7 @@ pub(super) fn check(all: &Inspected<'_>, file: &File<'_>, out: &mut Vec<Diagnost
                     .with_hint(
                         "allow the hosts, or pass what the policy needs to know as input or data",
                     )
-                    .by_setting(Setting::AllowedHosts)
+                    .by_setting(setting::ALLOWED_HOSTS)
                     .at(all.position(*span)),
             );
         }

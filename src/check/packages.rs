@@ -1,40 +1,37 @@
-//! Packages without a verdict rule.
-//!
-//! Owns the names of verdict rules. A gate refuses a package without one, since a package with
-//! `violation` instead of `violations` would always pass.
+//! Packages that have rules, none of which gives a verdict, and to which no verdict leads.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Inspected;
 use crate::Diagnostic;
+use crate::load::roles::{Role, nearest, role};
 use crate::load::{Package, RuleKind};
 use crate::rego::syntax::tree::{Module, Span};
-use crate::text::nearest;
-
-/// The names of verdict rules; names that begin with `deny_` or `warn_` are verdict rules too.
-const NAMES: &[&str] = &["result", "deny", "violations", "findings", "warn"];
 
 /// The hint about a package of tests that isn't recognized as one.
-pub(crate) const TESTS_HINT: &str =
+const TESTS_HINT: &str =
     "the name of a test package ends in `_test`, or its file names in `_test.rego`";
 
-/// Returns `true` for the name of a verdict rule.
-pub(super) fn is_verdict(name: &str) -> bool {
-    NAMES.contains(&name) || name.starts_with("deny_") || name.starts_with("warn_")
-}
-
-/// Finds packages without a verdict rule that nothing but tests refers to.
+/// Finds packages without a verdict rule to which no package with one refers, directly or through others.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let packages = all.packages;
-    let referred: HashSet<&[String]> =
-        packages.iter().flat_map(|package| &package.refers_to).map(Vec::as_slice).collect();
+    let gives = |name: &str| role(name, all.origin).is_some_and(Role::gives_verdict);
+    let is_root = |package: &&Package| package.is_test || names(package).any(gives);
+    let by_path: HashMap<&[String], &Package> =
+        packages.iter().map(|package| (package.path.as_slice(), package)).collect();
+    let mut open: Vec<&Package> = packages.iter().filter(is_root).collect();
+    let mut used: HashSet<&[String]> = open.iter().map(|package| &*package.path).collect();
+    while let Some(package) = open.pop() {
+        let paths = package.refers_to.iter().map(Vec::as_slice);
+        open.extend(paths.filter(|path| used.insert(path)).filter_map(|path| by_path.get(path)));
+    }
     let mut modules: HashMap<Vec<&str>, &Module> = HashMap::new();
     for module in all.modules {
         modules.entry(super::names::package_path(module)).or_insert(module);
     }
     for package in packages {
-        if !package.is_test && !referred.contains(package.path.as_slice()) && !has_verdict(package)
-        {
+        // Functions alone are a library.
+        if !used.contains(package.path.as_slice()) && names(package).next().is_some() {
             out.extend(finding(all, package, &modules));
         }
     }
@@ -50,17 +47,13 @@ fn names(package: &Package) -> impl Iterator<Item = &str> {
         .filter_map(move |rule| rule.path.get(own).map(String::as_str))
 }
 
-fn has_verdict(package: &Package) -> bool {
-    names(package).any(is_verdict)
-}
-
 fn finding(
     all: &Inspected<'_>,
     package: &Package,
     modules: &HashMap<Vec<&str>, &Module>,
 ) -> Option<Diagnostic> {
     let message = format!("the package `{}` has no verdict rule", package.path.join("."));
-    let near = names(package).find_map(|name| Some((name, nearest(name, NAMES.iter().copied())?)));
+    let near = names(package).find_map(|name| Some((name, nearest(name)?)));
     let hint = match near {
         Some((name, near)) => format!("did you mean `{near}` instead of `{name}`?"),
         None if package.has_only_tests() => TESTS_HINT.to_owned(),

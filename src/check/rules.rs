@@ -43,11 +43,6 @@ pub static RULES: &[Rule] = &[
         "an error of OPA's compile stages",
         "The message is OPA's: `opa check` rejects the same policy.",
     ),
-    warning(
-        "cut-list",
-        "a list that a `limit` may have cut, used as a whole",
-        "The service may have more than `limit` asks for, so a count, a negation or `every` over the list can be wrong. Leave `limit` out, so that every page is read.",
-    ),
     error(
         "data-conflict",
         "data and rules, or two data documents, under one path",
@@ -57,6 +52,11 @@ pub static RULES: &[Rule] = &[
         "data-error",
         "a data file that isn't an object",
         "Fix the file, or don't load it as data.",
+    ),
+    warning(
+        "dead-rule",
+        "a rule that no verdict, test or other package uses, and whose value an input can change",
+        "Its package has a verdict, and this rule is no part of it: perhaps its name should be a verdict rule's. Use it, give it that name, or remove it.",
     ),
     error(
         "evaluation-error",
@@ -86,25 +86,20 @@ pub static RULES: &[Rule] = &[
     ),
     warning(
         "missing-data",
-        "data that no loaded file of a gate defines",
-        "It is undefined, so rules that use it never hold. Load the file that defines it with `-d`.",
-    ),
-    warning(
-        "negated-call",
-        "`not` over a call to one of the functions",
-        "A failed call ends the evaluation, even under `not`, and `not f(x).field` holds if the answer lacks the field. Bind the answer with `:=` and compare its fields.",
+        "data that no loaded file defines, or that has no members",
+        "It is undefined, so rules that use it never hold. Load the file that defines it, too.",
     ),
     warning(
         "no-verdict",
         "a package without a verdict rule that nothing imports",
-        "A gate only uses `result`, `deny`, `deny_*`, `violations`, `findings`, `warn` and `warn_*`. Rename the rule, or import the package where it is used.",
-    ),
-    warning(
-        "optional-argument",
-        "an argument that may be undefined",
-        "According to the function that it comes from, or the schema, the field is optional. Without it the call is undefined, and a rule that should deny doesn't.",
+        "A gate only uses `result`, `deny`, `deny_*`, `violation`, `violation_*`, `violations`, `findings`, `warn` and `warn_*`. Rename the rule, or import the package where it is used.",
     ),
     error("parse-error", "a syntax error", "The message and the position are OPA's."),
+    error(
+        "other-shape",
+        "a gate's input that isn't an object where the policy reads a field",
+        "Give the policy the documents that it is written for.",
+    ),
     error(
         "recursion",
         "rules that depend on themselves",
@@ -128,13 +123,13 @@ pub static RULES: &[Rule] = &[
     ),
     warning(
         "unknown-field",
-        "a near miss of a known field",
-        "The field would be undefined. Only fields that resemble a known one are reported, since the service may send others.",
+        "a field that is neither documented nor known",
+        "The field is undefined. If a newer service sends it, silence the finding.",
     ),
     warning(
         "unknown-value",
-        "a comparison with a value that the service isn't known to send",
-        "The value is nearly a known kind or status, or has another type than the field, so the comparison has the same result whatever the service sends. The hint has the likely form.",
+        "a comparison with a value that a field isn't known to have",
+        "The value isn't a known kind or status, or has another type than the field, so the comparison has the same result whatever the service sends. If a newer service sends the value, silence the finding.",
     ),
     error(
         "unknown-function",
@@ -152,6 +147,11 @@ pub static RULES: &[Rule] = &[
         "Check the path and its permissions.",
     ),
     error(
+        "unmade-call",
+        "a call that a gate's evaluation reached and couldn't make, since an operand is undefined",
+        "If the rule is meant only for inputs that have the operand, say so in a statement before the call.",
+    ),
+    error(
         "unsafe-variable",
         "a variable that nothing binds",
         "Bind it in a statement that isn't negated.",
@@ -162,9 +162,14 @@ pub static RULES: &[Rule] = &[
         "An evaluation that reaches the call ends with an error.",
     ),
     warning(
-        "unused-argument",
-        "an `--arg` that no policy mentions",
-        "If the name is misspelt, the policy sees no argument, or its default.",
+        "always-true",
+        "a test's statement that is a set or an object, and holds even if that is empty",
+        "The test can't fail there. Compare the value: `count(p.deny) == 0`.",
+    ),
+    warning(
+        "wrong-mock",
+        "a mock that isn't of the type of the function's answer",
+        "The service never answers so, and the test shows nothing. If a newer service does, silence the finding.",
     ),
     warning(
         "unused-ignore",
@@ -178,9 +183,9 @@ pub static RULES: &[Rule] = &[
         "Use it, or replace it with `_` or a name that begins with `_`.",
     ),
     warning(
-        "unused-set",
-        "a set that no verdict of a gate depends on",
-        "Its package has a verdict, and this set isn't part of it. Give it the name of a verdict rule, such as `deny_licences`, or remove it if nothing else needs it.",
+        "unused-rule",
+        "a function that nothing calls, or a literal that nothing uses",
+        "Its package has a verdict, and this is no part of it. A gate notes it. Use it, or remove it.",
     ),
     warning(
         "verdict-shape",
@@ -198,19 +203,9 @@ pub static RULES: &[Rule] = &[
         "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose packages with `-n`.",
     ),
     error(
-        "misspelt-verdict-rule",
-        "a rule whose name is nearly that of a verdict rule",
-        "Rename it: a gate that ignored it would pass.",
-    ),
-    error(
         "switched-off",
         "a verdict rule that `result` overrides",
         "Include it in `result`, or use only one of them.",
-    ),
-    error(
-        "not-accounted-for",
-        "a file in a folder of policies whose content doesn't match its name",
-        "Pass it by name, rename it, or leave it out.",
     ),
     error(
         "alone",
@@ -222,19 +217,19 @@ pub static RULES: &[Rule] = &[
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",
     ),
-    warning(
-        "whole-answer",
-        "an answer that is used instead of its list",
-        "An answer is an object: counting it counts its fields, and iterating over it gives their values. Use its list, such as `.results`.",
-    ),
 ];
+
+/// Returns all codes, those about regorus last.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().chain(super::regorus::ROWS.iter().map(|row| &row.rule))
+}
 
 /// Returns the description of a code.
 pub fn rule(code: &str) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.code == code)
+    rules().find(|rule| rule.code == code)
 }
 
 /// Returns the code nearest to a word that isn't one.
 pub(super) fn nearest(word: &str) -> Option<&'static str> {
-    crate::text::nearest(word, RULES.iter().map(|rule| rule.code))
+    crate::text::nearest(word, rules().map(|rule| rule.code))
 }

@@ -6,9 +6,9 @@
 
 use super::infer::{InferredType, Types};
 use super::model::{Binding, function_name};
-use super::packages::is_verdict;
 use super::{File, Inspected};
 use crate::Diagnostic;
+use crate::load::roles::{PackageOrigin, RESULT_FIELDS, Role, role};
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 
 /// The most variables that are followed.
@@ -38,7 +38,7 @@ pub(super) fn check<'a>(
 fn verdict_name(rule: &Rule) -> Option<&str> {
     let head = &rule.head;
     let TermKind::Var(name) = &head.reference.first()?.kind else { return None };
-    let named = is_verdict(name);
+    let named = role(name, PackageOrigin::Plain).is_some_and(Role::gives_verdict);
     // `deny[x]` is a set or an object; a rule with more parts is refused because of its name.
     let whole = head.reference.len() == 1 || head.reference.len() == 2 && head.key.is_some();
     (named && whole && !head.is_function()).then_some(name)
@@ -61,14 +61,7 @@ impl<'a> Checker<'_, 'a> {
             (Some(key), None) => self.item(key, MAX_DEPTH),
             (Some(_), Some(_)) => Some(self.wrong(head.span, "is an object")),
             (None, Some(_)) if head.generated_value => Some(self.condition(head.span)),
-            (None, Some(value)) if self.name == "result" => {
-                let type_name = self.type_name(value, MAX_DEPTH)?;
-                (type_name != "an object").then(|| {
-                    let message = format!("`result` is {type_name}, not an object");
-                    let hint = "it is an object with `violations` or `findings`";
-                    (value.span, warning(message).with_hint(hint))
-                })
-            }
+            (None, Some(value)) if self.name == "result" => self.result(value, MAX_DEPTH),
             (None, Some(value)) => self.list(value, MAX_DEPTH),
             (None, None) => None,
         }
@@ -86,6 +79,31 @@ impl<'a> Checker<'_, 'a> {
         let hint =
             format!("write `{name} contains msg if {{ ... }}`, with `msg := \"...\"` in its body");
         (span, warning(message).with_hint(hint))
+    }
+
+    /// Checks the value of `result`.
+    fn result(&self, value: &'a Term, depth: usize) -> Option<Wrong> {
+        let depth = depth.checked_sub(1)?;
+        if let TermKind::Var(name) = &value.kind
+            && let Binding::Value(bound) = self.file.model.variable(name, value.span)?.binding
+        {
+            return self.result(bound, depth).map(|(_, wrong)| (value.span, wrong));
+        }
+        if let TermKind::Object(members) = &value.kind {
+            return members.iter().find_map(|(key, _)| match &key.kind {
+                TermKind::String(name) if !RESULT_FIELDS.contains(&&**name) => {
+                    let message = format!("`result` has `{name}`, which no verdict uses");
+                    Some((key.span, warning(message).with_hint(field_hint(name))))
+                }
+                _ => None,
+            });
+        }
+        let type_name = self.type_name(value, depth)?;
+        (type_name != "an object").then(|| {
+            let message = format!("`result` is {type_name}, not an object");
+            let hint = "it is an object with `violations` or `findings`";
+            (value.span, warning(message).with_hint(hint))
+        })
     }
 
     fn list(&self, value: &'a Term, depth: usize) -> Option<Wrong> {
@@ -135,10 +153,10 @@ impl<'a> Checker<'_, 'a> {
             let mut keys = Vec::new();
             for (key, value) in members {
                 let TermKind::String(key) = &key.kind else { return None };
-                if &**key == "message" {
+                if let "message" | "msg" = &**key {
                     let type_name = self.type_name(value, depth)?;
                     return (type_name != "a string").then(|| {
-                        let message = format!("`{name}` holds {of} whose `message` is {type_name}");
+                        let message = format!("`{name}` holds {of} whose `{key}` is {type_name}");
                         let hint = "make it a string, for example with `sprintf`";
                         (value.span, warning(message).with_hint(hint))
                     });
@@ -154,13 +172,10 @@ impl<'a> Checker<'_, 'a> {
             return Some((item.span, warning(message).with_hint(hint)));
         }
         let type_name = self.type_name(item, depth)?;
-        let fits = type_name == "an object" || type_name == "a string" && name != "findings";
+        let fits = matches!(type_name, "an object" | "a string");
         (!fits).then(|| {
             let message = format!("`{name}` holds {of} that is {type_name}");
-            let hint = match name {
-                "findings" => "a finding is an object with a string `message`",
-                _ => "it is a string, or an object with a string `message`",
-            };
+            let hint = "it is a string, or an object with a string `message` or `msg`";
             (item.span, warning(message).with_hint(hint))
         })
     }
@@ -201,15 +216,29 @@ impl<'a> Checker<'_, 'a> {
 }
 
 /// The hint about a violation, an object with these fields, that lacks its message.
-pub(crate) fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
-    match fields.find(|name| matches!(*name, "msg" | "text" | "reason" | "Message")) {
+#[doc(hidden)]
+pub fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
+    match fields.find(|name| matches!(*name, "text" | "reason" | "Message")) {
         Some(name) => format!("write `message` instead of `{name}`"),
         None => "say what is wrong in its string `message`".to_owned(),
     }
 }
 
+/// The hint about a field of `result` that isn't one of its own.
+#[doc(hidden)]
+pub fn field_hint(name: &str) -> String {
+    match crate::text::nearest(name, RESULT_FIELDS.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let known: Vec<_> = RESULT_FIELDS.iter().map(|name| format!("`{name}`")).collect();
+            format!("its fields are {}", known.join(", "))
+        }
+    }
+}
+
 /// The hint about a rule that isn't a set or an array of violations.
-pub(crate) fn list_hint(rule: &str) -> String {
+#[doc(hidden)]
+pub fn list_hint(rule: &str) -> String {
     format!("write `{rule} contains msg if {{ ... }}`")
 }
 

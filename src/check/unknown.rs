@@ -1,92 +1,117 @@
 //! References to rules and data that don't exist.
 //!
-//! A reference below a loaded package that names neither a rule nor data is undefined. Under `not`,
-//! or in a test that something isn't denied, that looks like success. If the data is only loaded
-//! elsewhere, the finding can be silenced.
+//! A reference below `data` that leads to no rule, package or loaded document is undefined. Under
+//! `not`, or in a test that something isn't denied, that looks like success.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::rego::Value;
 
+use super::arguments::literal;
 use super::model::data_path;
-use super::{File, Inspected};
+use super::{Constants, File, Inspected};
 use crate::Diagnostic;
+use crate::functions::describe;
 use crate::load::Package;
 use crate::load::paths::Paths;
-use crate::rego::syntax::tree::{Expr, Span};
+use crate::rego::syntax::tree::{Expr, Span, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::sources::DataSource;
-use crate::text::nearest;
+use crate::text::{data_reference, nearest};
 
 /// The names that references can lead to.
 pub(super) struct Known<'a> {
-    packages: &'a [Package],
     by_path: HashMap<&'a [String], &'a Package>,
     package_paths: Paths,
-    /// The number of keys of the longest path of a package.
-    longest: usize,
-    /// The paths of rules, and those that a `with` replaces somewhere.
+    /// The paths of rules, and of what a gate adds to the data.
     rules: Paths,
+    /// The paths that a `with` of a policy replaces somewhere, and one of a test.
+    replaced: Paths,
+    replaced_in_tests: Paths,
     data: &'a [DataSource],
-    /// The packages that paths outside all packages may be meant to be in, by the beginning of the
-    /// path that decides it.
-    resembled: RefCell<HashMap<Vec<String>, Option<&'a Package>>>,
+}
+
+/// The place of the name and folder of an input's file in the data, where conftest has it.
+#[doc(hidden)]
+pub const INPUT_FILE: [&str; 2] = ["conftest", "file"];
+
+/// A path that leads to nothing.
+#[derive(Debug, PartialEq)]
+struct Missing {
+    /// The number of its keys up to the one that doesn't exist.
+    length: usize,
+    /// `true` in a loaded package.
+    in_package: bool,
+    /// The path that may be meant.
+    near: Option<String>,
 }
 
 impl<'a> Known<'a> {
     pub fn new(all: &Inspected<'a>, files: &[File<'_>]) -> Self {
-        let mut targets = Paths::default();
+        let mut known = Self::of(all.packages, all.data);
         for file in files {
             visit::walk_exprs(file.module, &mut |expr: &Expr| {
                 for with in &expr.with {
                     let path = data_path(&with.target).unwrap_or_default();
                     let keys: Vec<_> = path.iter().map(|(key, _)| *key).collect();
                     if !keys.is_empty() {
-                        targets.insert(&keys);
+                        known.replaced_in_tests.insert(&keys);
+                    }
+                    if !keys.is_empty() && !file.is_test {
+                        known.replaced.insert(&keys);
                     }
                 }
                 true
             });
         }
-        Self::of(all.packages, all.data, targets)
+        known
     }
 
-    /// `targets` are the paths that a `with` replaces somewhere.
-    fn of(packages: &'a [Package], data: &'a [DataSource], targets: Paths) -> Self {
-        let mut rules = targets;
+    fn of(packages: &'a [Package], data: &'a [DataSource]) -> Self {
+        let mut rules = Paths::default();
         for rule in packages.iter().flat_map(|package| &package.rules) {
             rules.insert(&rule.path);
         }
+        for name in ["name", "dir"] {
+            rules.insert(&[&INPUT_FILE[..], &[name]].concat());
+        }
         Self {
-            packages,
             by_path: packages.iter().map(|package| (package.path.as_slice(), package)).collect(),
             package_paths: packages.iter().map(|package| package.path.as_slice()).collect(),
-            longest: packages.iter().map(|package| package.path.len()).max().unwrap_or_default(),
             rules,
+            replaced: Paths::default(),
+            replaced_in_tests: Paths::default(),
             data,
-            resembled: RefCell::default(),
         }
     }
 
-    /// Returns the number of a path's keys up to the one that doesn't exist, and the path that may
-    /// be meant; `None` if all exist.
-    fn missing(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
+    /// Returns how a path leads to nothing; `None` if it leads to something.
+    fn missing(&self, path: &[&str], in_test: bool) -> Option<Missing> {
+        let replaced = if in_test { &self.replaced_in_tests } else { &self.replaced };
         if self.rules.meets(path)
+            || replaced.meets(path)
             || self.package_paths.is_begun(path)
             || self.data.iter().any(|data| is_in(&data.value, path))
         {
             return None;
         }
-        let Some(package) = self.package_of(path) else { return self.missing_package(path) };
+        let Some(package) = self.package_of(path) else {
+            return Some(Missing { length: path.len(), in_package: false, near: None });
+        };
         let own = package.path.len();
         let name = path.get(own)?;
-        let names = package.rules.iter().filter_map(|rule| rule.path.get(own));
-        let near = nearest(name, names.map(String::as_str)).filter(|near| near != name);
-        let shown = near.map(|near| shown(&package.path, near));
+        let names: BTreeSet<&str> = package
+            .rules
+            .iter()
+            .filter_map(|rule| rule.path.get(own).map(String::as_str))
+            .collect();
         // The rule's name is right, so the part after it is wrong.
-        let length = if near.is_none() && has_rule(package, name) { own + 2 } else { own + 1 };
-        Some((length.min(path.len()), shown))
+        if names.contains(name) {
+            return Some(Missing { length: path.len().min(own + 2), in_package: true, near: None });
+        }
+        let near =
+            nearest(name, names).map(|near| format!("data.{}.{near}", package.path.join(".")));
+        Some(Missing { length: own + 1, in_package: true, near })
     }
 
     /// Returns the innermost package that a path is in.
@@ -96,44 +121,20 @@ impl<'a> Known<'a> {
         self.by_path.get(package.as_slice()).copied()
     }
 
-    /// Handles a path outside all packages, which is data's unless it resembles a package's.
-    fn missing_package(&self, path: &[&str]) -> Option<(usize, Option<String>)> {
-        let package = self.resembled(path)?;
-        let near = match path.get(package.path.len()) {
-            Some(rule) => shown(&package.path, rule),
-            None => format!("data.{}", package.path.join(".")),
-        };
-        Some((package.path.len(), Some(near)))
+    /// Returns the first value on a path that is neither an object nor a list, and the number of keys
+    /// up to it.
+    fn scalar(&self, path: &[&str]) -> Option<(usize, &'a Value)> {
+        self.data.iter().find_map(|data| {
+            let mut value = &data.value;
+            for (index, part) in path.iter().enumerate() {
+                value = value.as_object()?.get(&Value::from(*part))?;
+                if !matches!(value, Value::Object(_) | Value::Array(_) | Value::Set(_)) {
+                    return Some((index + 1, value));
+                }
+            }
+            None
+        })
     }
-
-    /// Returns the first package whose path differs from the beginning of `path` in one name that may
-    /// be misspelt, and that has the rule that follows.
-    fn resembled(&self, path: &[&str]) -> Option<&'a Package> {
-        let decisive = path.get(..path.len().min(self.longest + 1)).unwrap_or(path);
-        let key: Vec<String> = decisive.iter().map(|&key| key.to_owned()).collect();
-        if let Some(known) = self.resembled.borrow().get(&key) {
-            return *known;
-        }
-        let found = self.packages.iter().find(|package| {
-            let (own, given) = (&package.path, path.get(..package.path.len()));
-            let wrong = given.into_iter().flatten().zip(own).filter(|(a, b)| **a != b.as_str());
-            let wrong: Vec<_> = wrong.collect();
-            matches!(wrong.as_slice(), [(name, meant)] if nearest(name, [meant.as_str()]).is_some())
-                && path.get(own.len()).is_none_or(|rule| has_rule(package, rule))
-        });
-        self.resembled.borrow_mut().insert(key, found);
-        found
-    }
-}
-
-/// Returns `true` if a rule of the package has this name, or is below it.
-fn has_rule(package: &Package, name: &str) -> bool {
-    let own = package.path.len();
-    package.rules.iter().any(|rule| rule.path.get(own).is_some_and(|first| first == name))
-}
-
-fn shown(package: &[String], rule: &str) -> String {
-    format!("data.{}.{rule}", package.join("."))
 }
 
 fn is_in(data: &Value, path: &[&str]) -> bool {
@@ -147,40 +148,87 @@ fn is_in(data: &Value, path: &[&str]) -> bool {
     true
 }
 
-/// Finds references to names that don't exist.
+/// Finds references to names that don't exist, and into values that have no members.
 pub(super) fn check(
     all: &Inspected<'_>,
     file: &File<'_>,
-    known: &Known<'_>,
+    (known, constants): (&Known<'_>, &Constants<'_>),
     out: &mut Vec<Diagnostic>,
 ) {
-    for term in &file.model.references {
+    for (_, term) in &file.model.references {
         let Some(path) = data_path(term).filter(|path| !path.is_empty()) else { continue };
         let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
-        let Some((length, near)) = known.missing(&keys) else { continue };
-        let shown = keys.get(..length).unwrap_or(&keys);
-        let message = format!("`data.{}` doesn't exist", shown.join("."));
-        let right = near.as_deref().and_then(|near| {
-            let (path, name) = near.strip_prefix("data.")?.rsplit_once('.')?;
-            let (wrong, own) = shown.split_last()?;
-            (own.join(".") == path && name != *wrong).then_some((*wrong, name.to_owned()))
-        });
-        let hint = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "it is undefined, also under `not`; if other data has it, silence this with \
-                     `# check:ignore unknown-rule`"
-                .to_owned(),
-        };
-        // Parts that come from an import have the import's span: then the whole reference is
-        // reported.
-        let end = path.get(length.saturating_sub(1)).map_or(term.span.end, |(_, span)| span.end);
-        let end = if end > term.span.start { end.min(term.span.end) } else { term.span.end };
-        let mut finding = Diagnostic::warning("unknown-rule", message).with_hint(hint);
-        if let Some((wrong, right)) = right {
-            finding = finding.renamed(wrong, right);
+        match known.missing(&keys, file.is_test) {
+            Some(missing) => out.push(unknown(all, term, &path, missing)),
+            None => {
+                let operands = match &term.kind {
+                    TermKind::Ref(parts) => parts.len().saturating_sub(1),
+                    _ => 0,
+                };
+                let scalar = known.scalar(&keys).filter(|(length, _)| *length < operands);
+                out.extend(scalar.map(|found| without_members(all, &keys, found, term.span)));
+            }
         }
-        out.push(finding.at(all.position(Span { end, ..term.span })));
     }
+    for (name, arguments, _) in &file.model.others {
+        let ("internal.member_2" | "internal.member_3", [.., list]) = (name.as_str(), *arguments)
+        else {
+            continue;
+        };
+        let Some(path) = data_path(literal(file, constants, list)) else { continue };
+        let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
+        let scalar = known.scalar(&keys).filter(|(length, _)| *length == keys.len());
+        out.extend(scalar.map(|found| without_members(all, &keys, found, list.span)));
+    }
+}
+
+fn unknown(
+    all: &Inspected<'_>,
+    term: &Term,
+    path: &[(&str, Span)],
+    Missing { length, in_package, near }: Missing,
+) -> Diagnostic {
+    let shown: Vec<&str> = path.iter().take(length).map(|(key, _)| *key).collect();
+    // Parts that come from an import have the import's span: then the whole reference is reported.
+    let end = path.get(length.saturating_sub(1)).map_or(term.span.end, |(_, span)| span.end);
+    let end = if end > term.span.start { end.min(term.span.end) } else { term.span.end };
+    let at = all.position(Span { end, ..term.span });
+    let reference = data_reference(&shown);
+    if !in_package {
+        let message = format!("no loaded file defines `{reference}`, so it is undefined");
+        return Diagnostic::warning("missing-data", message)
+            .with_hint("load the file or folder that defines it, too")
+            .at(at);
+    }
+    let right = near.as_deref().and_then(|near| {
+        let (_, name) = near.rsplit_once('.')?;
+        Some((*shown.last()?, name.to_owned()))
+    });
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "it is undefined, also under `not`; if other data has it, load that, too".to_owned()
+        }
+    };
+    let finding = Diagnostic::warning("unknown-rule", format!("`{reference}` doesn't exist"));
+    let finding = finding.with_hint(hint).at(at);
+    match right {
+        Some((wrong, right)) => finding.renamed(wrong, right),
+        None => finding,
+    }
+}
+
+fn without_members(
+    all: &Inspected<'_>,
+    path: &[&str],
+    (length, value): (usize, &Value),
+    span: Span,
+) -> Diagnostic {
+    let path = data_reference(path.get(..length).unwrap_or_default());
+    let message = format!("`{path}` is {}, in which there is nothing to find", describe(value));
+    Diagnostic::warning("missing-data", message)
+        .with_hint("make it an array or an object, empty if there is nothing in it")
+        .at(all.position(span))
 }
 
 #[cfg(test)]
@@ -200,12 +248,13 @@ mod tests {
                 refers_to: Vec::new(),
             })
             .collect();
-        let known = Known::of(&packages, &[], Paths::default());
+        let known = Known::of(&packages, &[]);
         for package in &packages {
             let path: Vec<&str> = package.path.iter().map(String::as_str).collect();
-            assert_eq!(known.missing(&path), None);
+            assert_eq!(known.missing(&path, false), None);
             let rule: Vec<&str> = path.into_iter().chain(["rule"]).collect();
-            assert_eq!(known.missing(&rule), Some((3, None)));
+            let missing = Missing { length: 3, in_package: true, near: None };
+            assert_eq!(known.missing(&rule, false), Some(missing));
         }
     }
 }

@@ -1,16 +1,21 @@
-//! Comparisons with values that the service doesn't send.
+//! Comparisons with values that a field isn't known to have.
 //!
-//! Owns the findings about a near miss of a known value (`"CONTAINER_IMGE"`), a value of another
-//! type than the field's (`!= 3`, which always holds), and a statement that is a string such as
-//! `"false"`, which always holds.
+//! Owns the findings about a text that isn't one of a field's known values (`"CONTAINER_IMGE"`), a
+//! value of another type than the field's (`!= 3`, which always holds), and a statement that is a
+//! string such as `"false"`, which always holds. The service's enumerations are open: a policy that
+//! looks for a newer value silences the finding.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 use super::infer::{InferredType, Types};
 use super::model::Comparison;
 use super::{Constants, File, Inspected, arguments};
 use crate::Diagnostic;
-use crate::builtins::known_fields::{self, BOOLEANS};
-use crate::builtins::{Field, Type};
+use crate::functions::known_fields::{self, BOOLEANS};
+use crate::functions::{Field, Type};
 use crate::rego::syntax::tree::{Span, Term, TermKind};
+use crate::text::nearest;
 
 /// The most values of a list that are looked at.
 const MAX_PARTS: usize = 100;
@@ -23,7 +28,7 @@ pub(super) fn check<'a>(
     constants: &Constants<'a>,
     out: &mut Vec<Diagnostic>,
 ) {
-    let checker = Checker { all, at, file, types, constants };
+    let checker = Checker { all, at, file, types, constants, seen: RefCell::default() };
     for comparison in &file.model.comparisons {
         checker.comparison(comparison, out);
     }
@@ -41,7 +46,7 @@ pub(super) fn check<'a>(
     for call in &file.model.calls {
         for (argument, term) in call.function.arguments.iter().zip(call.arguments) {
             let known = known_fields::argument(call.function.name, argument.name);
-            checker.near_misses(argument.name, known, term, out);
+            checker.unknown(argument.name, known, term, out);
             if let Type::Object(fields) = argument.ty {
                 checker.filters(fields, term, out);
             }
@@ -55,6 +60,8 @@ struct Checker<'l, 'a> {
     file: &'a File<'a>,
     types: &'l Types<'a>,
     constants: &'l Constants<'a>,
+    /// The literals that were looked at, by the name of the field: many calls may share one.
+    seen: RefCell<HashSet<(Span, String)>>,
 }
 
 impl<'a> Checker<'_, 'a> {
@@ -72,7 +79,7 @@ impl<'a> Checker<'_, 'a> {
         let shape = |term| self.types.infer(self.at, term);
         for (one, other) in [(left, right), (right, left)] {
             if let Some(it) = shape(one) {
-                self.near_misses(it.field, it.values, other, out);
+                self.unknown(it.field, it.values, other, out);
             }
         }
         let (Some(one), Some(other)) = (shape(left), shape(right)) else { return };
@@ -95,13 +102,13 @@ impl<'a> Checker<'_, 'a> {
     /// Reports a list without any possible value of a field.
     fn membership(&self, value: &'a Term, list: &'a Term, span: Span, out: &mut Vec<Diagnostic>) {
         if let Some(of) = self.types.infer(self.at, list).and_then(InferredType::element) {
-            self.near_misses(of.field, of.values, value, out);
+            self.unknown(of.field, of.values, value, out);
         }
         let Some(of) = self.types.infer(self.at, value) else { return };
         let (TermKind::Array(items) | TermKind::Set(items)) = &self.literal(list).kind else {
             return;
         };
-        self.near_misses(of.field, of.values, list, out);
+        self.unknown(of.field, of.values, list, out);
         let other = |item: &'a Term| {
             let type_name = self.types.infer(self.at, item).and_then(InferredType::type_name);
             matches!((of.type_name(), type_name), (Some(of), Some(item)) if of != item)
@@ -133,13 +140,13 @@ impl<'a> Checker<'_, 'a> {
             let known =
                 known_fields::known_fields(fields).iter().find(|known| known.name == &**key);
             if let Some(known) = known {
-                self.near_misses(known.name, known.values, value, out);
+                self.unknown(known.name, known.values, value, out);
             }
         }
     }
 
-    /// Reports near misses of known values, in a single value or a list.
-    fn near_misses(
+    /// Reports texts that aren't known values, alone or in a list.
+    fn unknown(
         &self,
         field: &str,
         known: &[&'static str],
@@ -150,6 +157,9 @@ impl<'a> Checker<'_, 'a> {
             return;
         }
         let literal = self.literal(term);
+        if !self.seen.borrow_mut().insert((literal.span, field.to_owned())) {
+            return;
+        }
         let items = match &literal.kind {
             TermKind::Array(items) | TermKind::Set(items) => items.as_slice(),
             _ => std::slice::from_ref(literal),
@@ -157,13 +167,29 @@ impl<'a> Checker<'_, 'a> {
         for item in items.iter().take(MAX_PARTS) {
             let item = self.literal(item);
             let TermKind::String(text) = &item.kind else { continue };
-            let Some(near) = near_miss(text, known) else { continue };
+            // An empty text stands for no value at all.
+            if text.is_empty() || known.contains(&&**text) {
+                continue;
+            }
             // A literal in another file is reported where it is used.
             let place = if item.span.file == self.file.id() { item } else { term };
             let message = format!("`{}` isn't a known `{field}`", crate::text::escape(text));
-            out.push(self.found(place.span, message, format!("did you mean `\"{near}\"`?")));
+            let hint = match nearest(text, known.iter().copied()) {
+                Some(near) => format!("did you mean `\"{near}\"`?"),
+                None => one_of(known),
+            };
+            out.push(self.found(place.span, message, hint));
         }
     }
+}
+
+/// Returns a hint with known values.
+fn one_of(known: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> =
+        known.iter().take(SHOWN).map(|value| format!("`\"{value}\"`")).collect();
+    let more = if known.len() > SHOWN { ", …" } else { "" };
+    format!("known are {}{more}", shown.join(", "))
 }
 
 /// Returns a hint with the type and values of a field.
@@ -174,69 +200,5 @@ fn sends(field: InferredType) -> String {
     match field.values {
         [one, other] => format!("`{}` is {type_name}: `\"{one}\"` or `\"{other}\"`", field.field),
         _ => format!("`{}` is {type_name}", field.field),
-    }
-}
-
-/// Returns the known value that must be meant: the same with other capitals or separators, a typo,
-/// or another ending.
-fn near_miss(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    if text.len() < 3 || text.len() > 100 || known.contains(&text) {
-        return None;
-    }
-    let plain = |text: &str| text.replace(['_', '-', ' ', '.'], "").to_lowercase();
-    let plain_text = plain(text);
-    let slips = |name: &str| strsim::damerau_levenshtein(&plain_text, name);
-    let nearest = known.iter().map(|name| (slips(&plain(name)), *name)).min();
-    if let Some((distance, name)) = nearest
-        && distance <= (plain(name).len() / 4).min(crate::text::FARTHEST)
-    {
-        return Some(name);
-    }
-    let mut alike = known.iter().filter(|name| {
-        let (text, name) = (plain_text.as_str(), plain(name));
-        let longer = text.strip_prefix(name.as_str()).map(str::len);
-        longer.is_some_and(|more| more <= 3) || text.len() > 3 && name.starts_with(text)
-    });
-    match (alike.next(), alike.next()) {
-        (Some(name), None) => Some(name),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn typos_are_near_misses_and_other_values_are_not() {
-        let statuses = ["pass", "fail", "pending", "partial", "inactive"];
-        for (text, meant) in [
-            ("failed", "fail"),
-            ("FAIL", "fail"),
-            ("failing", "fail"),
-            ("failure", "fail"),
-            ("passed", "pass"),
-            ("pendign", "pending"),
-            ("in-active", "inactive"),
-        ] {
-            assert_eq!(near_miss(text, &statuses), Some(meant), "{text}");
-        }
-        for text in ["fail", "skipped", "waived", "p", "unknown", "exempt", "passphrase", ""] {
-            assert_eq!(near_miss(text, &statuses), None, "{text}");
-        }
-        let kinds =
-            ["CONTAINER_IMAGE", "SBOM_SPDX_JSON", "SBOM_CYCLONEDX_JSON", "OPENVEX", "SARIF"];
-        for (text, meant) in [
-            ("CONTAINER_IMGE", "CONTAINER_IMAGE"),
-            ("container-image", "CONTAINER_IMAGE"),
-            ("CONTAINER", "CONTAINER_IMAGE"),
-            ("SBOM_SPDX", "SBOM_SPDX_JSON"),
-            ("SARIFF", "SARIF"),
-        ] {
-            assert_eq!(near_miss(text, &kinds), Some(meant), "{text}");
-        }
-        for text in ["SBOM", "CSAF_VEX", "IMAGE", "HELM_CHART", "JUNIT_XML"] {
-            assert_eq!(near_miss(text, &kinds), None, "{text}");
-        }
     }
 }

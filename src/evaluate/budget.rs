@@ -35,7 +35,7 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             passes: 200,
             calls: 20_000,
             bytes: 1 << 30,

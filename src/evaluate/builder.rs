@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::policies::Policies;
-use crate::builtins::FunctionSet;
+use crate::functions::FunctionSet;
 use crate::load::HostFunction;
 use crate::load::LoadOptions;
 use crate::rego::Value;
@@ -55,7 +55,34 @@ impl PoliciesBuilder {
         self
     }
 
-    /// Adds a function of the host ([`HostFunction::pure`]).
+    /// Adds a function of the host ([`HostFunction::pure`]). Its failure ends the evaluation, and stays the
+    /// source of the evaluation's error.
+    ///
+    /// ```
+    /// use std::error::Error as _;
+    ///
+    /// use rego_platform::evaluate::sources::Sources;
+    /// use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
+    /// use rego_platform::{Error, ErrorKind, Value};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policies = Policies::builder()
+    ///     .function("acme.port", 1, |arguments| {
+    ///         let text = arguments[0].as_str().unwrap_or_default();
+    ///         let port: u16 = text.parse().map_err(Error::host)?;
+    ///         Ok(Some(Value::from(u32::from(port))))
+    ///     })
+    ///     .load(&Sources::text("p.rego", "package p\n\nport := acme.port(\"web\")\n"))?;
+    /// let query = policies.query("data.p.port")?;
+    /// let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
+    ///
+    /// let error = policies.evaluate(&query, None, &options).result.unwrap_err();
+    /// assert_eq!((error.kind(), error.function()), (ErrorKind::Host, Some("acme.port")));
+    /// let source = error.source().ok_or("no source")?;
+    /// assert!(source.downcast_ref::<std::num::ParseIntError>().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn function(
         self,
         name: impl Into<Arc<str>>,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::rego::Value;
 
 use super::budget::FunctionCall;
-use crate::builtins::{Cost, Function, Request};
 use crate::flight::Key;
+use crate::functions::{Cost, Function, Request};
 use crate::load::functions::AsyncFunction;
-use crate::rego::builtins::HttpRequest;
+use crate::rego::internal::builtins::HttpRequest;
 use crate::{Error, Product};
 
 /// A call whose arguments are checked.
@@ -35,7 +35,7 @@ impl CheckedCall {
     /// Checks the arguments of a call of the function with the full name `name`.
     pub fn new(product: &Product, name: &str, arguments: &[Value]) -> Result<Self, Error> {
         let function =
-            product.short(name).and_then(crate::builtins::function).ok_or_else(|| {
+            product.short(name).and_then(crate::functions::function).ok_or_else(|| {
                 Error::new(crate::ErrorKind::Internal, format!("`{name}` isn't a function"))
             })?;
         let full: Arc<str> = name.into();

@@ -79,7 +79,7 @@ impl Cancellation {
 }
 
 /// Cancels when it is dropped.
-pub(super) struct CancelOnDrop(pub Cancellation);
+pub(crate) struct CancelOnDrop(pub Cancellation);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

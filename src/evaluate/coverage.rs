@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
+use crate::rego::internal::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
 use crate::rego::syntax::tree::Span;
 
 /// The spans that were reached.

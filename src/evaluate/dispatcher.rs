@@ -2,53 +2,60 @@
 //!
 //! Owns the choice of runtime, deadline and flights for a call, and sending it to its target.
 
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
 
-use super::call::{CheckedCall, Target};
-use crate::builtins::Answer;
-use crate::client::{Client, Context, LazyRuntime};
+use super::call::CheckedCall;
+use crate::client::{Context, LazyRuntime};
 use crate::flight::{Flights, Grant, InFlightCall, Notifier, SharedCall};
+use crate::functions::{Answer, Request};
 use crate::http::Http;
-use crate::{Error, ErrorKind, Platform};
+use crate::load::functions::AsyncFunction;
+use crate::rego::internal::builtins::HttpRequest;
+use crate::{Error, Platform, Value};
 
-/// A destination of calls, with the means to send them.
+/// What a call asks for, with the means to send it.
 #[derive(Clone, Copy)]
 pub(super) enum Dispatcher<'a> {
     /// The service.
-    Service(&'a Platform),
-    /// The network, for a policy's own requests.
-    Http(&'a Http),
-    /// The host, for its own functions.
-    Host(&'a LazyRuntime),
+    Service(&'a Platform, &'a Arc<dyn Request>),
+    /// The network, for a policy's own request.
+    Http(&'a Http, &'a Arc<HttpRequest>),
+    /// The network, for the addresses of a host.
+    Lookup(&'a Http, &'a Arc<str>),
+    /// The host, for its own function, with the arguments.
+    Host(&'a LazyRuntime, &'a AsyncFunction, &'a [Value]),
 }
+
+type Sent = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
 
 impl Dispatcher<'_> {
     /// Returns the runtime of its calls.
     fn runtime(&self) -> Result<&Handle, Error> {
         Ok(match self {
-            Self::Service(platform) => platform.runtime()?.handle(),
-            Self::Http(http) => http.runtime()?.handle(),
-            Self::Host(host) => host.get()?.handle(),
+            Self::Service(platform, _) => platform.runtime()?.handle(),
+            Self::Http(http, _) | Self::Lookup(http, _) => http.runtime()?.handle(),
+            Self::Host(host, ..) => host.get()?.handle(),
         })
     }
 
     fn flights(&self) -> &Arc<Flights> {
         static OF_HOSTS: LazyLock<Arc<Flights>> = LazyLock::new(Arc::default);
         match self {
-            Self::Service(platform) => platform.flights(),
-            Self::Http(http) => http.flights(),
-            Self::Host(_) => &OF_HOSTS,
+            Self::Service(platform, _) => platform.flights(),
+            Self::Http(http, _) | Self::Lookup(http, _) => http.flights(),
+            Self::Host(..) => &OF_HOSTS,
         }
     }
 
     /// Returns the deadline of a call that is sent now, besides that of the evaluation.
     pub fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::Service(platform) => Some(platform.call_deadline()),
-            Self::Http(_) | Self::Host(_) => None,
+            Self::Service(platform, _) => Some(platform.call_deadline()),
+            Self::Http(..) | Self::Lookup(..) | Self::Host(..) => None,
         }
     }
 
@@ -63,38 +70,31 @@ impl Dispatcher<'_> {
         notifier: &Arc<Notifier>,
     ) -> Result<InFlightCall, Error> {
         let shared = SharedCall { key: &call.key, cost: call.cost(), shared: call.is_shared() };
-        let (target, sender) = (call.target.clone(), self.sender());
-        let send = |context: Arc<Context>| async move { send(&target, &sender, &context).await };
+        let send = self.sender();
         Ok(self.flights().join_or_send(shared, self.runtime()?, grant, notifier, send))
     }
 
-    fn sender(&self) -> Sender {
-        match self {
-            Self::Service(platform) => Sender::Service(Arc::clone(platform.client())),
-            Self::Http(http) => Sender::Http((*http).clone()),
-            Self::Host(_) => Sender::Host,
+    /// Returns what sends the call, with everything that it takes.
+    fn sender(&self) -> Box<dyn FnOnce(Arc<Context>) -> Sent + Send> {
+        match *self {
+            Self::Service(platform, request) => {
+                let (client, request) = (Arc::clone(platform.client()), Arc::clone(request));
+                Box::new(|context| Box::pin(async move { request.send(&client, &context).await }))
+            }
+            Self::Http(http, request) => {
+                let (http, request) = (http.clone(), Arc::clone(request));
+                Box::new(|context| Box::pin(async move { http.send(&request, &context).await }))
+            }
+            Self::Lookup(http, name) => {
+                let (http, name) = (http.clone(), Arc::clone(name));
+                Box::new(|context| Box::pin(async move { http.look_up(&name, &context).await }))
+            }
+            Self::Host(_, function, arguments) => {
+                let (function, arguments) = (function.clone(), arguments.to_vec());
+                Box::new(|_| {
+                    Box::pin(async move { function.call(arguments).await.map(Answer::from) })
+                })
+            }
         }
-    }
-}
-
-/// The owned part of a [`Dispatcher`], for a call's task.
-enum Sender {
-    Service(Arc<Client>),
-    Http(Http),
-    Host,
-}
-
-/// Sends a call to its target.
-async fn send(target: &Target, sender: &Sender, context: &Context) -> Result<Answer, Error> {
-    match (target, sender) {
-        (Target::Product { request, .. }, Sender::Service(client)) => {
-            request.send(client, context).await
-        }
-        (Target::Host { function, arguments }, Sender::Host) => {
-            function.call(arguments.clone()).await.map(Answer::from)
-        }
-        (Target::Http(request), Sender::Http(http)) => http.send(request, context).await,
-        (Target::Lookup(name), Sender::Http(http)) => http.look_up(name, context).await,
-        _ => Err(Error::new(ErrorKind::Internal, "a call was sent to the wrong destination")),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::rego::Value;
-use crate::rego::builtins;
+use crate::rego::internal::builtins;
 use crate::rego::value::Number;
 
 /// A value of a nondeterministic built-in: name, arguments, value. Recordings keep values in this
@@ -87,6 +87,11 @@ impl Environment {
             self.lock().insert(key, value.clone());
         }
         Ok(answer)
+    }
+
+    /// Returns the value of a nondeterministic built-in that was handed out before.
+    pub(crate) fn known(&self, function: &'static str, args: &[Value]) -> Option<Value> {
+        self.lock().get(&(function, args.to_vec())).cloned()
     }
 
     fn seed(&self) -> u64 {

@@ -22,9 +22,9 @@ use super::ledger::Origin;
 use super::network;
 use super::recording_checks;
 use super::session::{GuessCost, Known, Sent, Session};
-use crate::builtins::{Answer, Cost};
 use crate::client::{Runtime, panicked};
 use crate::flight::{CallOutcome, Grant, Key};
+use crate::functions::{Answer, Cost};
 use crate::{Error, ErrorKind};
 
 /// The shortest time without an arrival after which guesses are no longer waited for.
@@ -343,13 +343,5 @@ impl Session {
 
 fn none(result: Result<Answer, Error>) -> CallOutcome {
     let memory = result.as_ref().map_or(0, |answer| answer.value.size());
-    CallOutcome {
-        result,
-        attempts: 0,
-        bytes: 0,
-        memory,
-        latency: Duration::ZERO,
-        cached: false,
-        doubts: Vec::new(),
-    }
+    CallOutcome { result, attempts: 0, bytes: 0, memory, latency: Duration::ZERO, cached: false }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::builtins::ContentForm;
+use crate::functions::ContentForm;
 use crate::text::{escape, shorten};
 
 /// The source of an answer.
@@ -29,7 +29,7 @@ pub enum Origin {
 /// A call of an evaluation.
 #[derive(Debug, Clone, serde::Serialize)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct CallRecord {
     /// The function's full name.
     pub function: String,
     /// The arguments as JSON, shortened.
@@ -49,12 +49,6 @@ pub struct Entry {
     /// The form in which content was returned, for a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<ContentForm>,
-    /// The number of fields that the call asked about and the answer didn't have, so that they
-    /// weren't compared.
-    pub unchecked: u64,
-    /// What the answer has that may mean that it isn't all, or not what a policy looks for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<String>,
     /// The number of times the policy made the call in the pass that gave the result.
     pub uses: u64,
     /// The number of requests sent, including pages and retries.
@@ -66,7 +60,7 @@ pub struct Entry {
     pub latency: Duration,
 }
 
-impl Entry {
+impl CallRecord {
     /// Returns `true` if the call failed before anything was sent.
     pub fn is_unsent(&self) -> bool {
         self.origin == Origin::Network && self.attempts == 0 && self.outcome != "ok"
@@ -89,28 +83,28 @@ pub struct Ledger {
     /// The number of passes that it took.
     pub passes: u32,
     /// The calls in the order in which they were noted.
-    pub calls: Vec<Entry>,
+    pub calls: Vec<CallRecord>,
 }
 
 impl Ledger {
     /// The calls that the result depends on.
-    pub fn needed(&self) -> impl Iterator<Item = &Entry> {
+    pub fn needed(&self) -> impl Iterator<Item = &CallRecord> {
         self.calls.iter().filter(|entry| entry.needed)
     }
 
     /// The number of needed calls that asked the service or the host rather than the network.
-    #[cfg(feature = "cli")]
-    pub(crate) fn asked_of_service(&self) -> usize {
+    #[doc(hidden)]
+    pub fn asked_of_service(&self) -> usize {
         self.needed().filter(|entry| !super::is_network(&entry.function)).count()
     }
 
     /// The needed calls whose list was cut at the author's `limit`.
-    pub fn cut(&self) -> impl Iterator<Item = &Entry> {
+    pub fn cut(&self) -> impl Iterator<Item = &CallRecord> {
         self.needed().filter(|entry| entry.cut)
     }
 
     /// The needed AI analyses that didn't take place, so that their lists of violations say nothing.
-    pub fn skipped(&self) -> impl Iterator<Item = &Entry> {
+    pub fn skipped(&self) -> impl Iterator<Item = &CallRecord> {
         self.needed().filter(|entry| entry.skipped)
     }
 

@@ -10,16 +10,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::call::{CheckedCall, Target, key};
 use crate::rego::Value;
-use crate::rego::builtins::HttpRequest;
+use crate::rego::internal::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
 use crate::text::hex;
 use crate::{Error, ErrorKind};
 
-pub(crate) use crate::rego::builtins::{HTTP_SEND, LOOKUP};
+pub(crate) use crate::rego::internal::builtins::{HTTP_SEND, LOOKUP};
 
 /// Returns `true` if a function asks the network rather than the service.
-#[cfg(feature = "cli")]
-pub(crate) fn is_network(function: &str) -> bool {
+#[doc(hidden)]
+pub fn is_network(function: &str) -> bool {
     matches!(function, HTTP_SEND | LOOKUP)
 }
 

@@ -27,6 +27,11 @@ pub struct EvaluateOptions {
     pub http: Option<Http>,
     /// Set to record the evaluated lines; `false` by default.
     pub coverage: bool,
+    /// Set to record what the evaluation reached of its input and of the calls that it couldn't make
+    /// ([`Evaluated::reached`]); `false` by default.
+    ///
+    /// [`Evaluated::reached`]: super::Evaluated::reached
+    pub reached: bool,
     /// A handle that ends the evaluation early.
     pub cancellation: Option<Cancellation>,
     /// The threads for [`Policies::evaluate_async`]; a pool shared by the process by default.
@@ -55,6 +60,7 @@ impl EvaluateOptions {
             not_found,
             http: None,
             coverage: false,
+            reached: false,
             cancellation: None,
             pool: None,
             observer,

@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::rego::{Value, deeper};
+use crate::rego::Value;
+use crate::rego::internal::deeper;
 
 use super::query::{QueryOutput, Row};
 use crate::{Error, ErrorKind};
@@ -159,20 +160,26 @@ const DEPTH: usize = 5_000;
 /// The most values within a result. Shared values count each time, since each is written out.
 const NODES: usize = 20_000_000;
 
+/// The most bytes of the strings within a result.
+const BYTES: usize = 256 << 20;
+
 /// Returns an answer unchanged if its values can be written out in reasonable time and memory.
 pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
     for row in &output.rows {
         let values = row.expressions.iter().map(|answer| &answer.value);
         let mut left: Vec<(&Value, usize)> =
             values.chain(row.bindings.values()).map(|value| (value, 1)).collect();
-        let mut nodes = 0_usize;
+        let (mut nodes, mut bytes) = (0_usize, 0_usize);
         while let Some((value, depth)) = left.pop() {
             nodes += 1;
-            if depth > DEPTH || nodes > NODES {
+            bytes = bytes.saturating_add(value.as_str().map_or(0, str::len));
+            if depth > DEPTH || nodes > NODES || bytes > BYTES {
                 let message = if depth > DEPTH {
                     format!("a result is nested more than {DEPTH} levels deep")
-                } else {
+                } else if nodes > NODES {
                     format!("a result has more than {NODES} parts")
+                } else {
+                    format!("a result has more than {BYTES} bytes of text")
                 };
                 return Err(Error::new(ErrorKind::TooLarge, message));
             }
@@ -198,7 +205,10 @@ pub(crate) fn pretty(value: &Value) -> Result<String, Error> {
 
 /// Returns `value` as JSON on one line, written as OPA does: keys sorted by their text, sets as
 /// sorted arrays, characters with a meaning in HTML escaped.
-pub(crate) fn compact(value: &Value) -> Result<String, Error> {
+///
+/// # Errors
+/// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for a value that is nested too deeply.
+pub fn compact(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
     write_compact(value, &mut out)?;
     Ok(out)

@@ -55,15 +55,20 @@ pub(crate) enum WaitMode {
     BetweenPasses,
 }
 
-/// Evaluates in passes until one notes no call. `can_call` is set if the query can make calls; `run`
-/// makes one pass under a scope, and `failed` returns `true` if its result is an error.
-pub(crate) async fn run_passes<T, R: Future<Output = Result<T, Error>>>(
+/// The outcome of one pass, which may be an error.
+pub(crate) trait PassOutcome {
+    /// The error, if the pass ended with one.
+    fn failure(&self) -> Option<&Error>;
+}
+
+/// Evaluates in passes until one notes no call. `can_call` is set if the evaluation can make calls;
+/// `run` makes one pass under a scope, on whatever engine.
+pub(crate) async fn run_passes<T: PassOutcome, R: Future<Output = Result<T, Error>>>(
     session: &Arc<Session>,
     environment: &Arc<Environment>,
     can_call: bool,
     waits: WaitMode,
-    run: impl Fn(Scope) -> R,
-    failed: impl Fn(&T) -> bool,
+    mut run: impl FnMut(Scope) -> R,
 ) -> FinalPass<T> {
     let mut plan = PassPlan::new(session, can_call, waits);
     loop {
@@ -84,7 +89,9 @@ pub(crate) async fn run_passes<T, R: Future<Output = Result<T, Error>>>(
         let late = Instant::now() >= until || pass.is_late();
         let notes = pass.take_notes();
         let Some(first) = notes.first else {
-            if result.as_ref().is_ok_and(&failed) && plan.was_cut_short(session, late) {
+            if result.as_ref().is_ok_and(|done| done.failure().is_some())
+                && plan.was_cut_short(session, late)
+            {
                 continue;
             }
             return FinalPass { result, used: notes.used, passes: plan.passes };

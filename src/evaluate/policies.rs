@@ -3,64 +3,72 @@
 //! Owns the public interface of evaluation: loaded policies, prepared queries and results.
 //! The passes belong to `pass_loop` and `batch`, the language to [`crate::rego`].
 
-use std::collections::{BTreeMap, HashSet};
-use std::future::ready;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tracing::Instrument as _;
-
-use super::blocking::block_on;
-use super::budget::Answers;
-use super::cancellation::{CancelOnDrop, cancelled};
 use super::coverage::{CoverageTracer, Covered};
-use super::environment::{Environment, Fixed};
+use super::evaluation::{Callable, Ended, Evaluation, Record, cancel_on_drop};
 use super::ledger::Ledger;
 use super::options::EvaluateOptions;
-use super::pass_loop::{FinalPass, WaitMode, run_passes};
+use super::pass_loop::PassOutcome;
 use super::pool::Pool;
 use super::query::QueryOutput;
 use super::reachable_calls::ReachableCalls;
-use super::recording::{Recording, Replay};
+use super::recording::Recording;
 use super::scope::{Print, Scope};
-use super::session::Session;
-use crate::builtins::FunctionSet;
+use super::survey::{Reached, SurveyHost};
+use crate::Product;
 use crate::check;
-use crate::client::{LazyRuntime, refuse_blocking};
-use crate::flight::CallOutcome;
-use crate::flight::Key;
+use crate::client::refuse_blocking;
+use crate::functions::FunctionSet;
 use crate::load::{
-    self, HostFunction, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position,
-    wrong_arguments,
+    self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position, wrong_arguments,
 };
 use crate::observe::EvaluationSpan;
-use crate::rego::Value;
-use crate::rego::compile::QueryContext;
-use crate::rego::engine::{self, ErrorCode, Tracer};
-use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
-use crate::rego::program::{self, CallSiteInfo, Hooks, Program};
-use crate::rego::syntax::tree::Span;
+use crate::rego::internal::compile::QueryContext;
+use crate::rego::internal::engine::Tracer;
+use crate::rego::internal::program::Hooks;
+use crate::rego::syntax::tree::{FileId, Span, Version};
+use crate::rego::syntax::{ParseOptions, parse_query};
+use crate::rego::{
+    self, CallSiteInfo, ErrorCode, EvalError, Limits, Outcome, Problem, ProblemCode, Program, Run,
+    Sources as Texts, Value,
+};
 use crate::sources::Sources;
-use crate::{Diagnostic, Error, ErrorKind, Limit, Position, Product};
+use crate::sources::{DataSource, ModuleSource, RegoVersion};
+use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
+    /// What evaluates them, instead of this crate's own engine.
+    other: Option<Arc<dyn OtherEngine>>,
+}
+
+/// An engine that evaluates policies instead of this crate's own.
+pub trait OtherEngine: Send + Sync {
+    /// Evaluates a query.
+    fn evaluate(
+        &self,
+        policies: &Policies,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+    ) -> Evaluated;
 }
 
 struct Inner {
     program: Program,
     packages: Vec<Package>,
     data: Value,
-    product: Product,
     enabled: FunctionSet,
     /// The service's functions that the policies call.
     called: Vec<&'static str>,
     reachable: ReachableCalls,
-    functions: Arc<[HostFunction]>,
-    /// The thread of the asynchronous ones.
-    host: Arc<LazyRuntime>,
+    callable: Callable,
 }
 
 impl std::fmt::Debug for Policies {
@@ -73,7 +81,7 @@ impl std::fmt::Debug for Policies {
 #[derive(Clone)]
 pub struct Query {
     text: Arc<str>,
-    compiled: program::Query,
+    compiled: rego::Query,
     /// `true` if its evaluation can make calls.
     can_call: bool,
     of: Arc<Inner>,
@@ -86,7 +94,7 @@ impl std::fmt::Debug for Query {
 }
 
 impl Query {
-    /// Returns the text as its author wrote it.
+    /// Returns its text, with the replacements of its context.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -131,25 +139,44 @@ pub struct Evaluated {
     /// The errors of built-ins that became undefined in non-strict mode, each with code and
     /// message.
     pub swallowed: Vec<String>,
-    reached: BTreeMap<engine::CallSite, u64>,
-    answers: Vec<(Key, CallOutcome)>,
-    fixed: Vec<Fixed>,
+    /// What it reached of its input and of the calls that it couldn't make; empty unless
+    /// [`EvaluateOptions::reached`] is set and the evaluation has an answer.
+    pub reached: Reached,
+    calls: BTreeMap<u32, u64>,
+    record: Record,
     policies: Option<Policies>,
 }
 
 impl Evaluated {
-    fn failed(error: Error) -> Self {
+    /// An evaluation of another engine.
+    #[doc(hidden)]
+    pub fn of_other(
+        policies: &Policies,
+        result: Result<QueryOutput, Error>,
+        prints: Vec<Print>,
+        (ledger, record): (Ledger, Record),
+    ) -> Self {
+        let policies = Some(policies.clone());
+        Self { prints, ledger, record, policies, ..Self::ended(result) }
+    }
+
+    #[doc(hidden)]
+    pub fn failed(error: Error) -> Self {
+        Self::ended(Err(error))
+    }
+
+    fn ended(result: Result<QueryOutput, Error>) -> Self {
         Self {
-            result: Err(error),
+            result,
             failed_at: None,
             prints: Vec::new(),
             ledger: Ledger::default(),
             covered: Covered::default(),
             cases: Vec::new(),
             swallowed: Vec::new(),
-            reached: BTreeMap::new(),
-            answers: Vec::new(),
-            fixed: Vec::new(),
+            reached: Reached::default(),
+            calls: BTreeMap::new(),
+            record: Record::default(),
             policies: None,
         }
     }
@@ -157,25 +184,18 @@ impl Evaluated {
     /// Returns every call site of the policies, with the number of times this evaluation reached
     /// it.
     pub fn sites(&self) -> Vec<Site> {
-        self.policies
-            .as_ref()
-            .map(|policies| policies.sites_with(&self.reached))
-            .unwrap_or_default()
+        self.policies.as_ref().map(|policies| policies.sites_with(&self.calls)).unwrap_or_default()
     }
 
-    /// Returns the answered calls that the result depends on, each as function, arguments as JSON,
-    /// and answer.
-    #[cfg(feature = "cli")]
-    pub(crate) fn answered(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
-        self.answers.iter().filter_map(|(key, outcome)| {
-            let answer = outcome.result.as_ref().ok()?;
-            Some((&*key.function, &*key.arguments, &answer.value))
-        })
+    /// Returns the answered calls that the result depends on, each as function and answer.
+    #[doc(hidden)]
+    pub fn answered(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.record.answered()
     }
 
     /// The number of errors of built-ins that this evaluation treated as undefined.
-    #[cfg(feature = "cli")]
-    pub(crate) fn swallowed_errors(&self) -> u64 {
+    #[doc(hidden)]
+    pub fn builtin_errors(&self) -> u64 {
         self.swallowed.len() as u64
     }
 
@@ -185,15 +205,7 @@ impl Evaluated {
     /// [`ErrorKind::Policy`] when an answer has no JSON text, [`ErrorKind::Internal`] when it can't
     /// be recorded.
     pub fn recording(&self) -> Result<Recording, Error> {
-        let mut recording = Recording::new();
-        for (key, outcome) in &self.answers {
-            recording.add(key, outcome)?;
-        }
-        for (function, arguments, value) in &self.fixed {
-            let arguments = super::output::compact(&Value::from(arguments.clone()))?;
-            recording.add_value((*function).to_owned(), arguments, value)?;
-        }
-        Ok(recording)
+        self.record.recording()
     }
 }
 
@@ -205,7 +217,14 @@ struct PassResult {
     covered: Covered,
     cases: Vec<Vec<Value>>,
     swallowed: Vec<String>,
-    reached: BTreeMap<engine::CallSite, u64>,
+    reached: Reached,
+    calls: BTreeMap<u32, u64>,
+}
+
+impl PassOutcome for PassResult {
+    fn failure(&self) -> Option<&Error> {
+        self.output.as_ref().err()
+    }
 }
 
 impl Policies {
@@ -218,8 +237,8 @@ impl Policies {
     }
 
     /// Loads sources, and returns the warnings that a gate's reports note.
-    #[cfg(feature = "cli")]
-    pub(crate) fn load_with_warnings(
+    #[doc(hidden)]
+    pub fn load_with_warnings(
         sources: &Sources,
         options: LoadOptions,
     ) -> Result<(Self, Vec<Diagnostic>), Error> {
@@ -236,7 +255,7 @@ impl Policies {
         options: LoadOptions,
         tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        Self::of(load::compile(sources, &options, &check::errors, Some(tests)), options)
+        Self::of(load::compile(sources, &options, &check::errors_and_mocks, Some(tests)), options)
     }
 
     fn of(compiled: load::Compilation, options: LoadOptions) -> Result<Self, Error> {
@@ -249,15 +268,20 @@ impl Policies {
         };
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
         let reachable = ReachableCalls::of(&program);
-        let (functions, host) = (host_functions.into(), Arc::new(LazyRuntime::of_host()));
-        let inner =
-            Inner { program, packages, data, product, enabled, called, reachable, functions, host };
-        Ok(Self { inner: Arc::new(inner) })
+        let callable = Callable::new(product, host_functions);
+        let inner = Inner { program, packages, data, enabled, called, reachable, callable };
+        Ok(Self { inner: Arc::new(inner), other: None })
     }
 
     /// Returns all packages, by path.
     pub fn packages(&self) -> impl Iterator<Item = &Package> {
         self.inner.packages.iter()
+    }
+
+    /// Returns the product whose functions they call.
+    #[doc(hidden)]
+    pub fn product(&self) -> &Product {
+        &self.inner.callable.product
     }
 
     /// Returns the merged base documents.
@@ -275,7 +299,7 @@ impl Policies {
         self.sites_with(&BTreeMap::new())
     }
 
-    fn sites_with(&self, reached: &BTreeMap<engine::CallSite, u64>) -> Vec<Site> {
+    fn sites_with(&self, reached: &BTreeMap<u32, u64>) -> Vec<Site> {
         let program = &self.inner.program;
         let sites = (0..).zip(program.call_sites()).filter(|(_, info)| *info.name != *TEST_CASE);
         let site = |(index, info): (u32, &CallSiteInfo)| Site {
@@ -286,7 +310,7 @@ impl Policies {
                 .map(|rule| rule.package.split('.').skip(1).map(str::to_owned).collect())
                 .unwrap_or_default(),
             position: position(program.sources(), info.span),
-            reached: reached.get(&engine::CallSite(index)).copied().unwrap_or(0),
+            reached: reached.get(&index).copied().unwrap_or(0),
         };
         sites.map(site).collect()
     }
@@ -305,13 +329,13 @@ impl Policies {
     /// As [`query`](Self::query).
     pub fn query_in(&self, text: &str, context: &QueryContext) -> Result<Query, Error> {
         let compiled = self.inner.program.query_in(text, context).map_err(|error| {
-            let prefix = format!("undefined function {}.", self.inner.product);
-            let (product, enabled) = (&self.inner.product, self.inner.enabled);
+            let prefix = format!("undefined function {}.", self.inner.callable.product);
+            let (product, enabled) = (&self.inner.callable.product, self.inner.enabled);
             let function = |problem: &Problem| wrong_arguments(problem, product, enabled);
             // The functions' own messages about literals are more precise than the type checker's.
             let mut literals = Vec::new();
             if error.problems.iter().any(|problem| function(problem).is_some()) {
-                let host_functions = self.inner.functions.to_vec();
+                let host_functions = self.inner.callable.functions.to_vec();
                 let (product, rego) = (product.clone(), LoadOptions::default());
                 let options = LoadOptions { product, enabled, host_functions, ..rego };
                 literals = check::query_arguments(text, &options);
@@ -348,7 +372,8 @@ impl Policies {
             Error::policy(literals.into_iter().chain(found).collect())
         })?;
         let can_call = !compiled.call_sites().is_empty() || self.inner.reachable.any();
-        Ok(Query { text: text.into(), compiled, can_call, of: Arc::clone(&self.inner) })
+        let whole = with_replacements(text, context).into();
+        Ok(Query { text: whole, compiled, can_call, of: Arc::clone(&self.inner) })
     }
 
     /// Returns the path of a document whose `data.` was left out, if a query's unsafe variable
@@ -364,8 +389,8 @@ impl Policies {
 
     /// Returns the core that the policies are compiled to, as text, with the position and source
     /// line of each step.
-    #[cfg(feature = "cli")]
-    pub(crate) fn core(&self) -> String {
+    #[doc(hidden)]
+    pub fn core(&self) -> String {
         let program = &self.inner.program;
         program.core().display(program.sources()).with_source_lines().to_string()
     }
@@ -383,7 +408,7 @@ impl Policies {
     /// Evaluates a query and waits for the result.
     ///
     /// Works on any thread, even inside an async runtime, whose thread it then blocks. Inside a
-    /// token provider and an asynchronous [`HostFunction`], a query that can make calls is refused
+    /// token provider and an asynchronous [`HostFunction`](crate::load::HostFunction), a query that can make calls is refused
     /// ([`ErrorKind::Configuration`]): await [`evaluate_async`](Self::evaluate_async) there.
     pub fn evaluate(
         &self,
@@ -391,7 +416,61 @@ impl Policies {
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated {
+        match &self.other {
+            Some(other) => other.evaluate(self, query, input, options),
+            None => self.evaluate_with(query, input, options, None),
+        }
+    }
+
+    /// Evaluates with this crate's own engine, whatever was chosen.
+    #[doc(hidden)]
+    pub fn evaluate_on_own(
+        &self,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+    ) -> Evaluated {
         self.evaluate_with(query, input, options, None)
+    }
+
+    /// Returns the same policies, which `other` evaluates if it is given.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
+        self.other = other;
+        self
+    }
+
+    /// Returns a number that no other loaded policies have.
+    #[doc(hidden)]
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.inner).addr()
+    }
+
+    /// Returns the texts and data, and the options with which they were loaded.
+    #[doc(hidden)]
+    pub fn sources(&self) -> (Sources, LoadOptions) {
+        let program = &self.inner.program;
+        let mut sources = Sources::default();
+        for module in program.modules() {
+            let Some(source) = program.sources().get(module.span.file) else { continue };
+            let path = source.path().to_owned();
+            let version = match module.version {
+                Version::V0 => RegoVersion::V0,
+                _ => RegoVersion::V1,
+            };
+            sources.versions.insert(path.clone(), version);
+            sources.modules.push(ModuleSource { path, text: source.all().to_string() });
+        }
+        let value = self.inner.data.clone();
+        sources.data.push(DataSource { path: "the data".to_owned(), value });
+        let options = LoadOptions {
+            product: self.inner.callable.product.clone(),
+            enabled: self.inner.enabled,
+            host_functions: self.inner.callable.functions.to_vec(),
+            ..LoadOptions::default()
+        };
+        (sources, options)
     }
 
     /// Evaluates a query as [`evaluate`](Self::evaluate) does, reporting each step to `tracer`.
@@ -418,15 +497,8 @@ impl Policies {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
-        let (session, environment) = self.begin(options);
-        let span = evaluating.span.clone();
-        let run = |scope: Scope| ready(Ok(self.pass(scope, query, input, options, tracer)));
-        let failed = |done: &PassResult| done.output.is_err();
-        let can_call = query.can_call;
-        let driven =
-            run_passes(&session, &environment, can_call, WaitMode::WithinPass, run, failed);
-        let last = block_on(driven.instrument(span));
-        self.finish(&session, &environment, last, evaluating)
+        let evaluation = Evaluation::new(&self.inner.callable, options, query.can_call, evaluating);
+        self.finish(evaluation.run(|scope| self.pass(scope, query, input, options, tracer)))
     }
 
     /// Evaluates a query without blocking the calling task, and without holding a thread while it
@@ -447,38 +519,13 @@ impl Policies {
             evaluating.end(0, 0, Some(error.kind()));
             return Evaluated::failed(error);
         }
-        // Dropping this future also stops a pass that is running on the pool.
-        let cancellation = options.cancellation.get_or_insert_default().child();
-        let _dropped = CancelOnDrop(cancellation.clone());
-        options.cancellation = Some(cancellation);
-        let (session, environment) = self.begin(&options);
-        let span = evaluating.span.clone();
+        let _dropped = cancel_on_drop(&mut options);
         let can_call = query.can_call;
+        let evaluation = Evaluation::new(&self.inner.callable, &options, can_call, evaluating);
         let pool = options.pool.clone().or_else(|| can_call.then(Pool::shared));
-        let given = Arc::new((query, input, options));
-        let run = |scope: Scope| {
-            let (policies, given, pool) = (self.clone(), Arc::clone(&given), pool.clone());
-            let session = Arc::clone(&session);
-            async move {
-                let pass = move || {
-                    let (query, input, options) = &*given;
-                    policies.pass(scope, query, input.as_ref(), options, None)
-                };
-                match pool {
-                    Some(pool) => match pool.run(pass, session.ended()?).await? {
-                        Some(done) => Ok(done),
-                        None if session.is_cancelled() => Err(cancelled()),
-                        None => Err(session.out_of_time()),
-                    },
-                    None => Ok(pass()),
-                }
-            }
-        };
-        let failed = |done: &PassResult| done.output.is_err();
-        let driven =
-            run_passes(&session, &environment, can_call, WaitMode::BetweenPasses, run, failed);
-        let last = driven.instrument(span).await;
-        self.finish(&session, &environment, last, evaluating)
+        let policies = self.clone();
+        let pass = move |scope| policies.pass(scope, &query, input.as_ref(), &options, None);
+        self.finish(evaluation.run_on(pool, pass).await)
     }
 
     /// Refuses a query of other policies, and a platform that these policies weren't loaded for.
@@ -488,29 +535,12 @@ impl Policies {
             return Err(Error::new(ErrorKind::Policy, message)
                 .with_hint("make it with the `query` of the policies that it is evaluated on"));
         }
-        let Answers::Service(platform) = &options.answers else { return Ok(()) };
-        let (ours, theirs) = (&self.inner.product, platform.product());
-        let of_query = query.compiled.call_sites().iter().filter_map(|site| ours.short(&site.name));
-        let of_query = of_query.filter(|name| crate::builtins::function(name).is_some());
-        let mut called = self.inner.called.iter().copied().chain(of_query);
-        let off = called.find(|name| !platform.functions().has(name));
-        let message = if ours != theirs {
-            format!(
-                "the policies were loaded for the product `{ours}`, but the platform's is `{theirs}`"
-            )
-        } else if let Some(name) = off {
-            format!("the policies call `{ours}.{name}`, which isn't enabled on the platform")
-        } else {
-            return Ok(());
-        };
-        Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("`LoadOptions::of_platform` takes both from the platform"))
-    }
-
-    fn begin(&self, options: &EvaluateOptions) -> (Arc<Session>, Arc<Environment>) {
-        let (functions, host) = (Arc::clone(&self.inner.functions), Arc::clone(&self.inner.host));
-        let session = Session::new(self.inner.product.clone(), functions, host, options);
-        (Arc::new(session), Arc::new(environment(&options.answers)))
+        let callable = &self.inner.callable;
+        let sites = query.compiled.call_sites().iter();
+        let of_query = sites.filter_map(|site| callable.product.short(&site.name));
+        let of_query = of_query.filter(|name| crate::functions::function(name).is_some());
+        let called = self.inner.called.iter().copied().chain(of_query);
+        callable.check_answered_by(&options.answers, "the policies", called)
     }
 
     /// Runs one pass.
@@ -523,15 +553,13 @@ impl Policies {
         tracer: Option<&dyn Tracer>,
     ) -> PassResult {
         let program = &self.inner.program;
-        let scope = scope.texts(program.sources()).cancelled_by(options.cancellation.clone());
+        let scope = scope.texts(program.sources());
         let covering = CoverageTracer::default();
-        let run = program::Run {
-            input,
-            host: &scope,
-            strict_builtin_errors: options.strict_builtin_errors,
-            limits: engine::Limits { memory: options.budget.memory, ..engine::Limits::default() },
-            tracer: tracer.or_else(|| options.coverage.then_some(&covering as &dyn Tracer)),
-        };
+        let run = Run::new(&scope)
+            .input(input)
+            .strict_builtin_errors(options.strict_builtin_errors)
+            .limits(limits(options))
+            .tracer(tracer.or_else(|| options.coverage.then_some(&covering as &dyn Tracer)));
         // A bug in the machine must not unwind into the host's thread.
         let outcome = catch_unwind(AssertUnwindSafe(|| program.evaluate(&query.compiled, &run)));
         let prints = scope.take_prints();
@@ -539,7 +567,7 @@ impl Policies {
         let Ok(outcome) = outcome else {
             let error = Error::new(ErrorKind::Internal, "the evaluation panicked")
                 .with_hint("report this with the policy that causes it");
-            let (swallowed, reached) = (Vec::new(), BTreeMap::new());
+            let (swallowed, reached, calls) = (Vec::new(), Reached::default(), BTreeMap::new());
             let output = Err(error);
             return PassResult {
                 output,
@@ -549,7 +577,15 @@ impl Policies {
                 cases,
                 swallowed,
                 reached,
+                calls,
             };
+        };
+        let mut reached = Reached::default();
+        let surveyed = options.reached && scope.is_exact() && scope.failure().is_none();
+        let outcome = if surveyed {
+            self.survey(&scope, query, (input, options), outcome, &mut reached)
+        } else {
+            outcome
         };
         let mut failed_at = None;
         let output = match (scope.failure(), outcome.result) {
@@ -570,8 +606,52 @@ impl Policies {
                 }
             }
         };
-        let swallowed = outcome.builtin_errors.iter().map(ToString::to_string).collect();
-        PassResult { output, prints, failed_at, covered, cases, swallowed, reached: outcome.calls }
+        let strict = options.strict_builtin_errors;
+        let swallowed = outcome.builtin_errors.iter().filter(|_| !strict);
+        let swallowed = swallowed.map(ToString::to_string).collect();
+        PassResult {
+            output,
+            prints,
+            failed_at,
+            covered,
+            cases,
+            swallowed,
+            reached,
+            calls: outcome.calls,
+        }
+    }
+
+    /// Adds what a pass with an answer reached. A survey that can't be completed takes its answer
+    /// away.
+    fn survey(
+        &self,
+        scope: &Scope,
+        query: &Query,
+        (input, options): (Option<&Value>, &EvaluateOptions),
+        mut outcome: Outcome,
+        reached: &mut Reached,
+    ) -> Outcome {
+        let program = &self.inner.program;
+        if outcome.result.is_err() {
+            return outcome;
+        }
+        let host = SurveyHost(scope);
+        let run = Run::new(&host).input(input).limits(limits(options));
+        let survey =
+            catch_unwind(AssertUnwindSafe(|| program.survey(&query.compiled, &run, &outcome)));
+        match survey {
+            Ok(Ok(survey)) => {
+                if let Some(survey) = survey {
+                    *reached = Reached::of(&survey, program.sources());
+                }
+            }
+            Ok(Err(error)) => outcome.result = Err(error),
+            Err(_) => {
+                let error = EvalError::new(ErrorCode::Internal, None, "the survey panicked");
+                outcome.result = Err(error);
+            }
+        }
+        outcome
     }
 
     fn place(&self, query: &Query, span: Span) -> Position {
@@ -585,21 +665,9 @@ impl Policies {
         position(&own, Span { file, ..span })
     }
 
-    fn finish(
-        &self,
-        session: &Session,
-        environment: &Environment,
-        last: FinalPass<PassResult>,
-        evaluating: EvaluationSpan,
-    ) -> Evaluated {
-        let failure = match &last.result {
-            Ok(done) => done.output.as_ref().err(),
-            Err(error) => Some(error),
-        };
-        evaluating.end(last.passes, last.used.len(), failure.map(Error::kind));
-        let ledger = session.ledger(&last.used, last.passes);
-        let used: HashSet<_> = last.used.into_keys().collect();
-        let done = match last.result {
+    fn finish(&self, ended: Ended<PassResult>) -> Evaluated {
+        let Ended { result, ledger, record } = ended;
+        let done = match result {
             Ok(done) => done,
             Err(error) => return Evaluated { ledger, ..Evaluated::failed(error) },
         };
@@ -611,10 +679,10 @@ impl Policies {
             prints: done.prints,
             swallowed: done.swallowed,
             reached: done.reached,
-            ledger,
-            answers: session.answers_of(&used),
-            fixed: environment.given(),
+            calls: done.calls,
             policies: Some(self.clone()),
+            ledger,
+            record,
         }
     }
 }
@@ -624,8 +692,14 @@ fn bare_name(message: &str) -> Option<&str> {
     message.strip_prefix("var ")?.strip_suffix(" is unsafe").filter(|name| *name != "_")
 }
 
+fn limits(options: &EvaluateOptions) -> Limits {
+    let mut limits = Limits::default();
+    limits.memory = options.budget.memory;
+    limits
+}
+
 /// Converts the machine's error.
-fn evaluation_error(error: &engine::EvalError, place: Option<Position>) -> Error {
+fn evaluation_error(error: &EvalError, place: Option<Position>) -> Error {
     match error.code {
         ErrorCode::Limit => {
             Error::new(ErrorKind::TooLarge, error.message.clone()).at_limit(Limit::Memory)
@@ -641,18 +715,25 @@ fn evaluation_error(error: &engine::EvalError, place: Option<Position>) -> Error
     }
 }
 
-/// Returns the time and randomness of an evaluation: the recorded ones in a replay, otherwise new
-/// ones.
-fn environment(answers: &Answers) -> Environment {
-    let environment = Environment::now();
-    if let Answers::Replay(replay) = answers {
-        preset(&environment, replay);
+/// Returns a query's text with its context's replacements in each statement.
+fn with_replacements(text: &str, context: &QueryContext) -> String {
+    let mut whole = String::new();
+    let mut at = 0;
+    if !context.with.is_empty()
+        && let Ok(body) = parse_query(FileId(0), text, &ParseOptions::default())
+    {
+        for statement in &body {
+            let end = statement.with.first().map_or(statement.span.end, |with| with.span.start);
+            let end = usize::try_from(end).unwrap_or(usize::MAX);
+            let Some(part) = text.get(at..end) else { continue };
+            whole.push_str(part.trim_end());
+            for with in &context.with {
+                let _ = write!(whole, " {with}");
+            }
+            whole.push(' ');
+            at = end;
+        }
     }
-    environment
-}
-
-fn preset(environment: &Environment, replay: &Replay) {
-    for (function, arguments, value) in replay.fixed() {
-        environment.preset(function, arguments, value);
-    }
+    whole.push_str(text.get(at..).unwrap_or_default());
+    whole
 }

@@ -62,7 +62,7 @@ impl Pool {
     }
 
     /// Returns the pool that the process shares.
-    pub(super) fn shared() -> Self {
+    pub(crate) fn shared() -> Self {
         static POOL: OnceLock<Pool> = OnceLock::new();
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         POOL.get_or_init(|| Self::new(cores())).clone()

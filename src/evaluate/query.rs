@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::rego::Solution;
 use crate::rego::Value;
-use crate::rego::program::Solution;
+use crate::{Error, ErrorKind};
 
 /// The value of one expression of a query, within a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,36 @@ impl QueryOutput {
             },
             _ => None,
         }
+    }
+
+    /// Returns the value of a query that must have exactly one: an undefined answer isn't a verdict.
+    ///
+    /// ```
+    /// # use rego_platform::evaluate::sources::Sources;
+    /// # use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let policies = Policies::builder().load(&Sources::text("p.rego", "package p\n\nallow := true"))?;
+    /// # let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
+    /// # let ask = |query: &str| policies.evaluate(&policies.query(query).unwrap(), None, &options);
+    /// let allow: bool = ask("data.p.allow").result?.required()?.deserialize()?;
+    /// assert!(allow);
+    /// let error = ask("data.p.alow").result?.required().unwrap_err();
+    /// assert_eq!(error.to_string(), "the query is undefined, which isn't a verdict");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Policy`] when the query is undefined, or has more than one value.
+    pub fn required(&self) -> Result<&Value, Error> {
+        self.value().ok_or_else(|| {
+            if self.is_undefined() {
+                Error::new(ErrorKind::Policy, "the query is undefined, which isn't a verdict")
+                    .with_hint("compare the path with the packages and rules that are loaded")
+            } else {
+                Error::new(ErrorKind::Policy, "the query has more than one value")
+            }
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns the answer for a document by its path, computed from the graph of rules once per load. A
 //! document that can't make calls is evaluated on its caller's thread and needs only one pass.
 
-use crate::rego::program::Program;
+use crate::rego::Program;
 
 /// The rules that contain a call or depend on one that does, by path.
 pub(super) struct ReachableCalls {

@@ -16,10 +16,10 @@ use serde_json::value::RawValue;
 
 use super::environment::{Fixed, NONDETERMINISTIC, NOW};
 use super::recording_checks;
-use crate::builtins::Answer;
 use crate::flight::CallOutcome;
 use crate::flight::Key;
-use crate::rego::builtins::LOOKUP;
+use crate::functions::Answer;
+use crate::rego::internal::builtins::LOOKUP;
 use crate::text::shorten;
 use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind};
@@ -115,8 +115,8 @@ impl Recording {
     }
 
     /// Adds the calls of another recording; its outcomes replace those of the same calls here.
-    #[cfg(feature = "cli")]
-    pub(crate) fn replace(&mut self, other: Self) {
+    #[doc(hidden)]
+    pub fn replace(&mut self, other: Self) {
         let Contents { nd_builtin_cache, failures, cut, .. } = &mut self.0;
         let renewed = calls(&other.0.nd_builtin_cache).map(|(call, _)| call);
         for (function, arguments) in renewed.chain(calls(&other.0.failures).map(|(call, _)| call)) {
@@ -232,7 +232,8 @@ impl Recording {
     }
 
     /// Reads a recording from the text of the file at `path`.
-    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
+    #[doc(hidden)]
+    pub fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
         let path = format!("`{}`", path.display());
         Self::named(text, &path, &format!("the recording {path}"))
     }

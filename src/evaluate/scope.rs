@@ -11,15 +11,19 @@ use std::time::{Duration, Instant};
 use super::environment::Environment;
 use super::network;
 use crate::load::{TEST_CASE, path_of};
+use crate::rego::Sources as Texts;
 use crate::rego::Value;
-use crate::rego::builtins;
-use crate::rego::engine::{Halt, Host, HostAnswer, HostCall};
-use crate::rego::problem::Sources as Texts;
+use crate::rego::internal::builtins;
 use crate::rego::syntax::tree::Span;
+use crate::rego::value::GoesOn;
+use crate::rego::{Halt, Host, HostAnswer, HostCall};
 use crate::{Error, ErrorKind, Limit};
 
 /// The number of bytes that a pass may print.
 const PRINT_LIMIT: u64 = 16 << 20;
+
+/// The number of times that a pass may print.
+const PRINTS_LIMIT: usize = 100_000;
 
 /// The output of one `print` call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,11 +37,30 @@ pub struct Print {
     pub message: String,
 }
 
+impl Print {
+    /// Creates what an engine of the host's own printed.
+    pub fn new(file: impl Into<String>, line: u32, message: impl Into<String>) -> Self {
+        Self { file: file.into(), line, message: message.into() }
+    }
+}
+
 /// Answers the calls of the product's functions during a pass.
 pub(crate) trait Calls: Send + Sync {
     /// Answers one call. `function` is the full name, such as `platform.discover`. `None` makes the
     /// call undefined in the policy.
     fn call(&self, function: &str, args: &[Value]) -> Result<Option<Value>, Error>;
+
+    /// Returns `true` if the pass is exact: its result counts.
+    fn is_exact(&self) -> bool {
+        true
+    }
+
+    /// Returns the answer to a call of this pass again, without counting it; `None` for a call that
+    /// it didn't make.
+    fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
+        let _ = (function, args);
+        None
+    }
 }
 
 /// The host of one pass.
@@ -98,8 +121,28 @@ impl Scope {
     }
 
     /// Records `error` unless the pass has failed before. Returns the recorded failure.
-    fn fail(&self, error: Error) -> Error {
+    pub(crate) fn fail(&self, error: Error) -> Error {
         self.failure.get_or_init(|| error).clone()
+    }
+
+    /// Returns the time at which the pass must end.
+    #[cfg(feature = "regorus-core")]
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Returns `true` if the result of the pass counts.
+    pub(super) fn is_exact(&self) -> bool {
+        self.calls.is_exact()
+    }
+
+    /// Returns the value of a nondeterministic built-in, if it was handed out.
+    pub(super) fn given(&self, function: &'static str, args: &[Value]) -> Option<Value> {
+        self.environment.known(function, args)
+    }
+
+    pub(super) fn recall(&self, function: &str, args: &[Value]) -> Option<Option<Value>> {
+        self.calls.recall(function, args)
     }
 
     /// Takes the prints of the pass.
@@ -121,7 +164,9 @@ impl Scope {
             return Err(self.fail(super::cancelled()));
         }
         if self.printed_too_much.load(Ordering::Relaxed) {
-            let message = format!("the policy prints more than {PRINT_LIMIT} bytes");
+            let message = format!(
+                "the policy prints more than {PRINT_LIMIT} bytes, or more than {PRINTS_LIMIT} times"
+            );
             return Err(self.fail(Error::new(ErrorKind::TooLarge, message)));
         }
         if Instant::now() >= self.deadline {
@@ -161,7 +206,8 @@ impl Host for Scope {
 
     fn print(&self, span: Span, text: &str) {
         let before = self.printed.fetch_add(text.len() as u64 + 1, Ordering::Relaxed);
-        if before > PRINT_LIMIT {
+        let mut prints = self.prints.lock().unwrap_or_else(PoisonError::into_inner);
+        if before > PRINT_LIMIT || prints.len() >= PRINTS_LIMIT {
             self.printed_too_much.store(true, Ordering::Relaxed);
             return;
         }
@@ -171,12 +217,18 @@ impl Host for Scope {
             line: position.line,
             message: text.to_owned(),
         };
-        self.prints.lock().unwrap_or_else(PoisonError::into_inner).push(print);
+        prints.push(print);
     }
 
     fn check(&self) -> Result<(), Halt> {
-        self.check_running()
-            .map_err(|error| Halt { message: error.to_string(), source: Some(Arc::new(error)) })
+        self.check_running().map_err(Halt::from)
+    }
+
+    fn goes_on(&self) -> Option<GoesOn> {
+        let (deadline, cancelled) = (self.deadline, self.cancelled.clone());
+        let is_cancelled =
+            move || cancelled.as_ref().is_some_and(super::Cancellation::is_cancelled);
+        Some(Arc::new(move || Instant::now() < deadline && !is_cancelled()))
     }
 
     fn now_ns(&self) -> i64 {

@@ -15,16 +15,16 @@ use super::budget::{Answers, Budget};
 use super::call::{CheckedCall, Target};
 use super::cancellation::Cancellation;
 use super::dispatcher::Dispatcher;
-use super::ledger::{Entry, Ledger, Origin};
+use super::ledger::{CallRecord, Ledger, Origin};
 use super::options::EvaluateOptions;
-use crate::builtins::is_skipped;
 use crate::client::{Allowance, LazyRuntime, Runtime};
 use crate::flight::{CallOutcome, InFlightCall, Key, Notifier};
+use crate::functions::is_skipped;
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::observe::Observers;
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, NotFound, Product, Setting, TraceParent};
+use crate::{Error, ErrorKind, Limit, NotFound, Product, TraceParent, setting};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -171,16 +171,20 @@ impl Session {
         }))
     }
 
-    /// Returns the client that sends a call; `None` for a call that a recording or a responder
-    /// answers.
-    pub(super) fn dispatcher(&self, call: &CheckedCall) -> Option<Dispatcher<'_>> {
-        match (&call.target, &self.answers) {
-            (_, Answers::Replay(_)) => None,
-            (Target::Http(_) | Target::Lookup(_), _) => self.http.as_ref().map(Dispatcher::Http),
-            (Target::Host { .. }, _) => Some(Dispatcher::Host(&self.host)),
-            (_, Answers::Service(platform)) => Some(Dispatcher::Service(platform)),
-            _ => None,
-        }
+    /// Returns what sends a call; `None` for a call that a recording or a responder answers.
+    pub(super) fn dispatcher<'a>(&'a self, call: &'a CheckedCall) -> Option<Dispatcher<'a>> {
+        Some(match (&call.target, &self.answers) {
+            (_, Answers::Replay(_)) => return None,
+            (Target::Http(request), _) => Dispatcher::Http(self.http.as_ref()?, request),
+            (Target::Lookup(name), _) => Dispatcher::Lookup(self.http.as_ref()?, name),
+            (Target::Host { function, arguments }, _) => {
+                Dispatcher::Host(&self.host, function, arguments)
+            }
+            (Target::Product { request, .. }, Answers::Service(platform)) => {
+                Dispatcher::Service(platform, request)
+            }
+            _ => return None,
+        })
     }
 
     /// Returns a policy's own network call unchanged if a client or a recording can answer it.
@@ -193,7 +197,7 @@ impl Session {
         let hint = format!("allow the host, or replace the call: `with {function} as {{…}}`");
         Err(Error::new(ErrorKind::NotAnswered, "it isn't enabled here: no host is allowed")
             .with_hint(hint)
-            .by_setting(Setting::AllowedHosts)
+            .by_setting(setting::ALLOWED_HOSTS)
             .in_call(Arc::clone(function)))
     }
 
@@ -275,7 +279,7 @@ impl Session {
     pub fn ledger(&self, used: &HashMap<Key, u64>, passes: u32) -> Ledger {
         let prompt = self.product.function("evidence_prompt");
         let state = self.lock();
-        let mut rows: Vec<(u32, usize, Entry)> = state
+        let mut rows: Vec<(u32, usize, CallRecord)> = state
             .known
             .iter()
             .map(|(key, known)| {
@@ -283,7 +287,7 @@ impl Session {
                 let answer = known.outcome.result.as_ref();
                 let outcome = answer.map_or_else(|error| error.kind().as_str(), |_| "ok");
                 let answer = answer.ok();
-                let entry = Entry {
+                let entry = CallRecord {
                     function: key.function.to_string(),
                     arguments: shorten(&key.arguments, 200),
                     pass: known.pass,
@@ -294,8 +298,6 @@ impl Session {
                     skipped: *key.function == *prompt
                         && answer.is_some_and(|answer| is_skipped(&answer.value)),
                     form: answer.and_then(|answer| answer.form),
-                    unchecked: answer.map_or(0, |answer| answer.unchecked),
-                    doubts: answer.map_or_else(Vec::new, |_| known.outcome.doubts.clone()),
                     uses: times,
                     attempts: known.outcome.attempts,
                     bytes: known.outcome.bytes,
@@ -324,4 +326,4 @@ impl Session {
     }
 }
 
-const YEAR: Duration = Duration::from_secs(365 * 86_400);
+const YEAR: Duration = Duration::from_hours(365 * 24);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::Error;
 use crate::evaluate::{EvaluateOptions, Policies};
 use crate::rego::Value;
-use crate::rego::compile::QueryContext;
+use crate::rego::internal::compile::QueryContext;
 use crate::rego::syntax::tree::{Module, Term, With};
 use crate::rego::syntax::visit;
 
@@ -46,8 +46,11 @@ impl Documents<'_> {
             text.push_str(texts.text(with.span));
         }
         text.push_str("\n]");
-        let context =
-            QueryContext { package: Some(module.package.clone()), imports: module.imports.clone() };
+        let context = QueryContext {
+            package: Some(module.package.clone()),
+            imports: module.imports.clone(),
+            ..QueryContext::default()
+        };
         let mut names = visit::vars(term);
         for with in with {
             names.extend(visit::vars(&with.value));
@@ -70,7 +73,7 @@ impl Documents<'_> {
     fn is_local(&self, name: &str, context: &QueryContext) -> bool {
         let is_unsafe = |error: Error| error.diagnostics().iter().any(|d| d.code == UNSAFE);
         !matches!(name, "data" | "input")
-            && crate::rego::builtins::lookup(name).is_none()
+            && crate::rego::internal::builtins::lookup(name).is_none()
             && self.policies.query_in(name, context).is_err_and(is_unsafe)
     }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::Operand;
 use super::documents::Found;
+use crate::rego::Program;
 use crate::rego::Value;
-use crate::rego::engine::TraceEvent;
-use crate::rego::program::Program;
+use crate::rego::internal::engine::TraceEvent;
 use crate::rego::syntax::tree::{Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
 use crate::rego::syntax::visit::{self, walk_exprs};
 

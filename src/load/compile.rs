@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::findings::diagnostic;
 use super::functions::HostFunction;
+use super::roles::PackageOrigin;
 use super::{LoadOptions, Package, TEST_CASE, packages};
-use crate::builtins::{Function, FunctionSet};
+use crate::functions::{Function, FunctionSet};
 use crate::rego::Value;
-use crate::rego::compile::NameMap;
-use crate::rego::problem::{Problem, Sources as Texts};
-use crate::rego::program::{self, Hooks, Program, Resolved, SourceText};
+use crate::rego::internal::compile::NameMap;
+use crate::rego::internal::program::{self, Hooks, Program, Resolved, SourceText};
 use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::{FileId, Module, Name, Span};
-use crate::rego::types::Schemas;
+use crate::rego::{Problem, Sources as Texts};
 use crate::sources::{DataSource, Sources};
 use crate::{Diagnostic, Level, Product};
 
@@ -25,6 +25,8 @@ pub(crate) struct Inspected<'a> {
     pub product: &'a Product,
     /// The functions that policies can call.
     pub enabled: FunctionSet,
+    /// The host's own functions.
+    pub host_functions: &'a [HostFunction],
     /// The texts, for positions.
     pub sources: &'a Texts,
     /// The modules as their authors wrote them.
@@ -37,8 +39,8 @@ pub(crate) struct Inspected<'a> {
     pub packages: &'a [Package],
     /// The base documents.
     pub data: &'a [DataSource],
-    /// The schemas of documents from outside, if there are any.
-    pub schemas: Option<&'a Schemas>,
+    /// The origin of the packages.
+    pub origin: PackageOrigin,
 }
 
 /// A check of parsed modules that returns findings beyond the language's own errors.
@@ -166,15 +168,14 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
                 let message = format!("two modules are called `{}`", module.path);
                 found.push(Diagnostic::error("module-conflict", message));
             }
-            None => texts.push(SourceText {
-                path: module.path.clone(),
-                text: module.text.clone(),
-                version: match sources.versions.get(&module.path) {
+            None => {
+                let version = match sources.versions.get(&module.path) {
                     Some(version) => (*version).into(),
                     None if v0 => BaseVersion::V0,
                     None => BaseVersion::V1,
-                },
-            }),
+                };
+                texts.push(SourceText::new(&module.path, &module.text).version(version));
+            }
         }
     }
     texts
@@ -202,13 +203,14 @@ impl Hooks for Inspector<'_, '_> {
         self.found = (self.more)(&Inspected {
             product: &self.options.product,
             enabled: self.options.enabled,
+            host_functions: &self.options.host_functions,
             sources: resolved.sources,
             authors: resolved.authors,
             modules: resolved.modules,
             locals: resolved.locals,
             packages: &packages,
             data: &self.sources.data,
-            schemas: self.options.schemas.schemas().as_deref(),
+            origin: self.options.origin,
         });
         self.packages = packages;
         if let Some(tests) = &mut self.tests {
@@ -218,27 +220,20 @@ impl Hooks for Inspector<'_, '_> {
 }
 
 fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program::Options {
-    let ours = options.enabled.iter().map(|function| program::HostFunction {
-        name: options.product.function(function.name),
-        signature: function.rego_signature(),
-        nondeterministic: true,
+    let ours = options.enabled.iter().map(|function| {
+        let name = options.product.function(function.name);
+        program::HostFunction::new(name, function.rego_signature())
     });
-    let hosts = options.host_functions.iter().map(|function| program::HostFunction {
-        name: function.name().to_owned(),
-        signature: function.signature(),
-        nondeterministic: true,
-    });
-    let case = || program::HostFunction {
-        name: TEST_CASE.to_owned(),
-        signature: "array[any] -> boolean".to_owned(),
-        nondeterministic: true,
-    };
-    program::Options {
-        data: data.clone(),
-        schemas: options.schemas.schemas(),
-        host_functions: ours.chain(hosts).chain(tests.then(case)).collect(),
-        ..program::Options::default()
-    }
+    let hosts = options.host_functions.iter();
+    let hosts =
+        hosts.map(|function| program::HostFunction::new(function.name(), function.signature()));
+    let case = || program::HostFunction::new(TEST_CASE, "array[any] -> boolean");
+    let all = ours.chain(hosts).chain(tests.then(case));
+    let mut compiling = program::Options::default();
+    compiling.data = data.clone();
+    compiling.schemas = options.schemas.schemas();
+    compiling.host_functions = all.map(program::HostFunction::nondeterministic).collect();
+    compiling
 }
 
 fn order(diagnostic: &Diagnostic) -> Option<(&str, u32, u32)> {

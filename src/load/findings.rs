@@ -3,21 +3,21 @@
 //! Owns the code of each finding, and the choice of a problem's details that are shown.
 
 use crate::diagnostic::MAX_LINE;
-use crate::rego::problem::{Problem, ProblemCode, Sources as Texts};
-#[cfg(feature = "cli")]
-use crate::rego::program;
+use crate::rego::internal::program;
 use crate::rego::syntax::tree::Span;
+use crate::rego::{Problem, ProblemCode, Sources as Texts};
 use crate::text::nearest;
-use crate::{Diagnostic, Position, Setting, sources};
+use crate::{Diagnostic, Position, setting, sources};
 
 /// Converts the problems of a failed load to findings.
-#[cfg(feature = "cli")]
-pub(crate) fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
+#[doc(hidden)]
+pub fn diagnostics(error: &program::LoadError) -> Vec<Diagnostic> {
     error.problems.iter().map(|problem| diagnostic(problem, &error.sources)).collect()
 }
 
 /// Converts a problem of the language to a finding.
-pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
+#[doc(hidden)]
+pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     let mut message = problem.message.clone();
     // The lines in which OPA draws a caret are redundant: the finding has a position.
     for detail in problem.details.iter().map(|line| line.trim()) {
@@ -39,13 +39,13 @@ pub(crate) fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         }
         ProblemCode::Type if arity => Diagnostic::error("arity", message),
         ProblemCode::Type => Diagnostic::error("type-error", message),
-        ProblemCode::Compile => Diagnostic::error("compile-error", message),
         ProblemCode::Unsupported => Diagnostic::error("unsupported", message),
         ProblemCode::Limit => Diagnostic::error("too-large", message),
+        _ => Diagnostic::error("compile-error", message),
     };
     let mut finding = finding.at(position(texts, problem.span));
     if problem.valid_in_v0 {
-        finding = finding.by_setting(Setting::RegoV0);
+        finding = finding.by_setting(setting::REGO_V0);
     }
     if let Some(wrong) = problem.message.strip_prefix("undefined function ")
         && let [hint] = problem.hints.as_slice()
@@ -86,7 +86,8 @@ pub(crate) fn path_of(path: &str) -> &str {
 }
 
 /// Converts a span to a position with its line's text.
-pub(crate) fn position(texts: &Texts, span: Span) -> Position {
+#[doc(hidden)]
+pub fn position(texts: &Texts, span: Span) -> Position {
     let at = texts.position(span);
     let text = texts.get(span.file).and_then(|source| source.line(at.line));
     let text = text.filter(|line| line.len() <= MAX_LINE).unwrap_or_default();

@@ -8,7 +8,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::rego::{Value, builtins, types};
+use crate::rego::Value;
+use crate::rego::internal::{builtins, types};
 use crate::text::escape;
 use crate::{Diagnostic, Error, Product};
 
@@ -32,7 +33,7 @@ type AsyncFn = dyn Fn(Vec<Value>) -> AnswerFuture + Send + Sync;
 pub struct HostFunction {
     name: Arc<str>,
     arity: u8,
-    /// The types, if they are known, as [`crate::rego::types`] writes them.
+    /// The types, if they are known, as [`crate::rego::internal::types`] writes them.
     signature: Option<Arc<str>>,
     pub(crate) kind: Kind,
 }
@@ -120,7 +121,7 @@ impl HostFunction {
 
     /// Returns a finding for each of `functions` whose name is invalid or already taken by Rego,
     /// the service or another of them.
-    pub(super) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
+    pub(crate) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
         let reason = |index: usize, name: &str| {
             let part = |part: &str| {
                 part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -2,8 +2,6 @@
 //!
 //! Owns the settings, and the checks that `build` makes. `platform` owns the platform itself.
 
-mod environment;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +12,13 @@ use reqwest::header::{
 };
 
 use super::{Inner, NotFound, Platform};
-use crate::builtins::FunctionSet;
 use crate::client::{
     Client, Credentials, Endpoints, LazyRuntime, Propagator, Settings, Token, TokenProvider,
     crypto_provider,
 };
+use crate::environment::{self, Variable};
 use crate::flight::Flights;
+use crate::functions::FunctionSet;
 use crate::observe::{Observer, Observers};
 use crate::text::escape;
 use crate::{Error, ErrorKind, Product};
@@ -29,7 +28,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The longest timeout; a longer one is shortened to it, so that a deadline can always be computed.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Builds a [`Platform`]; every setting has a safe default except the addresses and the token.
 #[derive(Clone)]
@@ -40,6 +39,10 @@ pub struct PlatformBuilder {
     organization: Option<String>,
     control_plane: Option<String>,
     backend: Option<String>,
+    #[cfg(feature = "grpc")]
+    grpc: Option<String>,
+    #[cfg(feature = "grpc")]
+    grpc_plain_text: bool,
     ca_certificates: Vec<Vec<u8>>,
     insecure: bool,
     paths: BTreeMap<String, String>,
@@ -88,12 +91,16 @@ impl Default for PlatformBuilder {
             organization: None,
             control_plane: None,
             backend: None,
+            #[cfg(feature = "grpc")]
+            grpc: None,
+            #[cfg(feature = "grpc")]
+            grpc_plain_text: false,
             ca_certificates: Vec::new(),
             insecure: false,
             paths: BTreeMap::new(),
             connect_timeout: None,
             idle_timeout: None,
-            call_timeout: Duration::from_secs(60),
+            call_timeout: Duration::from_mins(1),
             retries: 4,
             first_pause: Duration::from_millis(200),
             concurrency: 64,
@@ -206,10 +213,46 @@ impl PlatformBuilder {
         self
     }
 
+    /// Sets the gRPC address of the control plane, `host:port`: `discover` and `download_artifact` use
+    /// it where [`controlplane_url`](Self::controlplane_url) isn't set.
+    #[cfg(feature = "grpc")]
+    pub fn grpc_address(mut self, address: impl Into<String>) -> Self {
+        self.grpc = Some(address.into());
+        self
+    }
+
+    /// Sets whether the gRPC address is plain text instead of TLS. Beyond loopback that needs
+    /// [`insecure`](Self::insecure) as well.
+    #[cfg(feature = "grpc")]
+    pub fn grpc_plain_text(mut self, plain_text: bool) -> Self {
+        self.grpc_plain_text = plain_text;
+        self
+    }
+
     /// Trusts the certificates of a PEM file in addition to the system's.
     pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_certificates.push(pem.into());
         self
+    }
+
+    /// Takes the token, organization and addresses from the environment (`PLATFORM_TOKEN`,
+    /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`) if they are set
+    /// and not blank; `PLATFORM` stands for the product's name in upper case.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a token that can't be valid, and for a variable that isn't
+    /// UTF-8, which the message names.
+    pub fn from_env(mut self) -> Result<Self, Error> {
+        if let Some(token) = Variable::Token.read(&self.product)? {
+            self.credentials = Credentials::Fixed(Token::new(token)?);
+        }
+        let read = |variable: Variable| variable.read(&self.product);
+        let organization = read(Variable::Organization)?;
+        let (control_plane, backend) = (read(Variable::ControlPlane)?, read(Variable::Backend)?);
+        self.organization = organization.or(self.organization);
+        self.control_plane = control_plane.or(self.control_plane);
+        self.backend = backend.or(self.backend);
+        Ok(self)
     }
 
     /// Sets the proxy for https, in place of the environment's. Neither loopback nor plain HTTP is
@@ -318,6 +361,9 @@ impl PlatformBuilder {
             self.insecure,
             &self.paths,
         )?;
+        #[cfg(feature = "grpc")]
+        let endpoints =
+            endpoints.with_grpc(self.grpc.as_deref(), self.grpc_plain_text, self.insecure)?;
         let header = self
             .organization
             .as_deref()
@@ -327,7 +373,7 @@ impl PlatformBuilder {
             names
                 .iter()
                 .filter(|_| self.proxy_from_env)
-                .find_map(|name| environment::text(name, |name| std::env::var_os(name)).transpose())
+                .find_map(|name| environment::read(name).transpose())
                 .transpose()
         };
         let own_proxy = self.proxy.is_some();

@@ -13,21 +13,22 @@ use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
-use super::account::{self, Account, Content};
+use super::account::Account;
 use super::files::BundleArgument;
-use super::{DataSource, InexactNumber, ModuleSource, ReadOptions, RegoVersion, documents, json};
+use super::{DataSource, ModuleSource, ReadOptions, RegoVersion, documents, json};
+use crate::rego::FileId;
 use crate::rego::Value;
-use crate::rego::problem::FileId;
 use crate::rego::syntax::tree::TermKind;
 use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::rego::value::Object;
 use crate::text::escape;
-use crate::{Diagnostic, Setting};
+use crate::{Diagnostic, setting};
 use manifest::{Manifest, overlap};
 
 /// A bundle that was read.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "a gate accounts for its bundles"))]
-pub(crate) struct Bundle {
+#[doc(hidden)]
+pub struct Bundle {
     /// The path of its file or folder.
     pub path: String,
     pub is_folder: bool,
@@ -36,7 +37,6 @@ pub(crate) struct Bundle {
     /// The versions of Rego of its modules, where the manifest gives one.
     pub versions: Vec<(String, RegoVersion)>,
     pub data: Vec<DataSource>,
-    pub inexact: Vec<InexactNumber>,
     manifest_path: Option<String>,
     /// The manifest as policies see it.
     manifest: Value,
@@ -45,15 +45,15 @@ pub(crate) struct Bundle {
     asked: BundleArgument,
 }
 
-#[cfg(feature = "cli")]
 impl Bundle {
     /// Returns `true` if a bundle contains neither policies nor data.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.modules.is_empty() && self.data.is_empty()
     }
 
     /// Returns the paths of its policies, its data and its manifest.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+    #[doc(hidden)]
+    pub fn files(&self) -> impl Iterator<Item = &str> {
         let modules = self.modules.iter().map(|module| &*module.path);
         let data = self.data.iter().map(|data| &*data.path);
         modules.chain(data).chain(self.manifest_path.as_deref())
@@ -80,7 +80,6 @@ struct Data {
     path: String,
     folders: Vec<String>,
     value: Value,
-    inexact: Vec<(Vec<String>, Diagnostic)>,
 }
 
 /// Returns the path of a file within a bundle, for positions.
@@ -123,17 +122,9 @@ pub(super) fn read(
     reading.finish(prefix, asked)
 }
 
-/// What is wrong with a policy document in a bundle, whatever its name.
-const POLICY_DOCUMENT: &str = "is a policy document: name it by itself";
-
 impl Reading<'_> {
     fn refused(&self, what: impl Display) -> Diagnostic {
         refused(self.path, what)
-    }
-
-    /// Returns `true` if everything has to be accounted for.
-    fn is_strict(&self) -> bool {
-        self.options.ignore.is_some()
     }
 
     /// Takes the file `name`, whose parts are joined by single slashes; `raw` is its name as OPA
@@ -158,7 +149,7 @@ impl Reading<'_> {
                 return Err(self
                     .refused("is signed, and signatures aren't checked here")
                     .with_hint("check it with `opa`")
-                    .by_setting(Setting::SignedBundles));
+                    .by_setting(setting::SIGNED_BUNDLES));
             }
             self.is_signed = true;
             self.account.leave(Path::new(name), "its signatures weren't checked");
@@ -179,14 +170,14 @@ impl Reading<'_> {
             return Ok(());
         }
         if !(is_rego || is_data || is_manifest) {
-            return self
-                .leave(name, content)
-                .map_err(|what| holds(self.path, &what).by_setting(Setting::IgnoredInBundles));
+            if ending_of(name).eq_ignore_ascii_case("wasm") {
+                return Err(holds(self.path, "is a compiled policy: only Rego is evaluated here")
+                    .by_setting(setting::IGNORED_IN_BUNDLES));
+            }
+            self.account.leave(Path::new(name), "it is neither Rego nor data of a bundle");
+            return Ok(());
         }
         let text = self.text(content).map_err(|what| holds(self.path, &what))?;
-        if is_data && self.options.is_document.is_some_and(|is_document| is_document(&text)) {
-            return Err(holds(self.path, POLICY_DOCUMENT).by_setting(Setting::IgnoredInBundles));
-        }
         self.account.taken += 1;
         let path = file_path(self.path, self.is_folder, name);
         if is_rego {
@@ -240,52 +231,6 @@ impl Reading<'_> {
         String::from_utf8(bytes).map_err(|_| "isn't UTF-8".to_owned())
     }
 
-    /// Leaves out a file that isn't one of a bundle's, as OPA does; unless it is meant to be one,
-    /// and everything has to be accounted for. An error ends the sentence "holds a file, which ...".
-    fn leave(&mut self, name: &str, content: &mut dyn Read) -> Result<(), String> {
-        let path = Path::new(name);
-        let last = name.rsplit('/').next().unwrap_or(name);
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let ending = ending.to_str().unwrap_or_default();
-        if ending == "wasm" {
-            return Err("is a compiled policy: only Rego is evaluated here".to_owned());
-        }
-        if self.is_strict() {
-            let known = [".manifest", "data.json", "data.yaml", "data.yml"];
-            if ending == "rego" || known.iter().any(|known| last.eq_ignore_ascii_case(known)) {
-                return Err("OPA overlooks because of its capitals".to_owned());
-            }
-            if account::is_hidden(path) {
-                self.account.leave(path, "hidden");
-                return Ok(());
-            }
-            let cut = |error: std::io::Error| format!("is cut: {error}");
-            let (bytes, whole) = account::begin(&mut *content).map_err(cut)?;
-            if account::is_packed(path) {
-                return Err("is compressed or an archive, and isn't opened".to_owned());
-            }
-            match account::content_of(path, &bytes, whole) {
-                Content::Rego => {
-                    return Err("contains Rego, but its name doesn't end in `.rego`".to_owned());
-                }
-                Content::Packed => {
-                    return Err("is compressed or an archive, and isn't opened".to_owned());
-                }
-                Content::Json | Content::Yaml | Content::Other => {}
-            }
-            if let Some(is_document) = self.options.is_document
-                && matches!(ending, "yaml" | "yml" | "json")
-            {
-                let mut whole = std::io::Cursor::new(bytes).chain(content);
-                if is_document(&self.text(&mut whole)?) {
-                    return Err(POLICY_DOCUMENT.to_owned());
-                }
-            }
-        }
-        self.account.leave(path, "it is neither Rego nor data of a bundle");
-        Ok(())
-    }
-
     fn finish(self, prefix: &[String], asked: BundleArgument) -> Result<Bundle, Diagnostic> {
         let (path, is_folder) = (self.path, self.is_folder);
         let (manifest_path, manifest) = match self.manifest {
@@ -314,13 +259,6 @@ impl Reading<'_> {
                 refused(path, format!("has data outside its roots, at `{}`", escape(&at)))
             })?;
         }
-        let inexact = self.data.iter().flat_map(|data| {
-            data.inexact.iter().map(|(own, diagnostic)| InexactNumber {
-                path: prefix.iter().chain(&data.folders).chain(own).cloned().collect(),
-                diagnostic: diagnostic.clone(),
-            })
-        });
-        let inexact = inexact.collect();
         let below = |mut source: DataSource| {
             if asked == BundleArgument::AsBundle && !manifest.has_whole_root() {
                 source.value = at_roots(&source.value, &manifest.roots);
@@ -335,7 +273,6 @@ impl Reading<'_> {
             modules,
             versions,
             data: sources.into_iter().map(below).collect(),
-            inexact,
             manifest_path,
             manifest: manifest.value(),
             roots: manifest.roots,
@@ -355,8 +292,7 @@ impl Data {
 /// Puts a value below a path.
 fn nested(path: &[String], value: Value) -> Value {
     path.iter().rev().fold(value, |value, key| {
-        let object: std::collections::BTreeMap<Value, Value> =
-            [(Value::from(key.as_str()), value)].into();
+        let object: Object = [(Value::from(key.as_str()), value)].into();
         Value::from(object)
     })
 }
@@ -378,15 +314,10 @@ fn data(path: String, name: &str, text: &str) -> Result<(Data, usize), Diagnosti
         .collect();
     let is_yaml = ending_of(name) != "json";
     if is_yaml && let Ok(value) = json::read(text) {
-        return Ok((Data { path, folders, value, inexact: Vec::new() }, 0));
+        return Ok((Data { path, folders, value }, 0));
     }
     let read = documents::of_bundle(&path, text, is_yaml)?;
-    let inexact = read
-        .inexact
-        .iter()
-        .map(|number| (number.path.clone(), documents::of_number(&path, text, number)));
-    let inexact = inexact.collect();
-    Ok((Data { path, folders, value: read.value, inexact }, read.further))
+    Ok((Data { path, folders, value: read.value }, read.further))
 }
 
 /// Checks that a module's package is within the roots. All versions of Rego have the same packages;
@@ -495,7 +426,7 @@ pub(super) fn manifests(bundles: &[Bundle]) -> impl Iterator<Item = DataSource> 
         let (path, value) = if bundle.asked == BundleArgument::AsData && alone {
             (vec!["system", "bundle", "manifest"], bundle.manifest.clone())
         } else {
-            let members: std::collections::BTreeMap<Value, Value> = [
+            let members: Object = [
                 (Value::from("manifest"), bundle.manifest.clone()),
                 (Value::from("etag"), Value::from("")),
             ]

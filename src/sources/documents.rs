@@ -3,10 +3,12 @@
 //! Owns the requirements on data and input documents, reported with file and line where they aren't
 //! met. The meaning of a text belongs to `json` and `yaml`.
 
+use serde::de::DeserializeOwned;
+
 use crate::rego::Value;
 
 use super::files::Kind;
-use super::json::{self, Inexact};
+use super::json;
 use super::yaml;
 use crate::{Diagnostic, Position};
 
@@ -16,8 +18,6 @@ pub(super) struct Data {
     pub value: Value,
     /// The number of further documents in the same text, which aren't read.
     pub further: usize,
-    /// Numbers that aren't held exactly as they are written.
-    pub inexact: Vec<Inexact>,
 }
 
 /// Parses a data document. At the root of the data it must be an object.
@@ -33,10 +33,10 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind, is_root: bool) -> Result
     let data = if matches!(kind, Kind::Yaml) {
         let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
         let value = read.value.ok_or_else(empty)?;
-        Data { value, further: read.further, inexact: read.inexact }
+        Data { value, further: read.further }
     } else {
         let value = json::read(text).map_err(|wrong| of_json(path, text, &wrong))?;
-        Data { value, further: 0, inexact: Vec::new() }
+        Data { value, further: 0 }
     };
     if !is_root || matches!(data.value, Value::Object(_)) {
         Ok(data)
@@ -54,14 +54,7 @@ pub(super) fn of_bundle(path: &str, text: &str, is_yaml: bool) -> Result<Data, D
     parse(path, text, if is_yaml { Kind::Yaml } else { Kind::Json }, false)
 }
 
-/// Returns the finding about a number that isn't held exactly.
-pub(super) fn of_number(path: &str, text: &str, found: &Inexact) -> Diagnostic {
-    Diagnostic::error("data-error", found.message.clone())
-        .with_hint("write it as a string, or with fewer digits")
-        .at(position(path, text, found.line, found.column))
-}
-
-/// Parses a document of any type; a number that can't be held exactly is an error.
+/// Parses a document of any type.
 pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnostic> {
     if !is_yaml {
         return json::read(text).map_err(|wrong| of_json(path, text, &wrong));
@@ -71,15 +64,24 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
         return Ok(value);
     }
     let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
-    if let Some(found) = read.inexact.first() {
-        return Err(of_number(path, text, found));
-    }
     if read.further > 0 {
         let message = "another document follows in the same text".to_owned();
         return Err(Diagnostic::error("data-error", message)
             .with_hint("documents are told apart by lines of `---`"));
     }
     Ok(read.value.unwrap_or(Value::Null))
+}
+
+/// Returns `true` for a policy document: an object with the text `apiVersion` and the kind `Policy`.
+pub(super) fn is_policy(value: &Value) -> bool {
+    let Value::Object(fields) = value else { return false };
+    let text = |name: &str| fields.get(&Value::from(name)).and_then(Value::as_str);
+    text("apiVersion").is_some() && text("kind") == Some("Policy")
+}
+
+/// Reads the only document of a YAML text into a type.
+pub(super) fn typed<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, Diagnostic> {
+    yaml::typed(text).map_err(|wrong| of_yaml(path, text, &wrong))
 }
 
 fn of_json(path: &str, text: &str, wrong: &json::JsonError) -> Diagnostic {
@@ -115,8 +117,12 @@ fn of_yaml(path: &str, text: &str, wrong: &yaml::YamlError) -> Diagnostic {
     let line = text.split('\n').nth(wrong.line.saturating_sub(1)).unwrap_or_default();
     let before = line.char_indices().nth(wrong.column.saturating_sub(1));
     let column = before.map_or(line.len(), |(at, _)| at) + 1;
-    Diagnostic::error("data-error", wrong.message.clone())
-        .at(position(path, text, wrong.line, column))
+    let found = Diagnostic::error("data-error", wrong.message.clone())
+        .at(position(path, text, wrong.line, column));
+    match wrong.hint {
+        Some(hint) => found.with_hint(hint),
+        None => found,
+    }
 }
 
 fn position(path: &str, text: &str, line: usize, column: usize) -> Position {

@@ -6,16 +6,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::account::{self, Account, Content, Ignore};
+use super::account::{Account, Ignore};
 use super::{ReadOptions, SourceLimits};
 use crate::text::size;
-use crate::{Diagnostic, Setting, unreadable};
+use crate::{Diagnostic, unreadable};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
-
-/// The number of bytes of a file in which a document of another kind is looked for.
-const MAX_DOCUMENT: u64 = 4 << 20;
 
 /// The way in which an argument names a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +49,8 @@ pub(super) struct Files<'a> {
     pub(super) list: Vec<File>,
     pub(super) accounts: Vec<Account>,
     limits: SourceLimits,
-    /// The files to leave out; if given, every other file has to be accounted for.
+    /// The files to leave out.
     ignore: Option<&'a Ignore>,
-    is_valid_document: Option<fn(&str) -> bool>,
     found: &'a mut Vec<Diagnostic>,
     /// The canonical paths of the folders that are being walked.
     open: Vec<PathBuf>,
@@ -100,9 +96,9 @@ fn kind(path: &Path) -> Option<Kind> {
 
 impl<'a> Files<'a> {
     pub(super) fn new(options: &ReadOptions<'a>, found: &'a mut Vec<Diagnostic>) -> Self {
-        let &ReadOptions { limits, ignore, is_valid_document, .. } = options;
+        let &ReadOptions { limits, ignore, .. } = options;
         let (list, accounts, open) = (Vec::new(), Vec::new(), Vec::new());
-        Self { list, accounts, limits, ignore, is_valid_document, found, open, linked: false }
+        Self { list, accounts, limits, ignore, found, open, linked: false }
     }
 
     /// Begins the account of an argument, to which all files added from now on belong.
@@ -190,13 +186,8 @@ impl<'a> Files<'a> {
         }
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
-            // A file that wouldn't be read needn't be readable: an editor's dangling lock, say. A gate
-            // can't tell what another one would have been.
-            Err(_)
-                if kind(path).is_none() && (self.ignore.is_none() || account::is_hidden(path)) =>
-            {
-                return self.leave(path, "it can't be read");
-            }
+            // A file that wouldn't be read needn't be readable: an editor's dangling lock, say.
+            Err(_) if kind(path).is_none() => return self.leave(path, OTHER),
             Err(error) => return self.found.push(io_problem(path, &error)),
         };
         if meta.is_file() {
@@ -219,49 +210,27 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns `true` for a document of another kind than data, whatever its name.
-    fn is_document(&self, path: &Path) -> bool {
-        self.is_valid_document.is_some_and(|is_document| {
-            let mut bytes = Vec::new();
-            let file = std::fs::File::open(path).map(|file| file.take(MAX_DOCUMENT));
-            let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
-            read.is_ok() && is_document(&account::text(&bytes))
-        })
-    }
-
     /// Accounts for a file in a folder whose extension isn't one of those that are read.
     fn unnamed(&mut self, path: &Path, prefix: &[String]) {
         // The one name, in these letters, by which OPA knows a bundle in a folder.
         if path.to_string_lossy().ends_with(".tar.gz") {
             return self.push(path, prefix, Kind::Bundle(BundleArgument::AsData));
         }
-        if account::is_hidden(path) {
-            return self.leave(path, "hidden");
-        }
-        if self.ignore.is_none() {
-            return self.leave(path, "its name is neither Rego's nor JSON's nor YAML's");
-        }
-        let what = if account::is_packed(path) {
-            "is compressed or an archive"
-        } else {
-            match account::content(path) {
-                Ok(Content::Rego) => "contains Rego, but its name doesn't end in `.rego`",
-                Ok(Content::Json) => "holds JSON, but isn't named like it",
-                Ok(Content::Yaml) => "holds YAML, but isn't named like it",
-                Ok(Content::Packed) => "is compressed or an archive",
-                Ok(Content::Other) if self.is_document(path) => "is a policy document",
-                Ok(Content::Other) => {
-                    return self.leave(path, "its content is neither Rego nor JSON nor YAML");
-                }
-                Err(error) => return self.found.push(io_problem(path, &error)),
-            }
-        };
-        self.found.push(
-            problem("not-accounted-for", path, what)
-                .with_hint("rename it if it belongs to the policies")
-                .by_setting(Setting::Ignored),
-        );
+        self.leave(path, OTHER);
     }
+}
+
+/// The reason for which a file in a folder is left out.
+const OTHER: &str = "its extension isn't one of policies or data";
+
+/// Returns `true` if a text begins like a module: after comments comes `package`.
+pub(super) fn is_module(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.and_then(|line| line.strip_prefix("package")).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == '#')
+    })
 }
 
 /// Reports a problem with a file behind a symbolic link without showing any of its content:

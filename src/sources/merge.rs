@@ -16,7 +16,7 @@ pub(super) fn merge(sources: &[DataSource], found: &mut Vec<Diagnostic>) -> Valu
             let message = format!(
                 "`{}` holds {} at the top of the data, not an object",
                 source.path,
-                crate::builtins::describe(&source.value)
+                crate::functions::describe(&source.value)
             );
             found.push(Diagnostic::error("data-conflict", message));
             continue;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{SourceLimits, document, files};
-use crate::rego::types::Schemas;
+use crate::rego::Schemas;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
 

@@ -10,9 +10,11 @@ use std::collections::{BTreeMap, HashSet};
 use super::Case;
 use super::find::name_length;
 use crate::load::TEST_CASE;
+use crate::rego::Value;
+use crate::rego::internal::deeper;
 use crate::rego::syntax::tree::{Expr, ExprKind, Module, Name, Rule, Term, TermKind};
 use crate::rego::syntax::visit;
-use crate::rego::{Value, deeper};
+use crate::rego::value::Object;
 
 /// Adds the reporting call to every table test. The modules are those after OPA's stage
 /// `RewriteLocalVars`.
@@ -124,7 +126,7 @@ pub(super) fn cases(value: Option<&Value>, named: &[Vec<Value>]) -> Vec<Case> {
             below.entry(first.clone()).or_default().push(rest.to_vec());
         }
     }
-    for key in object.into_iter().flat_map(|object| object.keys()) {
+    for key in object.into_iter().flat_map(Object::keys) {
         below.entry(key.clone()).or_default();
     }
     below

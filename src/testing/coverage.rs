@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::places::{Places, Range};
 use crate::evaluate::Covered;
-use crate::rego::program::Program;
+use crate::rego::Program;
 use crate::rego::syntax::tree::{ExprKind, Rule, Span};
 use crate::rego::syntax::visit;
 
@@ -146,7 +146,7 @@ fn find_heads(rule: &Rule, heads: &mut BTreeMap<Span, Span>) {
 }
 
 fn is_within(wanted: Range, ranges: &BTreeSet<Range>) -> bool {
-    ranges.iter().any(|it| it.start <= wanted.start && wanted.end <= it.end)
+    ranges.iter().any(|range| range.start <= wanted.start && wanted.end <= range.end)
 }
 
 fn file(

@@ -14,9 +14,9 @@ use crate::evaluate::EvaluateOptions;
 use crate::explain::{Documents, LastFailed, generated_locals, operand_values, replaying, verdict};
 use crate::load::position;
 use crate::rego::Value;
-use crate::rego::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
+use crate::rego::internal::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
+use crate::rego::internal::types::terms::is_scalar;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind, With};
-use crate::rego::types::terms::is_scalar;
 
 /// The most tests that are explained.
 const MAX_EXPLAINED: usize = 100;

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use crate::Position;
 use crate::load::position;
-use crate::rego::problem::Sources as Texts;
+use crate::rego::Sources as Texts;
+use crate::rego::internal::types::terms::is_scalar;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
-use crate::rego::types::terms::is_scalar;
 
 /// A definition of a rule with a test's name.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use crate::rego::problem::Source;
-use crate::rego::syntax::format::place;
+use crate::rego::Source;
+use crate::rego::syntax::place;
 use crate::rego::syntax::tree::{
     Expr, ExprKind, Module, Rule, Span, TemplatePart, Term, TermKind, Version,
 };

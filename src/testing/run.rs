@@ -76,13 +76,14 @@ impl Suite {
         let mut reached = Reached::default();
         let mut results = Vec::with_capacity(done.len());
         for (member, ran) in self.members.iter().zip(done.into_values()) {
-            let (mut prints, mut cut) = (Vec::new(), Vec::new());
+            let (mut prints, mut cut, mut builtin_errors) = (Vec::new(), Vec::new(), 0);
             if let Some(evaluated) = ran.evaluated {
                 recording = recording.and_then(|mut all: Recording| {
                     all.merge(evaluated.recording()?)?;
                     Ok(all)
                 });
                 cut.extend(evaluated.ledger.cut().cloned());
+                builtin_errors = evaluated.builtin_errors();
                 reached.spans.add(evaluated.covered);
                 prints = evaluated.prints;
             }
@@ -95,6 +96,7 @@ impl Suite {
                 duration: ran.duration,
                 prints,
                 cut,
+                builtin_errors,
             });
         }
         if results.len() != self.members.len() {

@@ -3,16 +3,18 @@
 //! Owns loading, the names of tests, selecting tests by name, and the result of a test before it is
 //! reported.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::find::TestRule;
 use super::{Case, TestOutcome, cases, find};
+use crate::evaluate::OtherEngine;
 use crate::evaluate::{Covered, Evaluated, Policies};
 use crate::load::LoadOptions;
+use crate::rego::Sources as Texts;
 use crate::rego::Value;
-use crate::rego::compile::RefText;
-use crate::rego::problem::Sources as Texts;
-use crate::rego::program::{Hooks, Resolved};
+use crate::rego::internal::compile::RefText;
+use crate::rego::internal::program::{Hooks, Resolved};
 use crate::rego::syntax::tree::{Module, Span, Term, TermKind};
 use crate::sources::Sources;
 use crate::{Error, Position};
@@ -111,6 +113,14 @@ impl Suite {
             })
             .collect();
         Ok(Self { policies, members })
+    }
+
+    /// Returns the same suite, which `other` evaluates if it is given.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
+        self.policies = self.policies.evaluated_by(other);
+        self
     }
 
     /// Returns all tests, in the order of the files.

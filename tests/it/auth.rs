@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use rego_platform::emulator::{Emulator, EmulatorOptions};
 use rego_platform::{
     Error, ErrorKind, Platform, Product, Token, TokenFuture, TokenKind, TokenProvider,
 };
+use rego_platform_emulator::{Emulator, EmulatorOptions};
 use serde_json::json;
 
 use crate::emulator::{CLEAN_IMAGE, start};
@@ -150,7 +150,7 @@ fn nothing_shows_a_secret() {
     assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
     write!(shown, "{platform:?} {platform:#?} {error:?} {}", error.report()).unwrap();
     write!(shown, "{:?} {:?}", platform.token(), platform.infoz()).unwrap();
-    write!(shown, "{:?}", rego_platform::builtins::FUNCTIONS).unwrap();
+    write!(shown, "{:?}", rego_platform::functions::FUNCTIONS).unwrap();
     assert!(!shown.contains("canary"), "{shown}");
 }
 

@@ -7,6 +7,8 @@ use rego_platform::evaluate::sources::{DataSource, ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, QueryOutput};
 use rego_platform::{Error, ErrorKind};
 
+use crate::compare::differences::{Differences, surveyed};
+
 struct Case {
     name: &'static str,
     modules: &'static [&'static str],
@@ -261,4 +263,37 @@ fn a_program_that_would_not_end_is_refused() {
         let error = ask(&[module], data, "{}", "data.p.r").unwrap_err();
         assert_eq!(error.diagnostics().first().unwrap().code, code);
     }
+}
+
+/// Every difference belongs to a row of `docs/interpreter.md`. A sample: all of them, which
+/// `cargo run --example compare -- regorus FILE…` compares, take minutes.
+#[test]
+fn what_regorus_answers_otherwise_is_documented() {
+    let file = |name: &str| format!("{}/crates/rego/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
+    let files = [file("generated.jsonl.gz"), file("calls.jsonl.gz")];
+    let regressions = [file("regressions.jsonl")];
+    let compare = std::thread::Builder::new().stack_size(256 << 20).spawn(move || {
+        let unknown = Differences::of_files(&regressions, 1).unwrap().unknown;
+        assert!(unknown.is_empty(), "{} of no row:\n{}", unknown.len(), unknown[0]);
+        Differences::of_files(&files, 23).unwrap()
+    });
+    let found = compare.unwrap().join().unwrap();
+    let unknown = &found.unknown;
+    assert!(unknown.is_empty(), "{} of no row:\n{}", unknown.len(), unknown[0]);
+    assert!(found.answers > 1_000 && found.rows.len() > 5, "{}", found.table());
+    let page = include_str!("../../docs/interpreter.md");
+    for row in found.rows.keys() {
+        assert!(page.contains(&format!("| {row} | ")), "{row} isn't in the table");
+    }
+}
+
+#[test]
+fn a_record_of_what_is_reached_changes_no_answer() {
+    let file = |name: &str| format!("{}/crates/rego/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
+    let files = [file("generated.jsonl.gz"), file("regressions.jsonl")];
+    let compare =
+        std::thread::Builder::new().stack_size(256 << 20).spawn(move || surveyed(&files, 5));
+    let (answers, different) = compare.unwrap().join().unwrap().unwrap();
+    assert!(different.is_empty(), "{} differ\n{}", different.len(), different[0]);
+    assert!(answers > 1_000, "{answers}");
 }

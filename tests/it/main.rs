@@ -1,4 +1,4 @@
-//! Tests through real HTTP and through the command.
+//! Tests of the library, through real HTTP.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 // Texts are assembled here in the most readable way.
@@ -9,28 +9,19 @@ use rego_platform::rego;
 
 mod api;
 mod auth;
-mod bundles;
-mod check;
-mod cli;
+#[path = "../compare/mod.rs"]
+mod compare;
 mod dependencies;
 mod embedding;
+#[allow(dead_code)]
+#[path = "../../crates/emulator/tests/it/support.rs"]
 mod emulator;
-mod explain;
-mod fmt;
+mod engine;
 mod functions;
-mod gate;
-#[path = "../generate/mod.rs"]
-mod generate;
-mod generated;
 mod hostile;
 mod interpreter;
-mod lowerings;
 mod passes;
 mod policies;
-mod readme;
-mod repl;
 mod requests;
-mod session;
 mod soak;
 mod support;
-mod testcmd;

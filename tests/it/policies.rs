@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use rego_platform::Value;
-use rego_platform::builtins::FunctionSet;
-use rego_platform::emulator::Emulator;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Evaluated, Policies, QueryOutput};
+use rego_platform::functions::FunctionSet;
 use rego_platform::{NotFound, Platform, Token};
+use rego_platform_emulator::Emulator;
 use serde_json::{Value as Json, json};
 
 use crate::support::{self, builder, emulator, options, platform};
@@ -71,12 +71,19 @@ fn messages(value: &Json) -> Vec<String> {
     list.iter().map(message).collect()
 }
 
-/// Returns the verdict rule's answer: the same in passes and one call after another.
+/// Returns the verdict rule's answer: the same in passes, one call after another, and with a record of what
+/// is reached.
 fn verdict(platform: &Platform, name: &str, rule: &str, input: &str) -> Json {
     let evaluated = batched(platform, name, rule, input);
     let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
     let found = value(&output);
     assert_eq!(found, as_json(&plain(platform, name, rule, input)), "{name}.{rule}");
+    let (path, text) = policy(name);
+    let mut surveyed = options(platform);
+    surveyed.reached = true;
+    let policies = support::policies(&[(&path, &text)]);
+    let evaluated = support::evaluate(&policies, &format!("data.{name}.{rule}"), input, &surveyed);
+    assert_eq!(found, value(&evaluated.result.unwrap()), "{name}.{rule} differs when surveyed");
     found
 }
 

@@ -13,7 +13,7 @@ use tar::EntryType;
 use super::Reading;
 use crate::text::escape;
 use crate::unreadable;
-use crate::{Diagnostic, Setting};
+use crate::{Diagnostic, setting};
 
 /// Reads an archive.
 pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
@@ -97,13 +97,12 @@ fn entries<R: Read>(
             EntryType::Regular if is_file => {}
             EntryType::Regular if old => continue,
             kind => {
-                let reason = reading.ignored(&name);
-                let is_strict = reading.is_strict() && reason.is_none();
-                if is_strict || kind == EntryType::Regular {
+                if kind == EntryType::Regular {
                     return Err(reading
                         .refused(format!("holds `{shown}`, which isn't a file"))
-                        .by_setting(Setting::IgnoredInBundles));
+                        .by_setting(setting::IGNORED_IN_BUNDLES));
                 }
+                let reason = reading.ignored(&name);
                 let reason = reason.unwrap_or_else(|| "it isn't a file".to_owned());
                 reading.account.leave(Path::new(&name), reason);
                 continue;

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::Path;
 
 use super::Reading;
+use crate::Diagnostic;
 use crate::text::escape;
-use crate::{Diagnostic, Setting};
 
 /// The deepest nesting of folders.
 const MAX_FOLDERS: usize = 64;
@@ -57,13 +57,6 @@ fn walk(
             reading.account.leave(Path::new(&name), reason);
         } else if kind.is_dir() {
             walk(reading, &path, &name, depth + 1)?;
-        } else if reading.is_strict() {
-            let name = escape(&name);
-            return Err(reading
-                .refused(format!(
-                    "holds `{name}`, which isn't a file but a link or the like: OPA overlooks it"
-                ))
-                .by_setting(Setting::IgnoredInBundles));
         } else {
             reading.account.leave(Path::new(&name), "it isn't a file");
         }

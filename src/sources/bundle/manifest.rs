@@ -10,7 +10,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::rego::Value;
-use crate::rego::builtins::PathGlob;
+use crate::rego::internal::builtins::PathGlob;
+use crate::rego::value::Object;
 use crate::sources::{RegoVersion, json};
 use crate::text::escape;
 
@@ -201,9 +202,9 @@ impl Manifest {
             (Value::from("revision"), Value::from(self.revision.as_str())),
             (Value::from("roots"), self.roots.iter().map(|root| Value::from(&**root)).collect()),
         ];
-        members.extend(self.version.map(|it| (Value::from("rego_version"), number(it))));
+        members.extend(self.version.map(|version| (Value::from("rego_version"), number(version))));
         if !self.file_versions.is_empty() {
-            let versions: std::collections::BTreeMap<Value, Value> = self
+            let versions: Object = self
                 .file_versions
                 .iter()
                 .map(|(pattern, _, version)| (Value::from(&**pattern), number(*version)))
@@ -211,7 +212,7 @@ impl Manifest {
             members.push((Value::from("file_rego_versions"), Value::from(versions)));
         }
         members.extend(self.metadata.clone().map(|it| (Value::from("metadata"), it)));
-        Value::from(members.into_iter().collect::<std::collections::BTreeMap<_, _>>())
+        Value::from(members.into_iter().collect::<Object>())
     }
 }
 

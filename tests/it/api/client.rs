@@ -2,8 +2,8 @@
 
 use futures_util::TryStreamExt as _;
 use rego_platform::api::*;
-use rego_platform::emulator::EmulatorOptions;
 use rego_platform::{Api, Error, ErrorKind};
+use rego_platform_emulator::EmulatorOptions;
 use serde_json::{Value, json};
 
 use super::*;

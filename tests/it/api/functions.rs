@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rego_platform::Value as Rego;
-use rego_platform::builtins::{FUNCTIONS, FunctionSet};
 use rego_platform::check::check;
-use rego_platform::emulator::EmulatorOptions;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
-use rego_platform::{ErrorKind, Level, NotFound, Setting};
+use rego_platform::functions::{FUNCTIONS, FunctionSet};
+use rego_platform::{ErrorKind, Level, NotFound, setting};
+use rego_platform_emulator::EmulatorOptions;
 use serde_json::{Value, json};
 
 use super::*;
@@ -57,7 +57,7 @@ fn off_is_refused_at_load_with_the_way_to_turn_it_on() {
         ] {
             let error = load(&text, FunctionSet::default()).unwrap_err();
             let decides: Vec<_> = error.diagnostics().iter().filter_map(|d| d.setting).collect();
-            assert_eq!(decides.first(), Some(&Setting::Function(name)), "{text}");
+            assert_eq!(decides.first(), Some(&setting::FUNCTION.of(name)), "{text}");
             let refused = load(&text, FunctionSet::all());
             // The filters of one of them are still wrong.
             assert!(name == "product_compliance" || refused.is_ok(), "{text}");
@@ -77,7 +77,7 @@ fn a_platform_has_them_where_its_host_turned_them_on() {
     let off = client(&emulator);
     let error = ask(&off, "products", &json!([{}])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert_eq!(error.setting(), Some(Setting::Function("products")));
+    assert_eq!(error.setting(), Some(setting::FUNCTION.of("products")));
     let products = "package p\nx := count(platform.products({}).products)";
     let run = |platform: &rego_platform::Platform| support::value(platform, products, "data.p.x");
     assert!(run(&off).is_err());
@@ -86,7 +86,7 @@ fn a_platform_has_them_where_its_host_turned_them_on() {
     assert!(ask(&on, "projects", &json!([{}])).is_err());
 }
 
-fn all_on(emulator: &rego_platform::emulator::Emulator) -> rego_platform::Platform {
+fn all_on(emulator: &rego_platform_emulator::Emulator) -> rego_platform::Platform {
     client_as(emulator, "ci").functions(FunctionSet::all()).build().unwrap()
 }
 

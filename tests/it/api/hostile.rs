@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rego_platform::Value as Rego;
 use rego_platform::api::*;
-use rego_platform::builtins::FunctionSet;
+use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, ErrorKind, Platform, Token};
 use serde_json::{Value, json};
 

@@ -10,21 +10,23 @@ use std::time::{Duration, Instant};
 use rego_platform::{ErrorKind, Platform};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
+use super::authority::Authority;
 use super::server::{Step, runtime};
-use super::stage::{CANARY, Column, builder, call, documented, good, harmless};
-use super::tls::{Authority, FUNCTIONS};
+use super::stage::rules::*;
+use super::stage::{CANARY, Column, Rule, builder, call, documented, good, harmless};
+use super::tls::FUNCTIONS;
 use crate::support::HANG;
 
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
+pub const DATA: u8 = 0;
+pub const HEADERS: u8 = 1;
+pub const RESET: u8 = 3;
+pub const SETTINGS: u8 = 4;
 const PUSH: u8 = 5;
 const PING: u8 = 6;
 const GOODBYE: u8 = 7;
 const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub const END_STREAM: u8 = 1;
+pub const END_HEADERS: u8 = 4;
 /// `:status: 200`, in the protocol's table of headers.
 const OK: &[u8] = &[0x88];
 
@@ -35,8 +37,6 @@ enum Ends {
     Fails(ErrorKind),
     /// A part that was received is taken for the whole.
     Cut,
-    /// The trailers tell of an error, which content that has its digest doesn't depend on.
-    Told,
 }
 
 const ANS: Ends = Ends::Answers;
@@ -45,13 +45,13 @@ const UNA: Ends = Ends::Fails(ErrorKind::Unauthenticated);
 const LAR: Ends = Ends::Fails(ErrorKind::TooLarge);
 const TIM: Ends = Ends::Fails(ErrorKind::TimedOut);
 const CUT: Ends = Ends::Cut;
-const TLD: Ends = Ends::Told;
 
 /// Returns the steps after the headers of the stream with this number, for which this body would be
 /// right.
-type Attack = fn(u32, &[u8]) -> Vec<Step>;
+pub type Attack = fn(u32, &[u8]) -> Vec<Step>;
 
 struct Row {
+    rule: Rule,
     name: &'static str,
     ends: Ends,
     /// The server's first bytes.
@@ -59,15 +59,15 @@ struct Row {
     attack: Attack,
 }
 
-fn row(name: &'static str, ends: Ends, attack: Attack) -> Row {
-    Row { name, ends, greeting: frame(SETTINGS, 0, 0, &[]), attack }
+fn row(rule: Rule, name: &'static str, ends: Ends, attack: Attack) -> Row {
+    Row { rule, name, ends, greeting: frame(SETTINGS, 0, 0, &[]), attack }
 }
 
-fn greeted(name: &'static str, ends: Ends, greeting: Vec<u8>) -> Row {
-    Row { name, ends, greeting, attack: |_, _| Vec::new() }
+fn greeted(rule: Rule, name: &'static str, ends: Ends, greeting: Vec<u8>) -> Row {
+    Row { rule, name, ends, greeting, attack: |_, _| Vec::new() }
 }
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut out = length[1..].to_vec();
     out.extend_from_slice(&[kind, flags]);
@@ -77,7 +77,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The end of a stream or of a connection, with its reason.
-fn over(kind: u8, stream: u32, reason: u32) -> Vec<u8> {
+pub fn over(kind: u8, stream: u32, reason: u32) -> Vec<u8> {
     let reason = reason.to_be_bytes();
     match kind {
         RESET => frame(RESET, 0, stream, &reason),
@@ -111,55 +111,54 @@ fn bomb() -> Vec<u8> {
 fn rows() -> Vec<Row> {
     #[rustfmt::skip]
     let rows = vec![
-        row("a right answer",                 ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
-        row("a right answer, byte by byte",   ANS, |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|b| frame(DATA, 0, n, &[*b]))); all.push(frame(DATA, END_STREAM, n, &[])); send(&all) }),
-        row("a right answer, then a reset",   ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good), over(RESET, n, 0)])),
-        row("an error in the trailers",       TLD, |n, good| send(&[head(n), frame(DATA, 0, n, good), frame(HEADERS, END_HEADERS | END_STREAM, n, b"\0\x0bgrpc-status\x0213")])),
-        row("a success in the trailers",      ANS, |n, good| send(&[head(n), frame(DATA, 0, n, good), frame(HEADERS, END_HEADERS | END_STREAM, n, b"\0\x0bgrpc-status\x010")])),
-        row("early hints first",              ANS, |n, good| send(&[frame(HEADERS, END_HEADERS, n, b"\x08\x03103"), head(n), frame(DATA, END_STREAM, n, good)])),
-        row("a refusal",                      UNA, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x08\x03401")])),
-        row("reset",                          UNV, |n, _| send(&[over(RESET, n, 2)])),
-        row("refused as unprocessed",         UNV, |n, _| send(&[over(RESET, n, 7)])),
-        row("told to be calm",                UNV, |n, _| send(&[over(RESET, n, 11)])),
-        row("told to use HTTP/1.1",           UNV, |n, _| send(&[over(RESET, n, 13)])),
-        row("reset in the body",              UNV, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 2)])),
-        row("ended well in the body",         CUT, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
-        row("ended well before its length",   UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len())), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
-        row("goodbye",                        UNV, |_, _| send(&[over(GOODBYE, 0, 0)])),
-        row("goodbye with an error",          UNV, |_, _| send(&[over(GOODBYE, 0, 2)])),
-        row("closed at once",                 UNV, |_, _| vec![Step::Reset]),
-        row("closed in the body",             UNV, |n, good| vec![Step::Send([head(n), frame(DATA, 0, n, &good[..good.len() - 1])].concat()), Step::Reset]),
-        row("a length too large",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() + 9)), frame(DATA, END_STREAM, n, good)])),
-        row("a length too small",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() - 9)), frame(DATA, END_STREAM, n, good)])),
-        row("a length of a terabyte",         LAR, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &announced(1 << 40))])),
-        row("no status",                      UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x0f\x0d\x010")])),
-        row("headers that can't be read",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, &[0xff; 40])])),
-        row("headers without end",            UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[0x88; 16_000]))]),
-        row("empty headers without end",      UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[]).repeat(1_000))]),
-        row("headers that grow to 48 MB",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &bomb())])),
-        row("a body without end",             LAR, |n, _| vec![Step::Send(head(n)), Step::Endless(frame(DATA, 0, n, &[b' '; 16_000]))]),
-        row("a body before its headers",      UNV, |n, good| send(&[frame(DATA, END_STREAM, n, good)])),
-        row("a body of no stream",            UNV, |_, good| send(&[frame(DATA, END_STREAM, 0, good)])),
-        row("an answer to no question",       UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n + 100, OK), frame(DATA, END_STREAM, n + 100, good)])),
-        row("an answer that is pushed",       UNV, |n, _| send(&[frame(PUSH, END_HEADERS, n, b"\0\0\0\x02\x82\x84\x87\x41\x01x")])),
-        row("a frame of 1 MiB",               UNV, |n, _| send(&[head(n), frame(DATA, END_STREAM, n, &vec![b' '; 1 << 20])])),
-        row("another protocol in its midst",  UNV, |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
-        greeted("another protocol",           UNV, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9)),
-        greeted("no greeting",                TIM, Vec::new()),
-        greeted("no stream is allowed",       TIM, frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0])),
-        greeted("no byte is allowed",         TIM, frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])),
-        row("silence",                        TIM, |_, _| Vec::new()),
-        row("silence in the body",            TIM, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1])])),
-        row("a dripping body",                TIM, |n, good| vec![Step::Send(head(n)), Step::Drip(frame(DATA, 0, n, good).repeat(99), Duration::from_millis(20))]),
-        row("pings without end",              TIM, |_, _| vec![Step::Endless(frame(PING, 0, 0, &[7; 8]))]),
-        row("settings without end",           TIM, |_, _| vec![Step::Endless(frame(SETTINGS, 0, 0, &[]))]),
-        row("interim answers without end",    TIM, |n, _| vec![Step::Drip(frame(HEADERS, END_HEADERS, n, b"\x08\x03103").repeat(99), Duration::from_millis(5))]),
+        row(A1, "a right answer",                 ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
+        row(A1, "a right answer, byte by byte",   ANS, |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|b| frame(DATA, 0, n, &[*b]))); all.push(frame(DATA, END_STREAM, n, &[])); send(&all) }),
+        row(A1, "a right answer, then a reset",   ANS, |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good), over(RESET, n, 0)])),
+        row(A5, "a success in the trailers",      ANS, |n, good| send(&[head(n), frame(DATA, 0, n, good), frame(HEADERS, END_HEADERS | END_STREAM, n, b"\0\x0bgrpc-status\x010")])),
+        row(A5, "early hints first",              ANS, |n, good| send(&[frame(HEADERS, END_HEADERS, n, b"\x08\x03103"), head(n), frame(DATA, END_STREAM, n, good)])),
+        row(A6, "a refusal",                      UNA, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x08\x03401")])),
+        row(N1, "reset",                          UNV, |n, _| send(&[over(RESET, n, 2)])),
+        row(N1, "refused as unprocessed",         UNV, |n, _| send(&[over(RESET, n, 7)])),
+        row(N1, "told to be calm",                UNV, |n, _| send(&[over(RESET, n, 11)])),
+        row(N1, "told to use HTTP/1.1",           UNV, |n, _| send(&[over(RESET, n, 13)])),
+        row(N3, "reset in the body",              UNV, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 2)])),
+        row(N3, "ended well in the body",         CUT, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
+        row(N3, "ended well before its length",   UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len())), frame(DATA, 0, n, &good[..good.len() - 1]), over(RESET, n, 0)])),
+        row(N1, "goodbye",                        UNV, |_, _| send(&[over(GOODBYE, 0, 0)])),
+        row(N1, "goodbye with an error",          UNV, |_, _| send(&[over(GOODBYE, 0, 2)])),
+        row(N1, "closed at once",                 UNV, |_, _| vec![Step::Reset]),
+        row(N3, "closed in the body",             UNV, |n, good| vec![Step::Send([head(n), frame(DATA, 0, n, &good[..good.len() - 1])].concat()), Step::Reset]),
+        row(N3, "a length too large",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() + 9)), frame(DATA, END_STREAM, n, good)])),
+        row(N3, "a length too small",             UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n, &announced(good.len() - 9)), frame(DATA, END_STREAM, n, good)])),
+        row(A7, "a length of a terabyte",         LAR, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &announced(1 << 40))])),
+        row(N1, "no status",                      UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, b"\x0f\x0d\x010")])),
+        row(N1, "headers that can't be read",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS | END_STREAM, n, &[0xff; 40])])),
+        row(A7, "headers without end",            UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[0x88; 16_000]))]),
+        row(A7, "empty headers without end",      UNV, |n, _| vec![Step::Send(frame(HEADERS, 0, n, OK)), Step::Endless(frame(CONTINUATION, 0, n, &[]).repeat(1_000))]),
+        row(A7, "headers that grow to 48 MB",     UNV, |n, _| send(&[frame(HEADERS, END_HEADERS, n, &bomb())])),
+        row(A7, "a body without end",             LAR, |n, _| vec![Step::Send(head(n)), Step::Endless(frame(DATA, 0, n, &[b' '; 16_000]))]),
+        row(N1, "a body before its headers",      UNV, |n, good| send(&[frame(DATA, END_STREAM, n, good)])),
+        row(N1, "a body of no stream",            UNV, |_, good| send(&[frame(DATA, END_STREAM, 0, good)])),
+        row(N1, "an answer to no question",       UNV, |n, good| send(&[frame(HEADERS, END_HEADERS, n + 100, OK), frame(DATA, END_STREAM, n + 100, good)])),
+        row(N1, "an answer that is pushed",       UNV, |n, _| send(&[frame(PUSH, END_HEADERS, n, b"\0\0\0\x02\x82\x84\x87\x41\x01x")])),
+        row(A7, "a frame of 1 MiB",               UNV, |n, _| send(&[head(n), frame(DATA, END_STREAM, n, &vec![b' '; 1 << 20])])),
+        row(N1, "another protocol in its midst",  UNV, |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
+        greeted(N1, "another protocol",           UNV, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9)),
+        greeted(A7, "no greeting",                TIM, Vec::new()),
+        greeted(A7, "no stream is allowed",       TIM, frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0])),
+        greeted(A7, "no byte is allowed",         TIM, frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])),
+        row(A7, "silence",                        TIM, |_, _| Vec::new()),
+        row(A7, "silence in the body",            TIM, |n, good| send(&[head(n), frame(DATA, 0, n, &good[..good.len() - 1])])),
+        row(A7, "a dripping body",                TIM, |n, good| vec![Step::Send(head(n)), Step::Drip(frame(DATA, 0, n, good).repeat(99), Duration::from_millis(20))]),
+        row(A7, "pings without end",              TIM, |_, _| vec![Step::Endless(frame(PING, 0, 0, &[7; 8]))]),
+        row(A7, "settings without end",           TIM, |_, _| vec![Step::Endless(frame(SETTINGS, 0, 0, &[]))]),
+        row(A7, "interim answers without end",    TIM, |n, _| vec![Step::Drip(frame(HEADERS, END_HEADERS, n, b"\x08\x03103").repeat(99), Duration::from_millis(5))]),
     ];
     rows
 }
 
 /// Serves one connection after another; returns the address, and counts requests.
-fn serve(
+pub fn serve(
     tls: rustls::ServerConfig,
     greeting: Vec<u8>,
     attack: Attack,
@@ -274,8 +273,7 @@ fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
     }
     let ends = match (row.ends, column) {
         (Ends::Cut, Column::Download) => Ends::Fails(ErrorKind::Tampered),
-        (Ends::Told, Column::Download) => Ends::Answers,
-        (Ends::Cut | Ends::Told, _) => Ends::Fails(ErrorKind::Protocol),
+        (Ends::Cut, _) => Ends::Fails(ErrorKind::Protocol),
         (other, _) => other,
     };
     match (result, ends) {
@@ -299,7 +297,8 @@ fn every_function_withstands_every_row() {
                 while let Some((row, column)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(why) = one(&authority, row, *column) {
                         assert!(!why.contains(CANARY));
-                        wrong.lock().unwrap().push(format!("{} × {column:?}: {why}", row.name));
+                        let Row { rule: Rule(rule), name, .. } = row;
+                        wrong.lock().unwrap().push(format!("{rule}: {name} × {column:?}: {why}"));
                     }
                 }
             });

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::server::Step;
-use super::stage::{Column, Expect, Row, Seen};
+use super::stage::{Column, Expect, Row, Rule, Seen};
 
 /// Returns an HTTP/1.1 answer with a correct length.
 pub fn http(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
@@ -59,19 +59,21 @@ pub fn with_field(seen: &Seen, field: &str) -> Vec<u8> {
 }
 
 pub fn row(
+    rule: Rule,
     name: impl Into<String>,
     expect: [Expect; 7],
     script: impl Fn(&Seen) -> Vec<Step> + Send + Sync + 'static,
 ) -> Row {
-    Row { name: name.into(), slow: false, script: Box::new(script), expect }
+    Row { rule, name: name.into(), slow: false, script: Box::new(script), expect }
 }
 
 pub fn slow(
+    rule: Rule,
     name: impl Into<String>,
     expect: [Expect; 7],
     script: impl Fn(&Seen) -> Vec<Step> + Send + Sync + 'static,
 ) -> Row {
-    Row { slow: true, ..row(name, expect, script) }
+    Row { slow: true, ..row(rule, name, expect, script) }
 }
 
 /// Returns a page of a list with `rows` rows numbered from `from`, and this `pagination`.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use rego_platform::Value as Rego;
-use rego_platform::builtins::FunctionSet;
+use rego_platform::functions::FunctionSet;
 use rego_platform::{ErrorKind, Platform};
 use serde_json::{Value, json};
 

@@ -2,7 +2,6 @@
 //!
 //! A cell is a row (what goes wrong) in a column (at which request). Its number is part of the
 //! call's arguments, so that the service knows the cell of a request.
-//! arguments of the call, so that the service knows which cell a request belongs to.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -75,7 +74,32 @@ pub struct Seen<'a> {
 
 pub type Script = Box<dyn Fn(&Seen) -> Vec<Step> + Send + Sync>;
 
+/// The rule that a row is about, as SECURITY.md and docs/functions.md number them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule(pub &'static str);
+
+/// The rules by their numbers.
+pub mod rules {
+    use super::Rule;
+
+    /// The rules that rows are about: an answer is JSON once over; its types; paging; the question; newer
+    /// fields; errors; bounds and digests.
+    pub const A1: Rule = Rule("A1");
+    pub const A2: Rule = Rule("A2");
+    pub const A3: Rule = Rule("A3");
+    pub const A4: Rule = Rule("A4");
+    pub const A5: Rule = Rule("A5");
+    pub const A6: Rule = Rule("A6");
+    pub const A7: Rule = Rule("A7");
+    /// What must never happen: a failure passes; a list is cut; wrong content; a secret is shown.
+    pub const N1: Rule = Rule("N1");
+    pub const N3: Rule = Rule("N3");
+    pub const N4: Rule = Rule("N4");
+    pub const N5: Rule = Rule("N5");
+}
+
 pub struct Row {
+    pub rule: Rule,
     pub name: String,
     /// The answer is late: played with short timeouts.
     pub slow: bool,
@@ -311,7 +335,10 @@ pub fn play(rows: Vec<Row>) {
                     let platform = if row.slow { &hasty } else { &patient };
                     if let Err(why) = one(platform, row, cell) {
                         let column = COLUMNS[cell % COLUMNS.len()];
-                        wrong.lock().unwrap().push(format!("{} × {column:?}: {why}", row.name));
+                        wrong
+                            .lock()
+                            .unwrap()
+                            .push(format!("{} {} × {column:?}: {why}", row.rule.0, row.name));
                     }
                 }
             });

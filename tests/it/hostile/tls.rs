@@ -1,62 +1,12 @@
 //! Certificates, proxies and addresses: which servers are connected to at all.
 
-use std::sync::{Arc, Mutex};
-
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rego_platform::Value;
-use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Setting};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, setting};
 
+use super::authority::{Authority, answer, tunnel};
 use super::script;
-use super::server::{Request, Server, Step, runtime};
+use super::server::Server;
 use super::stage::{CANARY, Column, SIGNED, builder, call, content, digest, good, harmless};
-
-/// A certificate authority for tests.
-pub struct Authority {
-    pub pem: String,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    pub fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let pem = params.self_signed(&key).unwrap().pem();
-        Self { pem, issuer: Issuer::new(params, key) }
-    }
-
-    pub fn server(&self, name: &str, expired: bool) -> rustls::ServerConfig {
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        if expired {
-            params.not_after = rcgen::date_time_ymd(2020, 1, 1);
-        }
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-            )
-            .unwrap()
-    }
-}
-
-fn answer(request: &Request) -> Vec<Step> {
-    let column = match request.path() {
-        "/v1/evidence" => Column::Evidence,
-        "/v1/compliance/project" => Column::Compliance,
-        "/v1/agents/evaluate-evidence" => Column::Prompt,
-        path if path.starts_with("/v1/operations/") => Column::Poll,
-        path if path.starts_with("/download/") => Column::Download,
-        _ => Column::Discover,
-    };
-    script::ok(good(column, 7))
-}
 
 pub const FUNCTIONS: [Column; 5] =
     [Column::Discover, Column::Evidence, Column::Compliance, Column::Prompt, Column::Download];
@@ -74,6 +24,7 @@ fn at(url: &str) -> PlatformBuilder {
     builder().controlplane_url(url).base_url(url)
 }
 
+/// N5: no token goes to a server whose certificate isn't valid.
 #[test]
 fn certificates_are_checked_before_anything_is_sent() {
     let (ours, theirs) = (Authority::new(), Authority::new());
@@ -98,13 +49,14 @@ fn certificates_are_checked_before_anything_is_sent() {
                 let error = result.expect_err(what);
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{what}: {}", error.report());
                 assert!(error.to_string().contains("certificate"), "{what}: {error}");
-                assert_eq!(error.setting(), Some(Setting::CertificateAuthorities), "{what}");
+                assert_eq!(error.setting(), Some(setting::CERTIFICATE_AUTHORITIES), "{what}");
             }
         }
         assert_eq!(server.requests().is_empty(), !works, "{what}");
     }
 }
 
+/// A6: the error names what is wrong.
 #[test]
 fn a_service_without_tls_is_not_reported_as_a_certificate_error() {
     // One waits for a request that never arrives, the other answers the greeting in plain HTTP.
@@ -132,6 +84,7 @@ fn a_service_without_tls_is_not_reported_as_a_certificate_error() {
     assert!(silent.requests().is_empty());
 }
 
+/// N5: authorities that can't be read aren't replaced by others.
 #[test]
 fn invalid_certificates_are_refused() {
     let server = Server::start(answer);
@@ -142,6 +95,7 @@ fn invalid_certificates_are_refused() {
     }
 }
 
+/// N5: no signed URL is used without TLS.
 #[test]
 fn no_download_goes_from_https_to_http() {
     let authority = Authority::new();
@@ -163,6 +117,7 @@ fn no_download_goes_from_https_to_http() {
     assert!(store.requests().is_empty());
 }
 
+/// N1: a call that isn't answered fails.
 #[test]
 fn a_host_that_does_not_exist_is_unavailable() {
     let platform = at("https://nowhere.invalid").build().unwrap();
@@ -173,33 +128,7 @@ fn a_host_that_does_not_exist_is_unavailable() {
     }
 }
 
-/// A proxy that tunnels to `to`, and the requests that it received.
-fn tunnel(to: std::net::SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = runtime().block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-    let log = Arc::clone(&asked);
-    runtime().spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let log = Arc::clone(&log);
-            tokio::spawn(async move {
-                let mut head = Vec::new();
-                while !head.ends_with(b"\r\n\r\n") {
-                    match stream.read_u8().await {
-                        Ok(byte) => head.push(byte),
-                        Err(_) => return,
-                    }
-                }
-                log.lock().unwrap().push(String::from_utf8(head).unwrap());
-                let mut onward = tokio::net::TcpStream::connect(to).await.unwrap();
-                stream.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").await.unwrap();
-                let _ = tokio::io::copy_bidirectional(&mut stream, &mut onward).await;
-            });
-        }
-    });
-    (address, asked)
-}
-
+/// N5: a proxy isn't trusted.
 #[test]
 fn a_proxy_tunnels_https_and_sees_no_token() {
     let authority = Authority::new();
@@ -226,6 +155,7 @@ fn a_proxy_tunnels_https_and_sees_no_token() {
     assert!(server.requests().iter().all(|r| r.header("proxy-authorization").is_none()));
 }
 
+/// N5: nothing for this machine leaves it.
 #[test]
 fn loopback_plain_http_and_excepted_hosts_are_never_proxied() {
     let authority = Authority::new();
@@ -250,6 +180,7 @@ fn loopback_plain_http_and_excepted_hosts_are_never_proxied() {
     assert_eq!(asked.lock().unwrap().len(), 0);
 }
 
+/// N1, N5: a call that isn't sent fails, and shows no password.
 #[test]
 fn a_proxy_that_refuses_or_is_invalid_is_an_error_without_its_password() {
     let proxy = Server::start(|_| script::status(407, &[("proxy-authenticate", "Basic")], "no"));
@@ -267,6 +198,7 @@ fn a_proxy_that_refuses_or_is_invalid_is_an_error_without_its_password() {
     }
 }
 
+/// A1: an answer is one whatever the address.
 #[test]
 fn addresses_of_the_sixth_version_work() {
     let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else { return };
@@ -281,6 +213,7 @@ fn addresses_of_the_sixth_version_work() {
     ask(&platform, Column::Discover).unwrap();
 }
 
+/// N4: bytes hash to their digest behind a proxy, too.
 #[test]
 fn the_artifact_of_a_tunnelled_download_is_the_right_one() {
     let authority = Authority::new();
@@ -290,42 +223,4 @@ fn the_artifact_of_a_tunnelled_download_is_the_right_one() {
         at("https://api.example").ca_certificate(authority.pem.clone()).proxy(proxy).build();
     let value = ask(&platform.unwrap(), Column::Download).unwrap();
     assert_eq!(digest(value.as_string().unwrap().as_bytes()), digest(&content(7)));
-}
-
-#[test]
-fn a_proxy_of_the_environment_tunnels_and_sees_no_token() {
-    let authority = Authority::new();
-    let server = Server::start_tls(authority.server("api.example", false), answer);
-    let (proxy, asked) = tunnel(server.address);
-    let sandbox = crate::cli::Sandbox::new();
-    let certificates = sandbox.write("ca.pem", &authority.pem);
-    let digest = format!("sha256:{:064x}", 7);
-    let address = ["--controlplane-url", "https://api.example", "--ca-cert", &certificates];
-    let arguments = [&["call", "discover", &digest, "--timeout", "5s"], &address[..]].concat();
-    let run = || sandbox.run(&arguments).env("PLATFORM_TOKEN", CANARY);
-    for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"] {
-        run().env(name, &format!("http://{proxy}")).output().code(0);
-    }
-    assert_eq!(asked.lock().unwrap().len(), 3);
-    assert!(!asked.lock().unwrap().concat().contains(CANARY));
-    let excepted = run().env("HTTPS_PROXY", &proxy).env("NO_PROXY", "api.example");
-    excepted.output().code(2).says("can't connect to https://api.example");
-    assert_eq!(asked.lock().unwrap().len(), 3);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_proxy_that_cannot_be_read_is_not_taken_for_none() {
-    use std::os::unix::ffi::OsStrExt as _;
-    let sandbox = crate::cli::Sandbox::new();
-    let digest = format!("sha256:{:064x}", 7);
-    let server = Server::start(answer);
-    let run = sandbox.run(&["call", "discover", &digest, "--controlplane-url", &server.url()]);
-    let mut command = run.env("PLATFORM_TOKEN", CANARY).command();
-    let output = command.env("HTTPS_PROXY", std::ffi::OsStr::from_bytes(b"http://\xff")).output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("the environment variable `HTTPS_PROXY` isn't UTF-8"), "{said}");
-    assert!(server.requests().is_empty());
 }

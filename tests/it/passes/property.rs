@@ -1,11 +1,14 @@
-//! Batched, one at a time, one in flight and in a task: the same answer for every policy.
+//! Batched, one at a time, one in flight and in a task: the same answer for every policy, on each of
+//! the two engines. What regorus answers otherwise than OPA isn't compared here.
 
 use std::collections::BTreeSet;
 
 use rego_platform::Value;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Replay};
+use rego_platform::regorus::Engine;
 use rego_platform::{Error, Platform};
 
+use super::engines;
 use super::generate::policy;
 use super::world::{Server, input};
 use crate::support::try_policies;
@@ -14,14 +17,16 @@ use crate::support::try_policies;
 type Ending = Result<String, (String, Option<String>, String)>;
 
 fn ending(result: Result<Option<Value>, Error>) -> Ending {
-    result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())).map_err(
-        |error| {
-            let function = error.function().map(str::to_owned);
-            // The wording of the policy's own errors differs by their reporter.
-            let said = if function.is_some() { error.to_string() } else { String::new() };
-            (error.kind().to_string(), function, said)
-        },
-    )
+    ending_of(result.map(|value| value.map_or("undefined".to_owned(), |value| value.to_string())))
+}
+
+fn ending_of(result: Result<String, Error>) -> Ending {
+    result.map_err(|error| {
+        let function = error.function().map(str::to_owned);
+        // The wording of the policy's own errors differs by their reporter.
+        let said = if function.is_some() { error.to_string() } else { String::new() };
+        (error.kind().to_string(), function, said)
+    })
 }
 
 fn of(evaluated: &Evaluated) -> Ending {
@@ -58,6 +63,7 @@ struct Tally {
     prompted: usize,
     in_passes: usize,
     guessed_wrong: usize,
+    on_regorus: usize,
 }
 
 fn case(bench: &Bench, world: u64, tally: &mut Tally) {
@@ -100,6 +106,10 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     assert_eq!(run(&replay).0, expected, "replayed; {}", about());
     assert_eq!(bench.server.requests(), requests, "a replay sends no requests");
 
+    if world.is_multiple_of(3) {
+        on_regorus(bench, world, &text, &given, tally);
+    }
+
     if let Err((kind, ..)) = &expected {
         *tally.kinds.entry(kind.clone()).or_default() += 1;
     }
@@ -107,6 +117,41 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
     tally.prompted += usize::from(!prompts.is_empty());
     tally.in_passes += usize::from(evaluated.ledger.passes > 1);
     tally.guessed_wrong += usize::from(evaluated.ledger.calls.iter().any(|call| !call.needed));
+}
+
+/// The same on regorus.
+fn on_regorus(bench: &Bench, world: u64, text: &str, given: &str, tally: &mut Tally) {
+    let options = |platform: &Platform| EvaluateOptions::new(Answers::Service(platform.clone()));
+    let run = |options: &EvaluateOptions| {
+        let ended = engines::on_regorus(&bench.many, text, "data.p.out", given, options);
+        let end = ending_of(ended.value.clone());
+        (end, ended, bench.server.take_prompts(world))
+    };
+    let mut one = options(&bench.many);
+    one.budget.one_at_a_time = true;
+    let (expected, exact, prompts) = run(&one);
+    let (batched, evaluated, batched_prompts) = run(&options(&bench.many));
+    let about = || format!("world {world} on regorus\n{text}\n{}", evaluated.ledger.table());
+    assert_eq!(batched, expected, "batched; {}", about());
+    assert_eq!(batched_prompts, prompts, "prompts; {}", about());
+    assert_eq!(evaluated.prints, exact.prints, "prints; {}", about());
+    assert!(exact.ledger.calls.iter().all(|call| call.needed), "{}", about());
+
+    let (engine, functions) = engines::registered(&bench.many, text, given);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let out = |engine: &mut Engine| engine.eval_rule("data.p.out".to_owned());
+    let in_a_task = functions.evaluate_async(engine, options(&bench.many), out);
+    let in_a_task = runtime.block_on(in_a_task).result.map(|value| engines::shown(&value));
+    assert_eq!(ending_of(in_a_task), expected, "in a task; {}", about());
+    bench.server.take_prompts(world);
+
+    let mut replay = options(&bench.many);
+    let recording = evaluated.recording.clone().unwrap();
+    replay.answers = Answers::Replay(Replay::new(recording).into());
+    let requests = bench.server.requests();
+    assert_eq!(run(&replay).0, expected, "replayed; {}", about());
+    assert_eq!(bench.server.requests(), requests, "a replay sends no requests");
+    tally.on_regorus += usize::from(evaluated.ledger.passes > 1 && expected.is_ok());
 }
 
 /// `PASSES_CASES=20000` runs more cases, `PASSES_FIRST=1234` starts at another seed.
@@ -137,8 +182,14 @@ fn every_way_of_evaluating_gives_the_same() {
     let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum::<usize>();
     let cases = usize::try_from(cases).unwrap();
     assert!(sum(|t| t.refused) * 20 < cases, "{tallies:?}");
-    let all: [fn(&Tally) -> usize; 5] =
-        [|t| t.values, |t| t.errors, |t| t.prompted, |t| t.in_passes, |t| t.guessed_wrong];
+    let all: [fn(&Tally) -> usize; 6] = [
+        |t| t.values,
+        |t| t.errors,
+        |t| t.prompted,
+        |t| t.in_passes,
+        |t| t.guessed_wrong,
+        |t| t.on_regorus,
+    ];
     for share in all {
         assert!(sum(share) * 40 > cases, "{tallies:?}");
     }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rego_platform::Value;
-use rego_platform::emulator::{Dataset, Emulator, EmulatorOptions, Fault};
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions, Fault};
 
 const THREADS: usize = 8;
 const IN_FLIGHT: usize = 16;

@@ -1,0 +1,177 @@
+//! The command line: the tree of subcommands.
+//!
+//! Owns parsing the arguments and the errors about them. Each subcommand declares its own options;
+//! those that several share are in `options`.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use super::options::Options;
+use super::{call, eval, service_options};
+
+/// Evaluate Rego policies that query a supply-chain compliance service.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rego-platform",
+    version = version(),
+    max_term_width = 100,
+    after_help = "Exit status: 0 success; 1 the policies, tests or files failed; 2 an error. See each command's help.\n\n\
+        Examples:\n  \
+        rego-platform new --examples\n  \
+        rego-platform gate --local service -d policies -i inputs/release/pass.json\n  \
+        rego-platform call discover sha256:<digest>\n  \
+        rego-platform auth status"
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub options: Options,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Only the options of the called subcommand are built: building all of them would take most of the
+/// start-up time.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Command {
+    Eval(eval::EvalArgs),
+    Test(super::test::TestArgs),
+    New(super::new::NewArgs),
+    Check(super::check::CheckArgs),
+    Fmt(super::fmt::FmtArgs),
+    Run(super::run::RunArgs),
+    Capabilities(super::capabilities::CapabilitiesArgs),
+    Gate(Box<super::gate::GateArgs>),
+    Attest(super::attest::AttestArgs),
+    Call(call::CallArgs),
+    /// Query the service's API, or approve an assessment
+    #[command(subcommand)]
+    Api(super::api::ApiCommand),
+    /// Check the token and the addresses
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    Emulate(super::emulate::EmulateArgs),
+    /// Show or clear the cache of artifacts
+    #[command(subcommand)]
+    Cache(super::cache::CacheCommand),
+    Completions(super::completions::CompletionsArgs),
+    Man(super::man::ManArgs),
+    /// Print the version
+    Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AuthCommand {
+    Status(super::auth::StatusArgs),
+}
+
+pub(super) fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match option_env!("REGO_PLATFORM_COMMIT") {
+        Some(commit) if !commit.is_empty() => format!("{version} ({commit})"),
+        _ => version.to_owned(),
+    }
+}
+
+pub(super) fn command() -> clap::Command {
+    Cli::command()
+}
+
+pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let given = arguments.clone();
+    let mut matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        // The list of subcommands needs the summary of each, which is built with its options.
+        Err(error) if is_help(&error) => {
+            service_options::shown(command()).try_get_matches_from(given)?
+        }
+        Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
+    };
+    service_options::refuse_ignored(&matches, command)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand};
+    matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
+/// Adds a tip if policies seem to be named without their option, as in `opa check`.
+fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(names)))
+            if names.iter().any(|name| name.starts_with("--data ")) =>
+        {
+            "policies are named with `-d`; other arguments are inputs"
+        }
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(name)))
+            if !name.starts_with('-') && arguments.iter().any(|word| word == "eval") =>
+        {
+            "policies are named with `-d`; the query is one argument, in quotes"
+        }
+        _ => return error,
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
+/// Removes suggestions that aren't near misses from an error.
+fn without_far_suggestions(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let pairs = [
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    for (invalid, suggested) in pairs {
+        let Some(ContextValue::String(given)) = error.get(invalid).cloned() else { continue };
+        let is_near = |name: &str| {
+            strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase())
+                <= rego_platform_client::text::FARTHEST
+        };
+        let kept = match error.remove(suggested) {
+            Some(ContextValue::String(name)) => {
+                is_near(&name).then_some(ContextValue::String(name))
+            }
+            Some(ContextValue::Strings(mut names)) => {
+                names.retain(|name| is_near(name));
+                (!names.is_empty()).then_some(ContextValue::Strings(names))
+            }
+            _ => continue,
+        };
+        if let Some(kept) = kept {
+            error.insert(suggested, kept);
+        } else if let Some(usage) = usage(arguments) {
+            // The previous usage included the suggestion.
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+        }
+    }
+    error
+}
+
+/// Returns the usage of the subcommand that `arguments` name.
+fn usage(arguments: &[OsString]) -> Option<clap::builder::StyledStr> {
+    let mut command = command();
+    command.build();
+    let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let name = words.find(|word| command.find_subcommand(word).is_some());
+    match name {
+        Some(name) => Some(command.find_subcommand_mut(name)?.render_usage()),
+        None => Some(command.render_usage()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_option_is_never_shown() {
+        let arguments = ["rego-platform", "auth", "status", "--token", "canary"];
+        let cli = parse(arguments.iter().map(OsString::from).collect());
+        let shown = format!("{cli:?}");
+        assert!(shown.contains("Secret") && !shown.contains("canary"));
+    }
+}

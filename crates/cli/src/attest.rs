@@ -1,0 +1,413 @@
+//! `attest`: the statement about a run (in-toto), made from its JSON report, ready to be signed.
+//!
+//! Owns the two forms: `test-result` v0.1 over the inputs, with the policies' files as its
+//! configuration, and SLSA's `verification_summary` v1 over the inputs' subjects. Neither states
+//! that something passed unless all of it did.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::{escape, shorten};
+use rego_platform_gate::model::{
+    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Source, Status, VERSION,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::options::Options;
+use super::{Exit, option_files, output};
+
+/// The largest report, in bytes.
+const MAX_REPORT: u64 = 1 << 30;
+
+/// The type of the predicate about tests.
+const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
+/// The type of SLSA's verification summary.
+const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
+
+/// Print an in-toto statement about a run of the gate, to be signed
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 if the statement was printed, which may state a failure; 2 if there is none.\n\n\
+    Examples:\n  \
+    rego-platform gate -d policies -i image.json -o json=gate.json\n  \
+    rego-platform attest gate.json > gate.intoto.json"
+)]
+pub(super) struct AttestArgs {
+    /// The report that `gate --output json=FILE` wrote
+    #[arg(value_name = "REPORT")]
+    report: PathBuf,
+    /// The statement's predicate: `vsa` is SLSA's verification summary
+    #[arg(long = "as", value_name = "PREDICATE", value_enum, default_value_t = Predicate::TestResult)]
+    form: Predicate,
+    /// URI that identifies the verifier, for `--as vsa`
+    #[arg(long, value_name = "URI")]
+    verifier: Option<String>,
+    /// URI of the artifact that was verified, for `--as vsa`
+    #[arg(long, value_name = "URI")]
+    resource: Option<String>,
+    /// Accept a run over attestations, whose signatures the gate didn't check
+    #[arg(long)]
+    unverified: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Predicate {
+    TestResult,
+    Vsa,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
+    args.check()?;
+    let run = read(&args.report, options)?;
+    refuse(&run, args.unverified)?;
+    let statement = output::json(&args.statement(&run)?)? + "\n";
+    output::to_stdout(statement.as_bytes())?;
+    Ok(Exit::Passed)
+}
+
+/// Reads a JSON report of the gate.
+fn read(path: &Path, options: &Options) -> Result<Run, Error> {
+    let bytes = option_files::read("the report", path, MAX_REPORT, options.timeout)?;
+    let shown = escape(&path.display().to_string());
+    let hint = "`rego-platform gate -o json=FILE` writes one";
+    let run: Run = serde_json::from_slice(&bytes).map_err(|error| {
+        wrong(format!("`{shown}` isn't a JSON report of the gate"))
+            .with_source(error)
+            .with_hint(hint)
+    })?;
+    if run.schema_version != VERSION {
+        let version = run.schema_version;
+        return Err(wrong(format!(
+            "the report `{shown}` has the version {version}, not {VERSION}"
+        ))
+        .with_hint("write and read it with the same version of `rego-platform`"));
+    }
+    Ok(run)
+}
+
+/// Refuses a run about which a statement would prove nothing.
+fn refuse(run: &Run, unverified: bool) -> Result<(), Error> {
+    let refuse = |what: &str, hint: &str| {
+        Err(wrong(format!("there is nothing to attest to: {what}")).with_hint(hint))
+    };
+    let real = "without answers of the service, a statement would prove nothing";
+    match (run.outcome, run.answers) {
+        (Outcome::NoVerdict, _) => {
+            let why = run.reasons.first().map_or("", String::as_str);
+            refuse(&format!("the run has no verdict: {}", shorten(why, 500)), "run the gate again")
+        }
+        (_, AnsweredBy::Emulator) => refuse("the answers are an emulator's", real),
+        (_, AnsweredBy::Replay) => refuse("the answers are a recording's", real),
+        _ if run.rules.no_fail => refuse(
+            "the run couldn't fail (`--no-fail`)",
+            "run the gate without it: a statement about a run that can't fail is worthless",
+        ),
+        _ if run.inventory.unverified && !unverified => refuse(
+            "the signatures of the attestations weren't checked, so it would vouch for whatever \
+             they name",
+            "`--unverified` attests anyway, and the statement records it",
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl AttestArgs {
+    /// Refuses options that the form of the statement has no use for or lacks.
+    fn check(&self) -> Result<(), Error> {
+        for (option, given) in [("--verifier", &self.verifier), ("--resource", &self.resource)] {
+            match (self.form, given) {
+                (Predicate::TestResult, None) => {}
+                (Predicate::TestResult, Some(_)) => {
+                    return Err(wrong(format!("`{option}` is for a verification summary only"))
+                        .with_hint("add `--as vsa`"));
+                }
+                (Predicate::Vsa, None) => {
+                    return Err(wrong(format!("a verification summary needs `{option}`"))
+                        .with_hint(format!("add `{option} URI`")));
+                }
+                (Predicate::Vsa, Some(uri)) => {
+                    Url::parse(uri).map_err(|error| {
+                        wrong(format!("`{option} {}` isn't a valid URI", escape(uri)))
+                            .with_source(error.to_string())
+                            .with_hint("a URI starts with a scheme, such as `https:` or `pkg:`")
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the statement about a run that came to a verdict.
+    fn statement(&self, run: &Run) -> Result<Value, Error> {
+        let (kind, subjects, predicate) = match self.form {
+            Predicate::TestResult => (TEST_RESULT, inputs(run.inputs.iter()), test_result(run)),
+            Predicate::Vsa => (SUMMARY, artifacts(run)?, self.summary(run)),
+        };
+        if subjects.is_empty() {
+            return Err(wrong("there is nothing to attest to: the run had no input")
+                .with_hint("add `-i FILE` to the gate"));
+        }
+        Ok(json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": subjects,
+            "predicateType": kind,
+            "predicate": predicate,
+        }))
+    }
+
+    /// Returns SLSA's verification summary. No SLSA level was evaluated, and none is claimed.
+    fn summary(&self, run: &Run) -> Value {
+        let passed = run.outcome == Outcome::Passed;
+        let attested = run.inputs.iter().filter(|input| !input.subjects.is_empty());
+        let mut version = run.tool.version.clone();
+        if let Some(commit) = &run.tool.commit {
+            version = format!("{version} ({commit})");
+        }
+        json!({
+            "verifier": {
+                "id": self.verifier,
+                "version": BTreeMap::from([(&run.tool.name, version)]),
+            },
+            "timeVerified": run.started,
+            "resourceUri": self.resource,
+            "policy": policy(run),
+            "inputAttestations": inputs(attested),
+            "verificationResult": if passed { "PASSED" } else { "FAILED" },
+            "verifiedLevels": [if passed { "SLSA_BUILD_LEVEL_UNEVALUATED" } else { "FAILED" }],
+            "slsaVersion": "1.0",
+        })
+    }
+}
+
+/// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
+/// of policies, data and waivers, `name value`, or `name` if it has none, for each relaxation, and
+/// `arg name=value` for each argument, and `set path=value` for each value of the input; annotations
+/// state which of them took effect.
+fn policy(run: &Run) -> Value {
+    let mut hash = Sha256::new();
+    for source in run.sources.iter().chain(&run.inventory.waivers) {
+        hash.update(format!("{} {}\n", source.digest, escape(&source.path)));
+    }
+    for option in &run.inventory.options {
+        let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
+        hash.update(format!("{}{value}\n", option.name));
+    }
+    for (name, value) in &run.inventory.arguments {
+        hash.update(format!("arg {}={}\n", escape(name), escape(value)));
+    }
+    for (path, value) in &run.inventory.values {
+        hash.update(format!("set {}={}\n", escape(path), escape(value)));
+    }
+    json!({
+        "digest": {"sha256": rego_platform_client::text::hex(&hash.finalize())},
+        "annotations": {
+            "sources": sources(run),
+            "tookEffect": took_effect(run),
+            "signaturesChecked": signatures_checked(run),
+            "inventory": inventory(run),
+            "notes": run.notes,
+            "skipped": skipped(run),
+            "set": run.inventory.values,
+        },
+    })
+}
+
+/// The policies that skipped an input, each with the number of inputs: they say nothing about them.
+fn skipped(run: &Run) -> BTreeMap<&str, u64> {
+    let mut skipped = BTreeMap::new();
+    for verdict in run.inputs.iter().flat_map(|input| &input.verdicts) {
+        if matches!(verdict.status, Status::Skipped | Status::Ignored) {
+            *skipped.entry(verdict.policy.as_str()).or_default() += 1;
+        }
+    }
+    skipped
+}
+
+/// Returns `false` if the inputs have signatures, since none is ever checked, or else null.
+fn signatures_checked(run: &Run) -> Value {
+    if run.inventory.unverified { Value::Bool(false) } else { Value::Null }
+}
+
+/// The options that made a difference, and how often.
+fn took_effect(run: &Run) -> Vec<Value> {
+    let option = |option: &OptionUse| json!({"option": option.name, "value": option.value, "times": option.times});
+    run.inventory.took_effect().map(option).collect()
+}
+
+/// The inventory's digest: that of the one in the JSON report, compact.
+fn inventory(run: &Run) -> Value {
+    let text = serde_json::to_string(&run.inventory).unwrap_or_default();
+    json!({"sha256": rego_platform_client::text::hex(&Sha256::digest(text))})
+}
+
+fn hex(digest: &str) -> &str {
+    digest.strip_prefix("sha256:").unwrap_or(digest)
+}
+
+fn sources(run: &Run) -> Vec<Value> {
+    let source = |s: &Source| json!({"name": s.path, "digest": {"sha256": hex(&s.digest)}});
+    run.sources.iter().map(source).collect()
+}
+
+/// The documents; one that couldn't be read has no digest, and isn't a subject.
+fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
+    inputs
+        .filter_map(|input| {
+            let digest = hex(input.digest.as_ref()?);
+            Some(json!({"name": input.name, "digest": {"sha256": digest}}))
+        })
+        .collect()
+}
+
+/// Returns `true` unless a value can't be a digest of this name. Names that aren't known may stand
+/// for any text.
+fn is_digest(name: &str, value: &str) -> bool {
+    let digits = match name {
+        "md5" => 32,
+        "sha1" => 40,
+        "sha224" | "sha512_224" | "sha3_224" => 56,
+        "sha256" | "sha512_256" | "sha3_256" => 64,
+        "sha384" | "sha3_384" => 96,
+        "sha512" | "sha3_512" => 128,
+        _ => return !value.trim().is_empty(),
+    };
+    value.len() == digits && value.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The subjects of attestations; for other inputs, the documents themselves.
+fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
+    let mut found = Vec::new();
+    for input in &run.inputs {
+        for subject in &input.subjects {
+            if subject.digest.is_empty() {
+                let (name, input) = (escape(&subject.name), escape(&input.name));
+                return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
+                    .with_hint("a statement is about digests: this input has none"));
+            }
+            if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
+                let (name, value) = (escape(name), shorten(value, 80));
+                let (of, input) = (escape(&subject.name), escape(&input.name));
+                return Err(wrong(format!(
+                    "the subject `{of}` of `{input}` has a digest `{name}` that isn't one: `{value}`"
+                ))
+                .with_hint("it is written in lowercase hexadecimal digits, all of them"));
+            }
+            let subject = json!({"name": subject.name, "digest": subject.digest});
+            if !found.contains(&subject) {
+                found.push(subject);
+            }
+        }
+        if input.subjects.is_empty() {
+            // The input of other runs is what the policies looked at; an attestation isn't.
+            if run.inventory.unverified {
+                let input = escape(&input.name);
+                return Err(wrong(format!("the attestation `{input}` has no subject"))
+                    .with_hint("a verification summary is about its inputs' subjects"));
+            }
+            found.extend(inputs(std::iter::once(input)));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns `true` if a run that passed has reservations that no single input states: a note, an
+/// option that took effect, a value that was put into the inputs, or what was left out.
+fn has_reservations(run: &Run) -> bool {
+    let inventory = &run.inventory;
+    !run.notes.is_empty()
+        || !inventory.values.is_empty()
+        || inventory.is_narrowed()
+        || inventory.took_effect().next().is_some()
+}
+
+/// Returns `true` if an input that passed has warnings, or violations that don't count because of an
+/// option.
+fn is_warned(input: &Input) -> bool {
+    let mut found = input.verdicts.iter().flat_map(|verdict| &verdict.violations);
+    found.any(|found| {
+        matches!(found.effect, Effect::Warns | Effect::Waived | Effect::BelowThreshold)
+    })
+}
+
+fn test_result(run: &Run) -> Value {
+    let named = |inputs: Vec<&Input>| -> Vec<String> {
+        inputs.into_iter().map(|input| input.name.clone()).collect()
+    };
+    let passed = run.inputs.iter().filter(|input| input.outcome == Outcome::Passed);
+    let (mut warned, mut passed): (Vec<&Input>, Vec<&Input>) = passed.partition(|i| is_warned(i));
+    let failed = run.inputs.iter().filter(|input| input.outcome != Outcome::Passed).collect();
+    // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
+    let result = match run.outcome {
+        Outcome::Passed if has_reservations(run) || !warned.is_empty() => "WARNED",
+        Outcome::Passed => "PASSED",
+        Outcome::Failed | Outcome::NoVerdict => "FAILED",
+    };
+    if result == "WARNED" && warned.is_empty() {
+        // It isn't known which inputs are concerned.
+        warned = std::mem::take(&mut passed);
+    }
+    let mut configuration = sources(run);
+    configuration.push(json!({
+        "name": "inventory.json",
+        "digest": inventory(run),
+        "annotations": {
+            "tookEffect": took_effect(run),
+            "signaturesChecked": signatures_checked(run),
+            "waivers": run.inventory.waivers,
+            "notes": run.notes,
+            "skipped": skipped(run),
+            "set": run.inventory.values,
+        },
+    }));
+    json!({
+        "result": result,
+        "configuration": configuration,
+        "passedTests": named(passed),
+        "warnedTests": named(warned),
+        "failedTests": named(failed),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_statement_has_what_limits_a_pass() {
+        let attest = AttestArgs {
+            report: PathBuf::new(),
+            form: Predicate::Vsa,
+            verifier: None,
+            resource: None,
+            unverified: false,
+        };
+        let mut run = fixture::sample();
+        run.notes = vec!["a list was cut".to_owned()];
+        run.outcome = Outcome::Passed;
+        let skips = |verdict: &rego_platform_gate::model::Verdict| {
+            matches!(verdict.status, Status::Skipped | Status::Ignored)
+        };
+        let skipped = run.inputs.iter().flat_map(|input| &input.verdicts).filter(|it| skips(it));
+        let skipped = skipped.count() as u64;
+        assert!(skipped > 0);
+        let summary = attest.summary(&run);
+        let annotations = &summary["policy"]["annotations"];
+        assert_eq!(annotations["notes"], json!(["a list was cut"]));
+        let counted =
+            annotations["skipped"].as_object().into_iter().flat_map(|object| object.values());
+        assert_eq!(counted.filter_map(Value::as_u64).sum::<u64>(), skipped);
+        assert_eq!(test_result(&run)["result"], "WARNED");
+    }
+}

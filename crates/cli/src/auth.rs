@@ -1,0 +1,370 @@
+//! `auth status`: the origin of each value, and whether the token is accepted.
+//!
+//! Owns the report. Never contains the token's text, only its claims.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use clap::{Args, ValueEnum};
+use rego_platform::functions::{Function, FunctionSet};
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::{Error, ErrorKind, Platform, Product, Token, TokenKind};
+use rego_platform_client::text::{escape, escape_for_log};
+use serde::Serialize;
+
+use super::context::Context;
+use super::lookup::Sourced;
+use super::options::Options;
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, watchdog};
+
+/// Show which token and addresses are used and where they come from, and try both addresses
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 when all is well, 2 when something is missing, expired, refused \
+    or unreachable.\n\nExample: rego-platform auth status --format json"
+)]
+pub(super) struct StatusArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = AuthFormat::Human)]
+    format: AuthFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AuthFormat {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Serialize)]
+struct Status {
+    ok: bool,
+    product: String,
+    config: Option<String>,
+    token: Option<TokenStatus>,
+    organization: Option<SourcedValue>,
+    controlplane_url: Option<SourcedValue>,
+    base_url: Option<SourcedValue>,
+    /// The control plane's gRPC address, if it is the way to it.
+    grpc_address: Option<SourcedValue>,
+    /// What each function lacks, `null` if nothing.
+    functions: BTreeMap<&'static str, Option<String>>,
+    control_plane: Option<Reachability>,
+    backend: Option<Reachability>,
+    problems: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct SourcedValue {
+    value: String,
+    origin: String,
+}
+
+#[derive(Debug, Serialize)]
+struct TokenStatus {
+    kind: &'static str,
+    /// True if it isn't a JWT: that it is a user's is then assumed.
+    opaque: bool,
+    origin: String,
+    expires_at: Option<String>,
+    expired: bool,
+    expiry: String,
+}
+
+/// The result of trying one of the two addresses.
+#[derive(Debug, Default, Serialize)]
+struct Reachability {
+    /// `None` if the address couldn't be tried.
+    reachable: Option<bool>,
+    /// `true` if the token is accepted there; `None` if that couldn't be determined.
+    accepted: Option<bool>,
+    version: Option<String>,
+    latency_ms: Option<u64>,
+    error: Option<String>,
+}
+
+/// The end of the hints that lead to this command.
+const HINT_END: &str = ", or check the token";
+
+/// The time limit of a request: a person waits for the status.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let mut stdin = Stdin::default();
+    let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    let timeout = options.timeout.min(REQUEST_TIMEOUT);
+    let platform = context.builder(options)?.retries(0).call_timeout(timeout).build()?;
+    let status = {
+        // The control plane gets two requests, one after the other.
+        let _watchdog = watchdog::start(timeout * 2)?;
+        status(&context, &platform, Utc::now())
+    };
+    let text = match args.format {
+        AuthFormat::Human => human(&status),
+        AuthFormat::Json => output::json(&status)? + "\n",
+    };
+    output::to_stdout(text.as_bytes())?;
+    Ok(if status.ok { Exit::Passed } else { Exit::NoVerdict })
+}
+
+fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status {
+    let mut problems = Vec::new();
+    let mut problem = |error: &Error| {
+        // The end of the hint suggests what the reader has just done.
+        let hint = error.hint().map(|hint| hint.trim_end_matches(HINT_END));
+        problems.push(match hint {
+            Some(hint) => format!("{}; {hint}", error.report()),
+            None => error.report(),
+        });
+    };
+    let token = platform.token();
+    if let Err(error) = &token {
+        problem(error);
+    }
+    let (control_plane, backend) = try_both(context, platform, token.is_ok());
+    let (control_plane, refused) = control_plane.unzip();
+    let (backend, refused_there) = backend.unzip();
+    for error in [refused, refused_there].into_iter().flatten().flatten() {
+        problem(&error);
+    }
+    if context.controlplane_url.is_none() && context.grpc().is_none() {
+        problem(&missing("control plane", &context.product, "CONTROLPLANE_URL"));
+    }
+    if context.base_url.is_none() {
+        problem(&missing("platform backend", &context.product, "BASE_URL"));
+    }
+    let sourced = |value: &Option<Sourced<String>>| {
+        let value = value.as_ref()?;
+        Some(SourcedValue { value: value.value.clone(), origin: value.origin.to_string() })
+    };
+    Status {
+        ok: problems.is_empty(),
+        product: context.product.to_string(),
+        config: context.config.as_deref().map(Path::display).map(|path| path.to_string()),
+        token: context.token.as_ref().map(|token| token_status(token, &context.product, now)),
+        organization: sourced(&context.organization),
+        controlplane_url: sourced(&context.controlplane_url),
+        base_url: sourced(&context.base_url),
+        grpc_address: sourced(&context.grpc().cloned()),
+        functions: functions(context),
+        control_plane,
+        backend,
+        problems,
+    }
+}
+
+fn missing(what: &str, product: &Product, suffix: &str) -> Error {
+    let message = format!("the address of the {what} isn't set");
+    Error::new(ErrorKind::Configuration, message)
+        .with_hint(format!("set the environment variable `{}`", product.env(suffix)))
+}
+
+/// Returns the five functions, each with what it lacks.
+fn functions(context: &Context) -> BTreeMap<&'static str, Option<String>> {
+    let lacks = |function: &Function| {
+        let downloads = function.name == "download_artifact";
+        let (is_there, what, suffix) = if downloads || function.name == "discover" {
+            let is_there = context.controlplane_url.is_some() || context.grpc().is_some();
+            (is_there, "the control plane's address", "CONTROLPLANE_URL")
+        } else {
+            (context.base_url.is_some(), "the platform backend's address", "BASE_URL")
+        };
+        let variable = context.product.env(suffix);
+        let address = (!is_there).then(|| format!("{what} (`{variable}`)"));
+        let token = context.product.env("TOKEN");
+        let token = context.token.is_none().then(|| format!("a token (`{token}`)"));
+        let lacks: Vec<String> = [token, address].into_iter().flatten().collect();
+        (!lacks.is_empty()).then(|| lacks.join(" and "))
+    };
+    FunctionSet::default().iter().map(|function| (function.name, lacks(function))).collect()
+}
+
+/// The result of trying an address, and the error if there was one.
+type Probe = (Reachability, Option<Error>);
+
+/// Tries the configured addresses, concurrently.
+fn try_both(
+    context: &Context,
+    platform: &Platform,
+    with_token: bool,
+) -> (Option<Probe>, Option<Probe>) {
+    std::thread::scope(|scope| {
+        let backend =
+            context.base_url.as_ref().map(|_| scope.spawn(|| try_backend(platform, with_token)));
+        let control_plane = match (&context.controlplane_url, context.grpc()) {
+            (Some(_), _) => Some(try_control_plane(platform, with_token)),
+            (None, Some(_)) => Some(try_grpc(platform, with_token)),
+            (None, None) => None,
+        };
+        (control_plane, backend.and_then(|thread| thread.join().ok()))
+    })
+}
+
+/// Requests the public information without the token, then a resource that doesn't exist with the
+/// token.
+fn try_control_plane(platform: &Platform, with_token: bool) -> Probe {
+    let start = Instant::now();
+    let infoz = match platform.infoz() {
+        Ok(infoz) => infoz,
+        Err(error) => return tried(start, Reachability::default(), Some(error)),
+    };
+    let version = Some(infoz.version).filter(|version| !version.is_empty());
+    let (reached, _) = tried(start, Reachability { version, ..Reachability::default() }, None);
+    if !with_token {
+        return (reached, None);
+    }
+    with_acceptance(reached, discover_nothing(platform))
+}
+
+/// Requests a resource that doesn't exist with the token: gRPC has nothing else to ask for.
+fn try_grpc(platform: &Platform, with_token: bool) -> Probe {
+    if !with_token {
+        return (Reachability::default(), None);
+    }
+    let start = Instant::now();
+    let (reached, error) = tried(start, Reachability::default(), discover_nothing(platform));
+    with_acceptance(reached, error)
+}
+
+/// Asks for a digest that nothing has.
+fn discover_nothing(platform: &Platform) -> Option<Error> {
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    let error = platform.call("discover", &[Value::from(nothing), Value::Null]).err();
+    error.filter(|error| error.kind() != ErrorKind::NotFound)
+}
+
+/// Requests one item of evidence: the backend answers only with a token.
+fn try_backend(platform: &Platform, with_token: bool) -> Probe {
+    if !with_token {
+        return (Reachability::default(), None);
+    }
+    let start = Instant::now();
+    let filters = [(Value::from("limit"), Value::from(1_u64))];
+    let error = platform.call("evidence", &[Value::from(Object::from(filters))]).err();
+    let (reached, error) = tried(start, Reachability::default(), error);
+    with_acceptance(reached, error)
+}
+
+/// Adds to a result whether there was an answer, and its latency.
+fn tried(start: Instant, mut reached: Reachability, error: Option<Error>) -> Probe {
+    let silent =
+        |error: &Error| matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::TimedOut);
+    let answered = !error.as_ref().is_some_and(silent);
+    reached.reachable = Some(answered);
+    if answered {
+        reached.latency_ms = u64::try_from(start.elapsed().as_millis()).ok();
+    }
+    reached.error = error.as_ref().map(Error::report);
+    (reached, error)
+}
+
+/// Adds to a result whether the token is accepted, as far as a call with it shows.
+fn with_acceptance(mut reached: Reachability, error: Option<Error>) -> Probe {
+    reached.accepted = match error.as_ref().map(Error::kind) {
+        None => Some(true),
+        Some(ErrorKind::Unauthenticated | ErrorKind::PermissionDenied) => Some(false),
+        Some(_) => None,
+    };
+    reached.error = error.as_ref().map(Error::report);
+    (reached, error)
+}
+
+fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -> TokenStatus {
+    let expires_at = token.value.expires_at();
+    let past = expires_at.is_some_and(|at| at <= now);
+    let expiry = match token.value.distance(now) {
+        None if token.value.is_opaque() => "expiry unknown".to_owned(),
+        None => "without an expiry date".to_owned(),
+        Some(distance) if past => format!("expired {distance} ago"),
+        Some(distance) => format!("expires in {distance}"),
+    };
+    TokenStatus {
+        kind: match token.value.kind(product) {
+            TokenKind::Api => "API token",
+            _ => "user token",
+        },
+        opaque: token.value.is_opaque(),
+        origin: token.origin.to_string(),
+        expires_at: expires_at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        expired: token.value.is_expired(now),
+        expiry,
+    }
+}
+
+fn human(status: &Status) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<15}{}", escape(text));
+    };
+    line("product", &status.product);
+    line("config file", status.config.as_deref().unwrap_or("none"));
+    match &status.token {
+        None => line("token", "none"),
+        Some(token) => {
+            let TokenStatus { kind, expiry, origin, .. } = token;
+            let what = if token.opaque {
+                format!("opaque token, treated as a {kind}; {expiry}")
+            } else {
+                format!("{kind}, {expiry}")
+            };
+            line("token", &format!("{what} (from {origin})"));
+        }
+    }
+    match &status.organization {
+        None => line("organization", "none"),
+        Some(sourced) => {
+            line("organization", &format!("{} (from {})", sourced.value, sourced.origin));
+        }
+    }
+    for (name, sourced, grpc, reached) in [
+        ("control plane", &status.controlplane_url, &status.grpc_address, &status.control_plane),
+        ("backend", &status.base_url, &None, &status.backend),
+    ] {
+        match (sourced, grpc) {
+            (None, None) => line(name, "none"),
+            (None, Some(grpc)) => {
+                line(name, &format!("{}, over gRPC (from {})", grpc.value, grpc.origin));
+            }
+            (Some(http), _) => line(name, &format!("{} (from {})", http.value, http.origin)),
+        }
+        if let Some(reached) = reached {
+            line("  answers", &answers(reached));
+        }
+    }
+    for (function, lacks) in &status.functions {
+        if let Some(lacks) = lacks {
+            line("lacking", &format!("{function}: {lacks}"));
+        }
+    }
+    for problem in &status.problems {
+        let _ = writeln!(out, "problem: {}", escape(problem));
+    }
+    escape_for_log(&out)
+}
+
+/// Returns a summary such as `yes, version v1.2.3, in 12 ms; accepts the token`.
+fn answers(reached: &Reachability) -> String {
+    let mut text = match reached.reachable {
+        None => return "not tried without a token".to_owned(),
+        Some(false) => return "no".to_owned(),
+        Some(true) => "yes".to_owned(),
+    };
+    if let Some(version) = &reached.version {
+        let _ = write!(text, ", version {version}");
+    }
+    if let Some(ms) = reached.latency_ms {
+        let _ = write!(text, ", in {ms} ms");
+    }
+    text.push_str(match reached.accepted {
+        Some(true) => "; accepts the token",
+        Some(false) => "; refuses the token",
+        None if reached.error.is_some() => "; fails",
+        None => "",
+    });
+    text
+}

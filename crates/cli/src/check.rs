@@ -1,0 +1,300 @@
+//! `check`: problems in policies, found without contacting the service.
+//!
+//! Owns the options, the reports and the exit status. The checks belong to the library.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rego_platform::evaluate::Policies;
+use rego_platform::load::LoadOptions;
+use rego_platform::sources::{RegoVersion, Sources};
+use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
+use rego_platform_client::text::escape_for_log;
+use rego_platform_gate::Material;
+use rego_platform_gate::sarif;
+
+use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
+use super::output::{self, Reporter};
+use super::{Exit, evaluation, fmt};
+
+/// The version of the JSON report's form; it changes when a field changes its meaning or is
+/// removed.
+const JSON_VERSION: u32 = 1;
+
+/// Find problems in policies and tests, offline
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A comment `# check:ignore CODE` on a line, or on the line before, silences a \
+    warning there.\n\n\
+    Exit status: 0 no errors or warnings; 1 errors or warnings; 2 a file can't be read.\n\n\
+    Example:\n  rego-platform check policies"
+)]
+pub(super) struct CheckArgs {
+    /// Policies, tests and data: files, folders or globs; `.` by default
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Same as PATH, for consistency with `eval` and `gate`
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
+    data: Vec<PathBuf>,
+    /// Bundles, each as an archive or a folder, instead of PATH
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
+    bundle: Vec<PathBuf>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = CheckFormat::Human, short_alias = 'o', alias = "output")]
+    format: CheckFormat,
+    /// Print what the policies are compiled to, with the position and source line of each step
+    #[arg(long, conflicts_with_all = ["format", "level"])]
+    print_core: bool,
+    /// Apply fixes that have only one right answer: misspelt names, unused imports, Rego v0
+    #[arg(long, conflicts_with = "print_core")]
+    fix: bool,
+    /// The lowest level of findings to report
+    #[arg(long, value_enum, default_value_t = Level::Warning)]
+    level: Level,
+    #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFormat {
+    /// Text with source lines
+    Human,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Level {
+    /// Errors only
+    Error,
+    /// Errors and warnings
+    Warning,
+}
+
+/// The JSON report.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    version: u32,
+    errors: usize,
+    warnings: usize,
+    /// The number of policy files that were checked.
+    files: usize,
+    findings: &'a [Diagnostic],
+}
+
+pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let product = Product::new(&options.product)?;
+    let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
+    let bundles = evaluation::expanded(&args.bundle)?;
+    let paths = (&*paths, &*bundles);
+    let material = match Material::read(paths.0, paths.1) {
+        Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
+            print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
+            return Err(error);
+        }
+        other => other?,
+    };
+    let files = material.sources.modules.len() + material.documents.len();
+    if files == 0 {
+        return Err(Error::new(ErrorKind::Configuration, "no policies found in these paths")
+            .with_hint("name `.rego` files, or folders that hold some"));
+    }
+    let load = args.load.options(product, options.timeout)?;
+    if args.print_core {
+        let text = Policies::load(&material.sources, load)?.core();
+        output::to_stdout(escape_for_log(&text).as_bytes())?;
+        return Ok(Exit::Passed);
+    }
+    let how = How {
+        load: &load,
+        allowed: !args.network.allow_host.is_empty(),
+        regorus: args.engine.engine != Engine::Opa,
+    };
+    let (mut found, sources) = findings(material, how);
+    if args.fix {
+        found = fix(paths, sources, how, found, reporter)?;
+    }
+    if args.level == Level::Error {
+        found.retain(|d| d.level == rego_platform::Level::Error);
+    }
+    let exit = if found.is_empty() { Exit::Passed } else { Exit::Failed };
+    print(args.format, found, files, reporter)?;
+    Ok(exit)
+}
+
+fn print(
+    format: CheckFormat,
+    found: Vec<Diagnostic>,
+    files: usize,
+    reporter: Reporter,
+) -> Result<(), Error> {
+    let found: Vec<Diagnostic> = found.into_iter().map(crate::hint::with_option).collect();
+    match format {
+        CheckFormat::Human => human(&found, files, reporter),
+        CheckFormat::Json => {
+            let text = output::json(&report(&found, files))?;
+            output::to_stdout(format!("{text}\n").as_bytes())
+        }
+        CheckFormat::Sarif => {
+            let text = output::json(&sarif(&found))?;
+            output::to_stdout(format!("{text}\n").as_bytes())
+        }
+    }
+}
+
+/// What is checked.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    load: &'a LoadOptions,
+    /// Set if policies may contact hosts.
+    allowed: bool,
+    /// Set if what regorus answers otherwise is found, too.
+    regorus: bool,
+}
+
+/// Returns all findings, including those with which a gate over these files would refuse to load, and
+/// the sources.
+fn findings(material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
+    let How { load, allowed, regorus } = how;
+    let mut found = check::check(&material.sources, load.clone());
+    if regorus {
+        for sources in material.documents.iter().chain([&material.sources]) {
+            found.extend(check::check_for_regorus(sources, load.clone()));
+        }
+    }
+    for document in &material.documents {
+        // The gate decides whether it has a verdict: parts that it lacks are supplied there.
+        let own = check::check(document, load.clone());
+        found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
+    }
+    if allowed {
+        found.retain(|finding| finding.code != "unsupported-builtin");
+    }
+    let refused = |finding: &Diagnostic| {
+        finding.level == rego_platform::Level::Error && !finding.code.starts_with("regorus/")
+    };
+    if found.iter().any(refused) {
+        return (found, material.sources);
+    }
+    // Policies' arguments are supplied elsewhere.
+    let (sources, refused) = material.refused(load.clone());
+    if let Some(error) = refused
+        && error.setting() != Some(rego_platform_gate::setting::ARGUMENTS)
+    {
+        found.extend(refusals(error));
+    }
+    (found, sources)
+}
+
+/// Returns the findings for what a gate refuses.
+fn refusals(error: Error) -> Vec<Diagnostic> {
+    if !error.diagnostics().is_empty() {
+        return error.diagnostics().to_vec();
+    }
+    let mut finding = Diagnostic::error("gate-error", error.report());
+    if let Some(hint) = error.hint() {
+        finding = finding.with_hint(hint);
+    }
+    if let Some(setting) = error.setting() {
+        finding = finding.by_setting(setting);
+    }
+    vec![finding]
+}
+
+/// The number of times that fixed files are checked again: one wrong name may hide another.
+const MAX_ROUNDS: usize = 5;
+
+/// Fixes what has one right answer, in the files. Returns the remaining findings.
+fn fix(
+    paths: (&[String], &[String]),
+    mut sources: Sources,
+    how: How<'_>,
+    mut found: Vec<Diagnostic>,
+    reporter: Reporter,
+) -> Result<Vec<Diagnostic>, Error> {
+    let (mut count, mut files) = (0, BTreeSet::new());
+    for _ in 0..MAX_ROUNDS {
+        // A manifest that asks for v0 goes on doing so.
+        let versions = &sources.versions;
+        sources.modules.retain(|module| versions.get(&module.path) != Some(&RegoVersion::V0));
+        let fixed = check::fix(&sources.modules, &found);
+        let fixed = fixed.into_iter().filter(|fixed| Path::new(&fixed.path).is_file());
+        let mut any = false;
+        for file in fixed {
+            fmt::write(Path::new(&file.path), &file.path, &file.text)?;
+            any = true;
+            count += file.count;
+            files.insert(file.path);
+        }
+        if !any {
+            break;
+        }
+        (found, sources) = findings(Material::read(paths.0, paths.1)?, how);
+    }
+    if count > 0 {
+        reporter.note(&format!(
+            "fixed {} in {}",
+            counted(count, "finding"),
+            counted(files.len(), "file")
+        ));
+    }
+    Ok(found)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+fn report(found: &[Diagnostic], files: usize) -> Report<'_> {
+    let errors = found.iter().filter(|d| d.level == rego_platform::Level::Error).count();
+    let warnings = found.len() - errors;
+    Report { version: JSON_VERSION, errors, warnings, files, findings: found }
+}
+
+fn human(found: &[Diagnostic], files: usize, reporter: Reporter) -> Result<(), Error> {
+    for diagnostic in found {
+        output::finding(diagnostic)?;
+    }
+    let report = report(found, files);
+    reporter.note(&format!(
+        "{} and {} in {}",
+        counted(report.errors, "error"),
+        counted(report.warnings, "warning"),
+        counted(files, "file")
+    ));
+    Ok(())
+}
+
+fn sarif(found: &[Diagnostic]) -> impl serde::Serialize {
+    let rules: Vec<_> = check::rules()
+        .map(|rule| sarif::Rule {
+            id: rule.code,
+            level: rule.level,
+            summary: rule.summary,
+            help: rule.help,
+        })
+        .collect();
+    let items: Vec<_> = found
+        .iter()
+        .map(|diagnostic| sarif::Item {
+            rule: diagnostic.code,
+            level: diagnostic.level,
+            message: match &diagnostic.hint {
+                Some(hint) => format!("{}: {hint}", diagnostic.message),
+                None => diagnostic.message.clone(),
+            },
+            position: diagnostic.position.as_ref(),
+        })
+        .collect();
+    sarif::log(&rules, &items, &std::env::current_dir().unwrap_or_default())
+}

@@ -1,0 +1,83 @@
+//! The input document of `eval`: a JSON or YAML file, or standard input.
+
+use std::path::Path;
+
+use rego_platform::rego::Value;
+use rego_platform::sources::document as document_of;
+use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform_client::text::escape;
+use rego_platform_client::unreadable::unreadable;
+
+use crate::stdin::{self, Stdin};
+
+/// Reads the document at `path`, `-` for standard input.
+pub(crate) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
+    let (bytes, name) = if path.as_os_str() == "-" {
+        (stdin.read("`--input -`")?, "<stdin>".to_owned())
+    } else {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| unreadable("the input", path, error))?;
+        (bytes, name)
+    };
+    document(bytes, &name)
+}
+
+/// Parses a JSON or YAML document, by the extension of its name, or else by its first character.
+pub(crate) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
+    let text = stdin::text(bytes, name)?;
+    if text.trim().is_empty() {
+        let message = format!("{}: the document is empty", escape(name));
+        return Err(Error::new(ErrorKind::Configuration, message));
+    }
+    let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let json = match extension.to_ascii_lowercase().as_str() {
+        "json" => true,
+        "yaml" | "yml" => false,
+        // A document that starts like this is JSON; everything else can only be YAML.
+        _ => text.trim_start().starts_with(['{', '[', '"']),
+    };
+    document_of(name, &text, !json).map_err(|found| match &found.position {
+        Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
+        None => wrong(name, &found),
+    })
+}
+
+fn wrong(place: &str, found: &Diagnostic) -> Error {
+    let message = format!("{}: {}", escape(place), escape(&found.message));
+    let error = Error::new(ErrorKind::Configuration, message);
+    match &found.hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn parse(text: &str, name: &str) -> Result<String, String> {
+        document(text.as_bytes().to_vec(), name)
+            .map(|value| serde_json::to_string(&value).unwrap())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_document_is_json_or_yaml() {
+        assert_eq!(parse("\u{feff}{\"a\": 1}", "x.json").unwrap(), r#"{"a":1}"#);
+        assert_eq!(parse("a: [1, x]", "x.yml").unwrap(), r#"{"a":[1,"x"]}"#);
+        assert_eq!(parse("a: 1", "<stdin>").unwrap(), r#"{"a":1}"#);
+        assert_eq!(parse("[1]", "<stdin>").unwrap(), "[1]");
+        assert_eq!(parse("18446744073709551615", "x.json").unwrap(), "18446744073709551615");
+    }
+
+    #[test]
+    fn errors_have_a_position() {
+        assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
+        assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
+        assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
+        let error = document(vec![b'\n', 0xff], "x").unwrap_err().to_string();
+        assert_eq!(error, "x:2: the text isn't UTF-8");
+    }
+}

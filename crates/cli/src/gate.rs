@@ -1,0 +1,530 @@
+//! `gate`: policies over one or many inputs, one verdict, and its reports.
+//!
+//! Owns the options and their conflicts. [`rego_platform_gate`] owns the verdict, a file for each format
+//! the reports, and `outputs` their destinations.
+
+mod human;
+mod interrupt;
+mod json;
+mod outputs;
+mod progress;
+mod relaxed;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use rego_platform::evaluate::{Answers, Recording};
+use rego_platform::sources::{Ignore, SourceLimits, split};
+use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
+use rego_platform_client::text::escape;
+use rego_platform_emulator::Emulator;
+use rego_platform_gate::model::{
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, Source, TokenUse,
+    Tool,
+};
+use rego_platform_gate::{
+    DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
+    Waivers, argument, find,
+};
+
+use super::context::Context;
+use super::destinations::Reads;
+use super::explain::Explain;
+use super::options::{EvaluationArgs, LoadArgs, Options, text};
+use super::output::{self, Reporter};
+use super::stdin::{self, Stdin};
+use super::{Exit, evaluation, hint, option_files, values};
+pub(super) use interrupt::Interrupt;
+use outputs::{Look, Output, OutputFormat, Reports};
+
+/// The time for which answers are shared among the inputs of a run.
+const SHARED: Duration = Duration::from_hours(7 * 24);
+
+const POLICIES: &str = "Policies";
+const INPUTS: &str = "Inputs";
+const VERDICT: &str = "Verdict";
+
+/// A parser of inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum InputParser {
+    /// JSON, and several values one after the other (JSON Lines)
+    Json,
+    /// YAML, of one or several documents
+    Yaml,
+}
+
+/// Evaluate policies against inputs and report a verdict
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+#[command(
+    after_help = "Exit status: 0 if every input passed, 1 if there are violations, 2 if there is no verdict because \
+    of an error.\n\n\
+    Examples:\n  \
+    rego-platform gate -d policies -i image.json\n  \
+    rego-platform gate -d policies --no-input --set image=sha256:...\n  \
+    rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
+    rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
+)]
+pub(super) struct GateArgs {
+    /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`); may
+    /// be repeated
+    #[arg(
+        short,
+        long,
+        value_name = "PATH",
+        required_unless_present = "bundle",
+        short_alias = 'p',
+        alias = "policy"
+    )]
+    data: Vec<PathBuf>,
+    /// A bundle, as an archive or a folder; may be repeated
+    #[arg(short, long, value_name = "PATH")]
+    bundle: Vec<PathBuf>,
+    /// An input: file, folder, glob, or `-` for standard input; may be repeated
+    #[arg(short, long, value_name = "PATH")]
+    input: Vec<PathBuf>,
+    /// The same as `--input`
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Read the inputs with this parser, whatever their extensions
+    #[arg(long, value_enum, hide_short_help = true, help_heading = INPUTS)]
+    parser: Option<InputParser>,
+    /// Evaluate only this package or policy document; `*` matches any text; may be repeated
+    #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
+    namespace: Vec<String>,
+    /// Format of the report on standard output; `human` by default
+    #[arg(short, long, value_enum)]
+    format: Option<OutputFormat>,
+    /// Write an additional report to a file, such as `json=gate.json`; `json=-` or `json` writes it to
+    /// standard output; may be repeated
+    #[arg(short, long, value_name = "FORMAT=FILE")]
+    output: Vec<Output>,
+    /// Skip files and folders below `-d` and `-i` that match, such as `*.sarif`; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = text)]
+    ignore: Vec<String>,
+    /// Evaluate the policies once, without an input
+    #[arg(long)]
+    no_input: bool,
+    /// Load signed bundles without checking their signatures
+    #[arg(long, hide_short_help = true, help_heading = POLICIES)]
+    skip_verify: bool,
+    /// Accept rules that no verdict uses, and fields, values, rules and data that don't exist
+    #[arg(long)]
+    allow_warnings: bool,
+    /// Give no verdict (status 2) if there is a note
+    #[arg(long)]
+    fail_on_notes: bool,
+    /// Treat warnings of policies (`warn`) as violations
+    #[arg(long)]
+    fail_on_warn: bool,
+    /// Fail only on violations of at least this severity, and on those without a known severity
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    fail_on: Option<FailOn>,
+    /// Exit with status 0 instead of 1 if there are violations; reports still show a failure
+    #[arg(long, hide_short_help = true, help_heading = VERDICT)]
+    no_fail: bool,
+    /// Stop at the first input that doesn't pass
+    #[arg(long, hide_short_help = true, help_heading = VERDICT)]
+    fail_fast: bool,
+    /// Pass inputs that every policy skips
+    #[arg(long, hide_short_help = true, help_heading = VERDICT)]
+    allow_skipped: bool,
+    /// Pass an array to policies as `{"elements": [...]}`
+    #[arg(long, hide_short_help = true, help_heading = INPUTS)]
+    wrap_arrays: bool,
+    /// Set a key of `input.args`: a string, or an array of several items, separated by commas or line
+    /// breaks; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    arg: Vec<String>,
+    /// Put a value into `input` at a path with dots: JSON, or else text; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Set `input.platform_metadata.project_name`
+    #[arg(long, value_name = "NAME", value_parser = text, hide_short_help = true, help_heading = INPUTS)]
+    project: Option<String>,
+    /// Set `input.platform_metadata.project_version_name`
+    #[arg(long, value_name = "NAME", value_parser = text, hide_short_help = true, help_heading = INPUTS)]
+    project_version: Option<String>,
+    /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
+    #[arg(long)]
+    attestation: bool,
+    /// Evaluate all inputs as one: an array of objects with `path` and `contents`
+    #[arg(long)]
+    combine: bool,
+    /// Kind of the inputs, such as `SARIF`; policy documents for other kinds are skipped
+    #[arg(long, value_name = "KIND", value_parser = text, hide_short_help = true, help_heading = POLICIES)]
+    kind: Option<String>,
+    /// Accepted violations, each with an owner and an expiry date (YAML)
+    #[arg(long, value_name = "FILE")]
+    waivers: Option<PathBuf>,
+    /// Print trace notes of policies, or the reasons why rules have no value, on standard error
+    #[arg(long, value_name = "WHAT", value_enum, hide_short_help = true, help_heading = VERDICT)]
+    explain: Option<Explain>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Info,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl From<FailOn> for Severity {
+    fn from(severity: FailOn) -> Self {
+        match severity {
+            FailOn::Info => Self::Info,
+            FailOn::Low => Self::Low,
+            FailOn::Medium => Self::Medium,
+            FailOn::High => Self::High,
+            FailOn::Critical => Self::Critical,
+        }
+    }
+}
+
+/// Everything that a run needs, once its options are valid.
+struct Prepared {
+    gate: Gate,
+    places: Vec<InputSource>,
+    options: RunOptions,
+    platform: Option<Platform>,
+    /// Serves until the run is over.
+    _emulator: Option<Emulator>,
+}
+
+/// The kind of inputs that are attestations.
+const ATTESTATION: &str = "ATTESTATION";
+
+pub(super) fn run(
+    mut args: GateArgs,
+    options: &Options,
+    reporter: Reporter,
+    interrupt: &Interrupt,
+) -> Result<Exit, Error> {
+    args.input.append(&mut args.inputs);
+    let read = Reads {
+        given: args.data.iter().chain(&args.input).map(PathBuf::as_path).collect(),
+        others: args
+            .waivers
+            .iter()
+            .chain(&args.bundle)
+            .cloned()
+            .chain(options.read())
+            .chain(args.load.read())
+            .collect(),
+    };
+    // The patterns are checked with the other options.
+    let ignore = Ignore::new(&args.ignore).unwrap_or_default();
+    let (accepted, refused) =
+        outputs::accept(&args.output, args.format, options.record.as_deref(), (&read, &ignore));
+    let mut draft = Run::without_verdict(tool(), unfinished());
+    let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
+    let format = args.format;
+    let new = move || Reports::new(&accepted, format, look);
+    let mut reports = new();
+    interrupt.preparing(new);
+    let done = reports.begin(&draft).and_then(|()| {
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
+        evaluate(prepared, options, reporter, interrupt, args.explain)
+    });
+    interrupt.writing();
+    let mut unwritten = None;
+    let done = done.and_then(|(run, recording)| {
+        let recorded = match (&options.record, &recording) {
+            (Some(path), Some(recording)) => output::recording(path, recording),
+            _ => Ok(()),
+        };
+        let written = recorded.and_then(|()| reports.write(&run));
+        let exit = run.exit;
+        unwritten = Some(run).filter(|_| written.is_err());
+        written.map(|()| exit)
+    });
+    done.inspect_err(|error| {
+        let failure = Failure::new(error, hint::of_failure);
+        let run = if let Some(mut run) = unwritten {
+            run.fail(failure);
+            run
+        } else {
+            let inventory = std::mem::take(&mut draft.inventory);
+            Run { inventory, ..Run::without_verdict(tool(), failure) }
+        };
+        reports.without_verdict(&run, error);
+    })
+}
+
+/// Writes the reports of a command line that doesn't parse.
+pub(super) fn unparsed(arguments: &[OsString], error: &str) {
+    let Some(mut reports) = outputs::scan(arguments) else { return };
+    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let message = line.strip_prefix("error: ").unwrap_or(line).to_owned();
+    let error = wrong(message);
+    reports.without_verdict(
+        &Run::without_verdict(tool(), Failure::new(&error, hint::of_failure)),
+        &error,
+    );
+}
+
+/// The failure in reports until the run is over.
+fn unfinished() -> Failure {
+    Failure {
+        kind: "unfinished".to_owned(),
+        message: "the run ended before its verdict".to_owned(),
+        ..Failure::default()
+    }
+}
+
+fn tool() -> Tool {
+    Tool {
+        name: super::previous_outputs::TOOL.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
+    }
+}
+
+fn prepare(
+    args: &GateArgs,
+    options: &Options,
+    reporter: Reporter,
+    inventory: &mut Inventory,
+) -> Result<Prepared, Error> {
+    if args.no_input && !args.input.is_empty() {
+        return Err(wrong("`--no-input` and `--input` can't be used together")
+            .with_hint("use only one of them"));
+    }
+    let mut stdin = Stdin::default();
+    let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    let reports = args.output.iter().map(|output| output.file.as_path());
+    let ignore = Ignore::new(&args.ignore)?.with_written(reports.chain(options.record.as_deref()));
+    let arguments = arguments(&args.arg)?;
+    let values = values::parse(&args.set)?;
+    inventory.options = relaxed::given(args, options);
+    inventory.arguments.clone_from(&arguments);
+    inventory.values = values.shown();
+    inventory.metadata = args.metadata().collect();
+    inventory.engine = args.evaluation.engine.name().map(str::to_owned);
+    inventory.unverified = args.is_attestation();
+    let is_without_input = values.is_empty();
+    let gate = load(args, &context.product, &ignore, (arguments, values), options.timeout)?;
+    let known = gate.inventory();
+    (inventory.policies, inventory.packages) = (known.policies, known.packages);
+    inventory.call_sites = known.call_sites;
+    if args.input.is_empty() && !args.no_input {
+        gate.refuse_no_input()?;
+    }
+    inventory.note_effect(Relaxation::SkipVerify, gate.unverified_bundles());
+    inventory.note_effect(Relaxation::AllowWarnings, gate.allowed_warnings());
+    let without = is_without_input && gate.reads_input();
+    inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
+    let places = places(args, &ignore, &mut stdin, inventory)?;
+    let run = run_options(args, options, &context, inventory, gate.asks())?;
+    let platform = match &run.evaluate.answers {
+        Answers::Service(platform) => Some(platform.clone()),
+        _ => None,
+    };
+    Ok(Prepared { gate, places, options: run, platform, _emulator: emulator })
+}
+
+/// Runs the gate. Returns the run, whose outputs aren't written yet, and its recording.
+fn evaluate(
+    mut prepared: Prepared,
+    options: &Options,
+    reporter: Reporter,
+    interrupt: &Interrupt,
+    explain: Option<Explain>,
+) -> Result<(Run, Option<Recording>), Error> {
+    prepared.options.evaluate.cancellation = Some(interrupt.cancellation().clone());
+    interrupt.evaluating();
+    let platform = prepared.platform.clone();
+    let mut observer =
+        progress::Progress::new(reporter, platform, !options.quiet).explaining(explain);
+    let (mut run, recording) =
+        prepared.gate.run(prepared.places, &prepared.options, &mut observer)?;
+    observer.finish();
+    let emulated = prepared.platform.is_some_and(|platform| platform.emulated());
+    if emulated && run.answers == AnsweredBy::Service {
+        run.answers = AnsweredBy::Emulator;
+    }
+    run.inventory.service.answered_by = run.inventory.service.answered_by.map(|_| run.answers);
+    Ok((run, recording))
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+impl GateArgs {
+    fn parser(&self) -> Option<Parser> {
+        Some(match self.parser? {
+            InputParser::Json => Parser::Json,
+            InputParser::Yaml => Parser::Yaml,
+        })
+    }
+
+    fn is_attestation(&self) -> bool {
+        self.attestation || self.kind.as_deref() == Some(ATTESTATION)
+    }
+
+    fn metadata(&self) -> impl Iterator<Item = (String, String)> {
+        [("project_name", &self.project), ("project_version_name", &self.project_version)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+    }
+}
+
+fn load(
+    args: &GateArgs,
+    product: &Product,
+    ignore: &Ignore,
+    (arguments, values): (BTreeMap<String, String>, InputValues),
+    timeout: Duration,
+) -> Result<Gate, Error> {
+    let mut paths = evaluation::expanded(&args.data)?;
+    // A glob may match what this run has begun to write.
+    paths.retain(|path| !ignore.is_written(&split(path).1));
+    let options = GateOptions {
+        load: args.load.options(product.clone(), timeout)?,
+        packages: args.namespace.clone(),
+        kind: args.kind.clone(),
+        arguments,
+        values,
+        ignore: ignore.clone(),
+        bundles: evaluation::expanded(&args.bundle)?,
+        skip_verify: args.skip_verify,
+        allow_warnings: args.allow_warnings,
+    };
+    Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))
+}
+
+fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let mut found = BTreeMap::new();
+    for text in given {
+        let (name, value) = values::split("--arg", text)?;
+        // As when a variable of the shell isn't set.
+        if argument(value).is_none() {
+            return Err(wrong(format!("`--arg {}` has an empty value", escape(name)))
+                .with_hint("leave the option out if it has no value"));
+        }
+        if found.insert(name.to_owned(), value.to_owned()).is_some() {
+            return Err(wrong(format!("`--arg {}` is given twice", escape(name)))
+                .with_hint("separate several values with commas"));
+        }
+    }
+    Ok(found)
+}
+
+fn places(
+    args: &GateArgs,
+    ignore: &Ignore,
+    stdin: &mut Stdin,
+    inventory: &mut Inventory,
+) -> Result<Vec<InputSource>, Error> {
+    let mut places = Vec::new();
+    for path in &args.input {
+        if path.as_os_str() == "-" {
+            stdin.take("`--input -`")?;
+            let stream = std::io::BufReader::new(std::io::stdin());
+            places.push(InputSource::Stream("<stdin>".to_owned(), Box::new(stream)));
+            let argument = Argument { argument: "-".to_owned(), ..Argument::default() };
+            inventory.inputs.push(Argument { found: 1, taken: 1, ..argument });
+        } else {
+            let parser = if args.is_attestation() { Some(Parser::Json) } else { args.parser() };
+            let (found, account) = find(path, ignore, parser)?;
+            places.extend(found);
+            inventory.inputs.push(account.into());
+        }
+    }
+    Ok(places)
+}
+
+fn run_options(
+    args: &GateArgs,
+    options: &Options,
+    context: &Context,
+    inventory: &mut Inventory,
+    asks: bool,
+) -> Result<RunOptions, Error> {
+    let (answers, answered_by) = if let Some(path) = &options.replay {
+        let text = evaluation::recording(path, options)?;
+        inventory.recording = Some(source(path, &text));
+        (evaluation::replayed(path, &text)?, AnsweredBy::Replay)
+    } else {
+        let platform = context.builder(options)?.share_answers(SHARED).build()?;
+        inventory.service.controlplane = origin(platform.address(Api::ControlPlane));
+        inventory.service.backend = origin(platform.address(Api::Backend));
+        let emulated = options.local.is_some();
+        let answered_by = if emulated { AnsweredBy::Emulator } else { AnsweredBy::Service };
+        (Answers::Service(platform), answered_by)
+    };
+    let certificates = || context.certificates();
+    let mut evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
+    evaluate.strict_builtin_errors = args.evaluation.is_strict_gate();
+    inventory.service.answered_by = asks.then_some(answered_by);
+    let waivers = match &args.waivers {
+        Some(path) => {
+            let max = SourceLimits::default().file_bytes;
+            let text = option_files::read("the waiver file", path, max, options.timeout)?;
+            let read = source(path, &text);
+            let text = stdin::text(text, &read.path)?;
+            let waivers = Waivers::of_file(&text, path, chrono::Utc::now().date_naive())?;
+            inventory.waivers = Some(read);
+            Some(waivers)
+        }
+        None => None,
+    };
+    inventory.token = context.token.as_ref().map(|token| {
+        // An API token is bound to its own organization, whatever the configuration.
+        match token.value.kind(&context.product) {
+            TokenKind::Api => TokenUse { kind: "api".to_owned(), organization: None },
+            _ => TokenUse {
+                kind: "user".to_owned(),
+                organization: context.organization.as_ref().map(|name| name.value.clone()),
+            },
+        }
+    });
+    let mut run = RunOptions::new(evaluate, answered_by, tool());
+    run.hint = hint::of_failure;
+    run.rules = Rules {
+        fail_on_warn: args.fail_on_warn,
+        fail_on: args.fail_on.map(Into::into),
+        allow_skipped: args.allow_skipped,
+        fail_on_notes: args.fail_on_notes,
+        no_fail: args.no_fail,
+    };
+    run.documents = DocumentOptions {
+        wrap_arrays: args.wrap_arrays,
+        attestation: args.is_attestation(),
+        parser: args.parser(),
+        combine: args.combine,
+        metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
+    };
+    run.waivers = waivers.unwrap_or_default();
+    run.without_input = args.no_input;
+    run.fail_fast = args.fail_fast;
+    run.record = options.record.is_some();
+    run.explain = args.explain.is_some();
+    run.inventory = inventory.clone();
+    Ok(run)
+}
+
+/// Returns the origin of an address: the rest of it may be secret.
+fn origin(address: Option<&str>) -> Option<String> {
+    Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
+}
+
+/// Describes a file with this text.
+fn source(path: &Path, text: &[u8]) -> Source {
+    use sha2::Digest as _;
+    let digest = format!("sha256:{}", rego_platform_client::text::hex(&sha2::Sha256::digest(text)));
+    Source { path: path.display().to_string(), digest }
+}

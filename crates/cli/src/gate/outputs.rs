@@ -1,0 +1,357 @@
+//! The formats of reports, and their destinations.
+//!
+//! Owns the names of the formats. A new format is a variant here and an implementation of `Report`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use rego_platform::sources::Ignore;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::escape;
+use rego_platform_gate::model::Run;
+use rego_platform_gate::report::Report;
+use rego_platform_gate::reports;
+use rego_platform_gate::reports::view::View;
+
+use super::human::Human;
+use super::json;
+use crate::destinations::{self, Destination, Reads};
+use crate::output;
+use crate::previous_outputs::Content;
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    Human,
+    Json,
+    Junit,
+    Sarif,
+    Github,
+    Markdown,
+    Tap,
+    Html,
+}
+
+/// What the report for people shows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    /// Set if a run that passed prints nothing, and another only why it didn't.
+    pub quiet: bool,
+    /// Set to print what the verdicts are based on.
+    pub verbose: bool,
+}
+
+impl OutputFormat {
+    /// Returns the report in this format; `more` is the file with the complete one.
+    fn report(self, more: Option<String>) -> Box<dyn Report> {
+        let form = match self {
+            Self::Human => {
+                return Box::new(Human {
+                    colour: false,
+                    view: View { more },
+                    quiet: false,
+                    verbose: false,
+                    failure_elsewhere: false,
+                });
+            }
+            Self::Json => return Box::new(json::Json),
+            Self::Junit => reports::ReportFormat::Junit,
+            Self::Sarif => reports::ReportFormat::Sarif,
+            Self::Github => reports::ReportFormat::Github,
+            Self::Markdown => reports::ReportFormat::Markdown,
+            Self::Tap => reports::ReportFormat::Tap,
+            Self::Html => reports::ReportFormat::Html,
+        };
+        form.report(&options(more))
+    }
+}
+
+/// The variable with the file for the summary of a step on GitHub.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+fn options(more: Option<String>) -> reports::Options {
+    let folder = std::env::current_dir().unwrap_or_default();
+    reports::Options { folder, summary: None, more }
+}
+
+/// A report for a file.
+#[derive(Debug, Clone)]
+pub(super) struct Output {
+    pub format: OutputFormat,
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, file) = text.split_once('=').unwrap_or((text, STDOUT));
+        if file.is_empty() {
+            return Err("the report's file has no name".to_owned());
+        }
+        let second =
+            file.split_once(',').and_then(|(_, more)| Some((more, more.split_once('=')?.0)));
+        if let Some((more, _)) =
+            second.filter(|(_, format)| OutputFormat::from_str(format, true).is_ok())
+        {
+            let first = text.strip_suffix(more).unwrap_or(text).trim_end_matches(',');
+            let (first, more) = (escape(first), escape(more));
+            return Err(format!("repeat the option for each report: `-o {first} -o {more}`"));
+        }
+        let format = OutputFormat::from_str(format, true).map_err(|_| {
+            let known: Vec<_> = OutputFormat::value_variants()
+                .iter()
+                .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
+                .collect();
+            let message = format!(
+                "unknown format `{}`; the formats are {}",
+                escape(format),
+                known.join(", ")
+            );
+            // `xml=report.xml`, `junit:report.xml` and `report.xml`.
+            let file = text.split_once(['=', ':']).map_or(text, |(_, file)| file);
+            match guessed(file) {
+                Some(format) => format!("{message}; for a file, write `{format}={}`", escape(file)),
+                None => message,
+            }
+        })?;
+        Ok(Self { format, file: file.into() })
+    }
+}
+
+/// Returns the name of the format that the name of a file suggests.
+fn guessed(file: &str) -> Option<&'static str> {
+    let name = Path::new(file).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match name.as_str() {
+        "json" => "json",
+        "xml" => "junit",
+        "sarif" => "sarif",
+        "html" | "htm" => "html",
+        "md" | "markdown" => "markdown",
+        "tap" => "tap",
+        _ => return None,
+    })
+}
+
+/// The destinations of a run's reports.
+#[derive(Debug)]
+pub(super) struct Reports {
+    files: Vec<Output>,
+    /// The format of the report on standard output.
+    stdout: Option<OutputFormat>,
+    look: Look,
+    /// The file for the summary of a step on GitHub, until it is written: a second time, the same
+    /// text would be appended again.
+    summary: Option<PathBuf>,
+}
+
+/// The name that stands for standard output.
+const STDOUT: &str = "-";
+
+impl Output {
+    /// Returns `true` if the report goes to standard output.
+    fn is_stream(&self) -> bool {
+        self.file == Path::new(STDOUT)
+    }
+
+    fn destination(&self) -> Destination<'_> {
+        let content = match self.format {
+            OutputFormat::Json => Content::Report,
+            OutputFormat::Sarif => Content::Sarif,
+            _ => Content::Other,
+        };
+        Destination { path: &self.file, content }
+    }
+}
+
+impl Reports {
+    pub fn new(accepted: &Accepted, format: Option<OutputFormat>, look: Look) -> Self {
+        let (streams, files): (Vec<Output>, Vec<Output>) =
+            accepted.outputs.iter().cloned().partition(Output::is_stream);
+        let other = streams.first().map(|output| output.format);
+        let stdout = format.or(other).or(Some(OutputFormat::Human));
+        let summary = accepted.summary.clone();
+        Self { files, stdout, look, summary }
+    }
+
+    /// Replaces the reports of an earlier run: however this one ends, they can't be taken for its
+    /// outcome.
+    pub fn begin(&mut self, run: &Run) -> Result<(), Error> {
+        self.files(run)
+    }
+
+    /// Writes every report.
+    pub fn write(&mut self, run: &Run) -> Result<(), Error> {
+        self.files(run)?;
+        self.summarize(run)?;
+        self.print(run, false)
+    }
+
+    /// Writes as many reports as possible of a run that has no verdict because of `error`, which is
+    /// printed elsewhere; further failures are printed.
+    pub fn without_verdict(&mut self, run: &Run, error: &Error) {
+        for done in [self.files(run), self.summarize(run), self.print(run, true)] {
+            if let Err(other) = done
+                && other.report() != error.report()
+            {
+                output::error(&other);
+            }
+        }
+    }
+
+    /// Returns the file with the complete report, if there is one.
+    fn more(&self) -> Option<String> {
+        let whole = |output: &&Output| output.format == OutputFormat::Json;
+        self.files.iter().find(whole).map(|output| output.file.display().to_string())
+    }
+
+    /// Writes the reports to files. They come first: standard output may be a closed pipe.
+    fn files(&mut self, run: &Run) -> Result<(), Error> {
+        let mut first = Ok(());
+        for file in &self.files {
+            let report = file.format.report(self.more());
+            let done = output::to_file_with(&file.file, |out| report.write(run, out));
+            first = first.and(done);
+        }
+        first
+    }
+
+    /// Appends the summary of a step on GitHub, before anything goes to standard output: if it
+    /// can't be written, there is no verdict.
+    fn summarize(&mut self, run: &Run) -> Result<(), Error> {
+        let Some(path) = self.summary.take() else { return Ok(()) };
+        reports::summarize(run, &options(self.more()), &path).map_err(|error| {
+            let shown = escape(&path.display().to_string());
+            wrong(format!("the step's summary `{shown}` can't be written"))
+                .with_source(error)
+                .with_hint(format!("its path is in `{SUMMARY}`; unset that to write no summary"))
+        })
+    }
+
+    /// Writes the report for standard output. If the failure of the run is printed on standard error,
+    /// people need nothing else about a run that evaluated nothing.
+    fn print(&mut self, run: &Run, failure_elsewhere: bool) -> Result<(), Error> {
+        let report = match self.stdout {
+            None => return Ok(()),
+            Some(OutputFormat::Human) if failure_elsewhere && run.inputs.is_empty() => {
+                return Ok(());
+            }
+            Some(OutputFormat::Human) => {
+                let Look { quiet, verbose } = self.look;
+                let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let colour = output::is_terminal() && !no_colour;
+                let view = View { more: self.more() };
+                Box::new(Human { colour, view, quiet, verbose, failure_elsewhere })
+            }
+            Some(format) => format.report(self.more()),
+        };
+        output::to_stdout_with(|out| report.write(run, out))
+    }
+}
+
+/// Finds the reports in arguments that don't parse, with a plain scan.
+pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
+    let mut texts = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
+    texts.find(|text| text == "gate")?;
+    let (mut outputs, mut format) = (Vec::new(), None);
+    // Whatever else names a file may be read.
+    let mut others: Vec<PathBuf> = Vec::new();
+    while let Some(text) = texts.next() {
+        if text == "--" {
+            others.extend(texts.map(|text| PathBuf::from(&*text)));
+            break;
+        }
+        let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => match short(&text) {
+                Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
+                None => (text.clone().into_owned(), None),
+            },
+        };
+        let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
+        match name.as_str() {
+            "--output" | "-o" => {
+                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()));
+            }
+            "--format" | "-f" => {
+                format =
+                    value().and_then(|text| OutputFormat::from_str(&text, true).ok()).or(format);
+            }
+            _ => {
+                // A value may follow several short options, as in `-vipath`.
+                let short = text.starts_with('-') && !text.starts_with("--");
+                let attached = text.char_indices().skip(2).take_while(|_| short);
+                others.extend(attached.filter_map(|(at, _)| text.get(at..)).map(PathBuf::from));
+                let value = text.split_once('=').map(|(_, value)| value);
+                others.extend([Some(&*text), value].into_iter().flatten().map(PathBuf::from));
+            }
+        }
+    }
+    let is_path = |path: &&Path| {
+        path.symlink_metadata().is_ok() || path.to_string_lossy().contains(['*', '?', '['])
+    };
+    let given = others.iter().map(PathBuf::as_path).filter(is_path).collect();
+    let read = Reads { given, others: Vec::new() };
+    let (accepted, _) = accept(&outputs, format, None, (&read, &Ignore::default()));
+    let mut reports = Reports::new(&accepted, format, Look::default());
+    // A person reads the usage on standard error.
+    reports.stdout = reports.stdout.filter(|format| *format != OutputFormat::Human);
+    Some(reports)
+}
+
+/// Splits a short option from the value that is attached to it.
+fn short(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
+    matches!(name, "-f" | "-o").then(|| (name, rest.trim_start_matches('=')))
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// The destinations that may be written.
+pub(super) struct Accepted {
+    outputs: Vec<Output>,
+    /// The file for the summary of a step on GitHub.
+    summary: Option<PathBuf>,
+}
+
+/// Decides on destinations, before anything is written. `recording` is one as well, `read` is what
+/// the run reads. Accepted ones are written even if others are refused, for the returned reason: no
+/// older report may remain.
+pub(super) fn accept(
+    outputs: &[Output],
+    format: Option<OutputFormat>,
+    recording: Option<&Path>,
+    (read, ignore): (&Reads<'_>, &Ignore),
+) -> (Accepted, Option<Error>) {
+    let (streams, files): (Vec<&Output>, Vec<&Output>) =
+        outputs.iter().partition(|output| output.is_stream());
+    let summary = summary(outputs, format);
+    let mut written: Vec<Destination<'_>> = files.iter().map(|file| file.destination()).collect();
+    written.extend(summary.as_deref().map(Destination::text));
+    written.extend(recording.map(Destination::recording));
+    let judged = destinations::judge(&written, read, ignore);
+    // In the same order as they were judged.
+    let mut all = judged.iter().map(Result::is_ok);
+    let mut is_accepted = || all.next().unwrap_or(false);
+    let is_kept = |output: &&Output| output.is_stream() || is_accepted();
+    let accepted = Accepted {
+        outputs: outputs.iter().filter(is_kept).cloned().collect(),
+        summary: summary.clone().filter(|_| is_accepted()),
+    };
+    let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
+    let refused = two_streams.then(|| {
+        let what = "two reports, such as `--format` and one for `-`, go to standard output";
+        wrong(what).with_hint("use only one of them")
+    });
+    (accepted, refused.or(judged.into_iter().find_map(Result::err)))
+}
+
+/// Returns the file for the summary of a step on GitHub, if a report is to append it.
+fn summary(outputs: &[Output], format: Option<OutputFormat>) -> Option<PathBuf> {
+    let mut all = outputs.iter().map(|output| output.format).chain(format);
+    let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
+    path.filter(|_| all.any(|format| format == OutputFormat::Github)).map(PathBuf::from)
+}

@@ -1,0 +1,102 @@
+//! Hints of errors and findings as the command shows them: the hint itself, and the option that
+//! changes the setting or raises the limit concerned. The library doesn't know the command's
+//! options.
+
+use rego_platform::{Diagnostic, Error, Limit, Setting, setting};
+use rego_platform_gate::setting as gate;
+
+/// The folder of the emulator's data set
+pub(crate) const DATA_SET: Setting = Setting::new("data-set");
+
+/// Returns the hint for `error`, if there is one.
+pub(crate) fn hint(error: &Error) -> Option<String> {
+    let option = error.setting().and_then(option).or_else(|| error.limit().and_then(limit));
+    joined(error.hint(), option)
+}
+
+/// Returns the hint for an error in a report, which shows the first finding of a policy only.
+pub(crate) fn of_failure(error: &Error) -> Option<String> {
+    match error.diagnostics() {
+        [first, ..] => with_option(first.clone()).hint,
+        [] => hint(error),
+    }
+}
+
+/// Adds to a finding's hint the option for its setting.
+pub(crate) fn with_option(mut finding: Diagnostic) -> Diagnostic {
+    finding.hint = joined(finding.hint.as_deref(), finding.setting.take().and_then(option));
+    finding
+}
+
+fn joined(hint: Option<&str>, option: Option<String>) -> Option<String> {
+    match (hint, option) {
+        (Some(hint), Some(option)) if hint.ends_with('?') => Some(format!("{hint} {option}")),
+        (Some(hint), Some(option)) => Some(format!("{hint}; {option}")),
+        (Some(hint), None) => Some(hint.to_owned()),
+        (None, option) => option,
+    }
+}
+
+fn limit(limit: Limit) -> Option<String> {
+    let words = match limit {
+        Limit::Timeout => "`--timeout` raises the limit",
+        Limit::Passes => "`--max-passes` raises the limit",
+        Limit::Calls => "`--max-calls` raises the limit",
+        Limit::Bytes | Limit::AnswerBytes => "`--max-bytes` raises the limit",
+        Limit::Memory => "simplify the policy, or evaluate less at a time",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+/// Returns the words for the option that changes a setting.
+fn option(setting: Setting) -> Option<String> {
+    if setting.name() == setting::FUNCTION.name() {
+        return setting.item().map(|name| format!("`--functions {name}` enables it"));
+    }
+    let words = match setting {
+        setting::TOKEN => {
+            "`--token-file` reads it from a file, `auth status` shows which one is used"
+        }
+        setting::CONTROL_PLANE => "`--controlplane-url` sets it",
+        setting::BACKEND => "`--base-url` sets it",
+        setting::PLAIN_HTTP => "`--insecure` allows plain HTTP where that is acceptable",
+        setting::CERTIFICATE_AUTHORITIES => "`--ca-cert` trusts its file",
+        setting::ALLOWED_HOSTS => "`--allow-host HOST[:PORT]` allows one",
+        setting::REGO_V0 => "`--v0` reads the old syntax",
+        gate::IGNORED => {
+            "name the files with `-d`, or leave them out of a gate with `--ignore GLOB`"
+        }
+        setting::IGNORED_IN_BUNDLES => "leave it out of a gate with `--ignore GLOB`",
+        gate::INPUTS => "name the files with `-i`, or leave them out with `--ignore GLOB`",
+        gate::PARSER => "`--parser json` or `--parser yaml` reads it whatever its extension",
+        gate::WITHOUT_INPUT => {
+            "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
+        }
+        gate::SKIPPED_INPUTS => "`--allow-skipped` lets such an input pass",
+        gate::ARGUMENTS => "`--arg NAME=VALUE` sets it",
+        gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
+        gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
+        gate::ATTESTATIONS => "without `--attestation` it is used as it is",
+        setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
+        gate::WARNINGS => "`--allow-warnings` allows such policies",
+        gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",
+        DATA_SET => "`rego-platform new --examples` writes one",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_has_words() {
+        let layers = [rego_platform_client::setting::ALL, setting::ALL, gate::ALL, &[DATA_SET]];
+        for setting in layers.concat() {
+            let item = if setting == setting::FUNCTION { setting.of("products") } else { setting };
+            assert!(option(item).is_some(), "{setting:?}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The command `rego-platform`: options in, library call, report out.
+//!
+//! Owns the last resort against panics, and the choice of the subcommand. Each
+//! subcommand has a file of its own; `context` owns the settings and their origins, `output` the
+//! printing.
+
+#![forbid(unsafe_code)]
+
+mod api;
+mod args;
+mod attest;
+mod auth;
+mod cache;
+mod call;
+mod capabilities;
+mod check;
+mod completions;
+mod config;
+mod context;
+mod destinations;
+mod emulate;
+mod engines;
+mod errors;
+mod eval;
+mod evaluation;
+mod explain;
+mod fmt;
+mod gate;
+mod hint;
+mod local;
+mod logging;
+mod lookup;
+mod man;
+mod new;
+mod option_files;
+mod options;
+mod output;
+mod previous_outputs;
+mod run;
+mod service_options;
+mod signals;
+mod stdin;
+mod test;
+mod unfinished;
+mod values;
+mod watch;
+mod watchdog;
+
+#[cfg(test)]
+#[allow(dead_code)]
+#[path = "../../gate/src/reports/fixture.rs"]
+mod fixture;
+
+use std::ffi::OsString;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use rego_platform::Error;
+use rego_platform_gate::model::Exit;
+
+use args::{AuthCommand, Cli, Command};
+use output::Reporter;
+
+// The names under which the gate's fixture knows them.
+#[cfg(test)]
+use rego_platform_gate::{model, report};
+
+// Values are made on one thread and dropped on another, by the million; and musl's own allocator,
+// in a static binary, takes many times as long.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    guarded(|| run(arguments)).into()
+}
+
+fn run(arguments: Vec<OsString>) -> Exit {
+    // What scripts ask at each start needs no options.
+    if let [_, only] = arguments.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        return exit_of(printed(&format!("rego-platform {}\n", args::version())));
+    }
+    // An interrupt while the options are parsed already counts.
+    let interrupt = if gate::Interrupt::concerns(&arguments) {
+        match gate::Interrupt::listen(arguments.clone()) {
+            Ok(interrupt) => interrupt,
+            Err(error) => return exit_of(Err(error)),
+        }
+    } else {
+        gate::Interrupt::default()
+    };
+    let given = arguments.clone();
+    let cli = match args::parse(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe isn't a failure of `--help`.
+            let _ = error.print();
+            if error.exit_code() != 0 {
+                interrupt.writing();
+                gate::unparsed(&given, &error.to_string());
+            }
+            return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
+        }
+    };
+    // Some subcommands use the first `-v` for a report of their own, which logs would bury.
+    let own = matches!(cli.command, Command::Eval(_) | Command::Gate(_) | Command::Test(_));
+    logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
+    let reporter = Reporter::new(cli.options.quiet);
+    exit_of(dispatch(cli, reporter, &interrupt))
+}
+
+/// Returns the exit status of a subcommand, and prints its error.
+fn exit_of(result: Result<Exit, Error>) -> Exit {
+    result.unwrap_or_else(|error| {
+        output::error(&error);
+        Exit::NoVerdict
+    })
+}
+
+/// Prints a text that is the whole answer.
+fn printed(text: &str) -> Result<Exit, Error> {
+    output::to_stdout(text.as_bytes()).map(|()| Exit::Passed)
+}
+
+fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result<Exit, Error> {
+    let options = cli.options;
+    if !matches!(cli.command, Command::Gate(_)) {
+        interrupt.elsewhere();
+    }
+    match cli.command {
+        Command::Eval(args) => eval::run(args, &options, reporter),
+        Command::Test(args) => test::run(args, &options, reporter),
+        Command::New(args) => new::run(&args, &options),
+        Command::Check(args) => check::run(args, &options, reporter),
+        Command::Run(args) => run::run(args, &options, reporter),
+        Command::Fmt(args) => fmt::run(args, reporter),
+        Command::Capabilities(args) => capabilities::run(args, &options),
+        Command::Gate(args) => gate::run(*args, &options, reporter, interrupt),
+        Command::Attest(args) => attest::run(&args, &options),
+        Command::Call(args) => call::run(args, &options, reporter),
+        Command::Api(command) => api::run(command, &options, reporter),
+        Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),
+        Command::Emulate(args) => emulate::run(args, &options, reporter),
+        Command::Cache(command) => cache::run(&command, &options),
+        Command::Completions(args) => completions::run(&args, args::command()),
+        Command::Man(args) => man::run(&args, args::command()),
+        Command::Version => {
+            printed(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version()))
+        }
+    }
+}
+
+/// Turns a panic into status 2 and one line without the panic's message, which may contain
+/// anything.
+fn guarded(main: impl FnOnce() -> Exit) -> Exit {
+    // Panics of the interpreter are caught and reported where policies are evaluated: the hook only
+    // logs the position, and only for `--verbose`.
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|l| format!("{}:{}", library_path(l.file()), l.line()));
+        let place = place.unwrap_or_default();
+        tracing::debug!(%place, "panic");
+        LAST_PANIC.set(Some(place));
+    }));
+    panic::catch_unwind(AssertUnwindSafe(main)).unwrap_or_else(|_| {
+        let place = LAST_PANIC.take().unwrap_or_default();
+        output::bug(&place);
+        Exit::NoVerdict
+    })
+}
+
+/// Strips a source file's path down to its package: the rest is from the machine that built it.
+fn library_path(file: &str) -> &str {
+    let rest = file.split_once("/registry/src/").map_or(file, |(_, rest)| rest);
+    if rest.len() == file.len() { file } else { rest.split_once('/').map_or(rest, |(_, f)| f) }
+}
+
+thread_local! {
+    static LAST_PANIC: std::cell::Cell<Option<String>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::panic)]
+    fn a_panic_is_not_a_verdict() {
+        assert_eq!(guarded(|| panic!("canary")), Exit::NoVerdict);
+        assert_eq!(guarded(|| Exit::Failed), Exit::Failed);
+        let _ = panic::take_hook();
+    }
+
+    #[test]
+    fn paths_start_at_the_package() {
+        assert_eq!(library_path("crates/cli/src/main.rs"), "crates/cli/src/main.rs");
+        let path = "/home/x/.cargo/registry/src/index.example-1/regorus-0.14.1/src/a.rs";
+        assert_eq!(library_path(path), "regorus-0.14.1/src/a.rs");
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        args::command().debug_assert();
+    }
+}

@@ -1,0 +1,268 @@
+//! `test`: the rules named `test_*` of policies, run as `opa test` does.
+//!
+//! Owns the options, the source of answers, and the exit status. The library's `testing` defines a
+//! test and when it passes; each format of the report has a file here.
+
+mod coverage;
+mod human;
+mod json;
+mod junit;
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rego_platform::evaluate::{Answers, EvaluateOptions};
+use rego_platform::rego::internal::builtins::GoRegex;
+use rego_platform::testing::{Run, Suite, TestOptions};
+use rego_platform::{Error, Product};
+
+use super::context::Context;
+use super::errors::Errors;
+use super::options::{EvaluationArgs, LoadArgs, Options};
+use super::output::{self, Reporter};
+use super::stdin::Stdin;
+use super::{Exit, evaluation, watch, watchdog};
+
+/// The hint of an error about an unmocked function.
+const MOCK: &str = "mock it in the test, with a value or a function: \
+    `with {function} as {...}`; or let calls be answered with `--local DIR`, `--replay FILE` or \
+    `--live`";
+
+/// Run the tests of policies as `opa test` does
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+#[command(
+    after_help = "Tests are rules named `test_*`; those named `todo_test_*` are skipped. A test \
+    passes when its value is `true`.\n\n\
+    Exit status: 0 if all tests passed, or there are none; 1 if a test failed or was skipped, the \
+    coverage is below the threshold, or there are no tests with `--fail-on-empty`; 2 on any error.\n\n\
+    Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
+)]
+pub(super) struct TestArgs {
+    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`): files, folders or globs; `.` by
+    /// default
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Same as PATH, for consistency with `eval` and `gate`
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
+    data: Vec<PathBuf>,
+    /// Bundles, each as an archive or a folder, instead of PATH
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "paths")]
+    bundle: Vec<PathBuf>,
+    /// Run only tests whose full name, such as `data.release_test.test_a`, matches
+    #[arg(short, long, value_name = "REGEX", value_parser = crate::options::text)]
+    run: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = TestFormat::Human, short_alias = 'o', alias = "output")]
+    format: TestFormat,
+    /// Report line coverage; with `--format json`, print nothing else
+    #[arg(short, long)]
+    coverage: bool,
+    /// Exit with status 1 if the coverage of all files, tests included, is below this percentage;
+    /// implies `--coverage`
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    threshold: Option<f64>,
+    /// Run again whenever a file changes
+    #[arg(short, long)]
+    watch: bool,
+    /// The number of tests to run at a time; by default the number of cores
+    #[arg(long, value_name = "N", value_parser = crate::options::number::<usize>)]
+    parallel: Option<usize>,
+    /// Let the service answer calls that aren't mocked
+    #[arg(long, conflicts_with_all = ["local", "replay"])]
+    live: bool,
+    /// Don't exit with status 1 because of skipped tests
+    #[arg(short = 'z', long)]
+    exit_zero_on_skipped: bool,
+    /// Exit with status 1 if there are no tests or `--run` matches none
+    #[arg(long)]
+    fail_on_empty: bool,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TestFormat {
+    Human,
+    Json,
+    Junit,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "a percentage is a number from 0 to 100".to_owned())
+}
+
+pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let pattern = args.run.as_deref().map(pattern).transpose()?;
+    let mut stdin = Stdin::default();
+    let paths = evaluation::or_here(&args.paths, &args.data, &args.bundle);
+    evaluation::check_record(options, &args.load, paths.iter().chain(&args.bundle))?;
+    let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
+    evaluate.coverage = args.coverage || args.threshold.is_some();
+    let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
+    if args.watch {
+        let mut watched = evaluation::expanded(&work.paths)?;
+        watched.extend(evaluation::expanded(&args.bundle)?);
+        watch::run(&watched, || work.once())
+    } else {
+        work.once()
+    }
+}
+
+fn pattern(text: &str) -> Result<GoRegex, Error> {
+    GoRegex::new(text).map_err(|error| {
+        let message = format!(
+            "`{}` isn't a valid regular expression",
+            rego_platform_client::text::escape(text)
+        );
+        Error::new(rego_platform::ErrorKind::Configuration, message).with_source(error.to_string())
+    })
+}
+
+type AnswerSource = (Product, EvaluateOptions, Option<rego_platform_emulator::Emulator>);
+
+/// Returns the source of answers: none unless an option names one, and then no other setting is
+/// read.
+fn answers(
+    args: &TestArgs,
+    options: &Options,
+    reporter: Reporter,
+    stdin: &mut Stdin,
+) -> Result<AnswerSource, Error> {
+    if !args.live && options.local.is_none() && options.replay.is_none() {
+        let answers = Answers::Unavailable(MOCK.to_owned());
+        let certificates = || super::context::certificates(options);
+        let evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
+        return Ok((Product::new(&options.product)?, evaluate, None));
+    }
+    let (context, emulator) = Context::resolve(options, reporter, stdin)?;
+    let evaluate = evaluation::options(&context, options, &args.evaluation)?;
+    Ok((context.product, evaluate, emulator))
+}
+
+/// Everything that a run needs.
+struct Work<'a> {
+    args: &'a TestArgs,
+    paths: Vec<PathBuf>,
+    options: &'a Options,
+    reporter: Reporter,
+    product: Product,
+    evaluate: EvaluateOptions,
+    pattern: Option<GoRegex>,
+}
+
+impl Work<'_> {
+    /// Loads the tests, runs them and reports.
+    fn once(&self) -> Result<Exit, Error> {
+        let run = match self.suite().and_then(|suite| suite.run(&self.run_options())) {
+            Ok(run) => run,
+            Err(error) => {
+                self.report_failure(&error)?;
+                return Err(error);
+            }
+        };
+        self.report(&run)?;
+        self.warn_of_cut(&run);
+        let errors = run.results.iter().map(|result| result.builtin_errors).sum();
+        evaluation::warn_of_builtin_errors(errors, self.reporter);
+        if let Some(path) = &self.options.record {
+            output::recording(path, run.recording.as_ref().map_err(Clone::clone)?)?;
+        }
+        Ok(self.exit(&run))
+    }
+
+    /// Warns of each call whose answer was cut once, however many tests made it.
+    fn warn_of_cut(&self, run: &Run) {
+        let mut seen = HashSet::new();
+        let cut = run.results.iter().flat_map(|result| &result.cut);
+        let new = cut.filter(|call| seen.insert((&call.function, &call.arguments)));
+        evaluation::warn_of_cut(new, self.reporter);
+    }
+
+    fn suite(&self) -> Result<Suite, Error> {
+        let _watchdog = watchdog::start(self.options.timeout)?;
+        let load = self.args.load.options(self.product.clone(), self.options.timeout)?;
+        let suite = Suite::load(evaluation::read(&self.paths, &self.args.bundle)?, load)?;
+        let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());
+        let all = suite.tests().count();
+        if let Some(pattern) = &self.pattern {
+            suite.retain(|name| pattern.is_match(name));
+        }
+        let empty = if all == 0 {
+            "no tests found: no rule's name begins with `test_`".to_owned()
+        } else if suite.tests().count() == 0 {
+            format!("`--run` matches none of {all} tests")
+        } else {
+            return Ok(suite);
+        };
+        if self.args.fail_on_empty {
+            output::plain_error(&empty);
+        } else {
+            self.reporter.warning(&empty);
+        }
+        Ok(suite)
+    }
+
+    fn run_options(&self) -> TestOptions {
+        let mut options = TestOptions::new(self.evaluate.clone());
+        let parallel = self.args.parallel.and_then(NonZeroUsize::new);
+        options.parallel = parallel.unwrap_or(options.parallel);
+        options
+    }
+
+    fn report(&self, run: &Run) -> Result<(), Error> {
+        let text = match (self.args.format, &run.coverage) {
+            // With `--quiet`, a run that passes prints nothing.
+            (TestFormat::Human, None) if self.options.quiet && self.exit(run) == Exit::Passed => {
+                String::new()
+            }
+            (TestFormat::Human, _) => human::report(run, self.options.verbose > 0),
+            (TestFormat::Json, Some(coverage)) => {
+                // As in OPA the report is just the coverage; failures go to standard error.
+                self.reporter.note(human::failures(run).trim_end());
+                json::coverage(coverage)?
+            }
+            (TestFormat::Json, None) => json::report(run)?,
+            (TestFormat::Junit, _) => junit::report(run)?,
+        };
+        output::to_stdout(text.as_bytes())
+    }
+
+    /// Reports that there was no run, in the formats that programs read.
+    fn report_failure(&self, error: &Error) -> Result<(), Error> {
+        let text = match self.args.format {
+            TestFormat::Human => return Ok(()),
+            TestFormat::Json => output::json(&Errors::of(error))? + "\n",
+            TestFormat::Junit => junit::failure(error)?,
+        };
+        output::to_stdout(text.as_bytes())
+    }
+
+    fn exit(&self, run: &Run) -> Exit {
+        let counts = run.counts();
+        let skipped = counts.skipped > 0 && !self.args.exit_zero_on_skipped;
+        if counts.errors > 0 {
+            return Exit::NoVerdict;
+        }
+        let reached = run.coverage.as_ref().map_or(100.0, |report| report.coverage);
+        let short = self.args.threshold.filter(|threshold| reached < *threshold);
+        if let Some(threshold) = short {
+            output::plain_error(&format!(
+                "coverage is {reached:.2} %, below the threshold of {threshold:.2} %"
+            ));
+        }
+        let is_empty = self.args.fail_on_empty && run.results.is_empty();
+        if counts.failed > 0 || skipped || short.is_some() || is_empty {
+            Exit::Failed
+        } else {
+            Exit::Passed
+        }
+    }
+}

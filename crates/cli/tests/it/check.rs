@@ -1,0 +1,74 @@
+//! `check` and `capabilities`, through the command.
+
+mod arguments;
+mod attacks;
+mod bundles;
+mod capabilities;
+mod dead;
+mod hints;
+mod ignore;
+mod names;
+mod references;
+mod regorus;
+mod reports;
+mod shapes;
+mod tests;
+mod types;
+mod values;
+
+use serde_json::Value;
+
+use crate::cli::Sandbox;
+
+/// A finding: code, line and column.
+type Finding = (String, u64, u64);
+
+/// A policy's rules, and the findings: code, line and column.
+type Case<'a> = (&'a str, &'a [(&'a str, u64, u64)]);
+
+/// Returns the findings of `check --format json` in these files, in one folder.
+#[track_caller]
+fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
+    let sandbox = Sandbox::new();
+    for (name, text) in files {
+        sandbox.write(&format!("p/{name}"), text);
+    }
+    let folder = sandbox.path("p");
+    let run = sandbox.run(&["check", "--format", "json", folder.to_str().unwrap()]);
+    let output = run.output().silent();
+    let report = output.json();
+    let found: Vec<Finding> = report["findings"].as_array().unwrap().iter().map(finding).collect();
+    assert_eq!(output.code, Some(i32::from(!found.is_empty())), "{report:#}");
+    found
+}
+
+fn finding(value: &Value) -> Finding {
+    let place = |name: &str| value["position"][name].as_u64().unwrap_or_default();
+    (value["code"].as_str().unwrap().to_owned(), place("line"), place("column"))
+}
+
+/// Another package, which uses every rule of `p`.
+const USER: &str = "package u\n\ndeny contains \"2\" if data.p[input.name]\n";
+
+/// Checks a table: a policy's rules, and the findings, with lines from the first rule on.
+///
+/// A package and a verdict are added to each policy, and another package that uses all its rules.
+#[track_caller]
+fn table(cases: &[Case<'_>]) {
+    for (rules, expected) in cases {
+        let text = format!("package p\ndeny contains \"1\" if input.x\n{rules}\n");
+        let expected: Vec<Finding> = expected
+            .iter()
+            .map(|(code, line, column)| ((*code).to_owned(), *line + 2, *column))
+            .collect();
+        assert_eq!(findings(&[("p.rego", &text), ("u.rego", USER)]), expected, "{rules}");
+    }
+}
+
+#[test]
+fn the_shipped_policies_have_no_findings() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["check", "policies"]).output().code(0);
+    assert_eq!(output.stdout, "");
+    assert_eq!(output.stderr, "0 errors and 0 warnings in 16 files\n");
+}

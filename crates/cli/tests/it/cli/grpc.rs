@@ -1,0 +1,146 @@
+//! What a login with the service's own client leaves on disk is enough.
+
+use rego_platform_emulator::{Address, Emulator, EmulatorOptions};
+
+use super::{CANARY, Sandbox, restrict};
+use crate::emulator::{CLEAN_IMAGE, THREAT_MODEL, start};
+
+const POLICY: &str = r#"package release
+
+image := chainloop.discover(input.image, "CONTAINER_IMAGE")
+
+deny contains "the image has no SBOM" if not has_sbom
+
+deny contains "the threat model is empty" if chainloop.download_artifact(input.model) == ""
+
+has_sbom if {
+	some reference in image.references
+	startswith(reference.kind, "SBOM_")
+}
+"#;
+
+fn service() -> Emulator {
+    let product = "chainloop".to_owned();
+    start(EmulatorOptions { product, ..EmulatorOptions::default() })
+}
+
+/// Returns the file as that client writes it.
+fn file(address: &str, token: &str) -> String {
+    format!(
+        "api-insecure = true\norganization = 'acme'\n\n[artifact-cas]\napi = '{address}'\n\n\
+         [auth]\ntoken = '{token}'\n\n[control-plane]\napi = '{address}'\n"
+    )
+}
+
+const GATE: &[&str] = &["gate", "--product", "chainloop", "--no-cache"];
+
+fn gate(sandbox: &Sandbox, options: &[&str]) -> super::Run {
+    let policy = sandbox.write("policy.rego", POLICY);
+    let input = format!(r#"{{"image": "{CLEAN_IMAGE}", "model": "{THREAT_MODEL}"}}"#);
+    let input = sandbox.write("input.json", input);
+    sandbox.run(&[GATE, &["-d", &policy, "-i", &input], options].concat())
+}
+
+#[test]
+fn a_login_is_all_it_takes() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    let text = file(&service.grpc_address(), &service.default_token());
+    let config = sandbox.config("chainloop", &text);
+    restrict(config.as_ref(), 0o644);
+    let output = gate(&sandbox, &[]).output().code(0).silent();
+    assert!(output.stdout.starts_with("passed: 1 input"), "{output:#?}");
+    let requests = service.requests();
+    let addresses: Vec<_> = requests.iter().map(|request| request.api).collect();
+    assert_eq!(addresses.len(), 3, "{requests:?}");
+    assert!(!addresses.contains(&Address::ControlPlane), "{requests:?}");
+    assert_eq!(addresses.iter().filter(|address| **address == Address::Grpc).count(), 2);
+}
+
+#[test]
+fn the_variables_of_that_client_come_before_its_file() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    let text = file("127.0.0.1:1", &service.default_token());
+    sandbox.config("chainloop", &text.replace("api-insecure = true", "api-insecure = false"));
+    let run = gate(&sandbox, &[]).env("CHAINLOOP_CONTROL_PLANE_API", &service.grpc_address());
+    run.env("CHAINLOOP_API_INSECURE", "true").output().code(0);
+    let run = gate(&sandbox, &[]).env("CHAINLOOP_API_INSECURE", "maybe");
+    run.output().fails("environment variable `CHAINLOOP_API_INSECURE` is neither `true` nor");
+}
+
+#[test]
+fn an_http_address_given_by_hand_wins() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    sandbox.config("chainloop", &file("127.0.0.1:1", &service.default_token()));
+    gate(&sandbox, &["--controlplane-url", &service.controlplane_url()]).output().code(0);
+    assert!(service.requests().iter().all(|request| request.api != Address::Grpc));
+}
+
+#[test]
+fn the_status_says_what_a_login_gives_and_what_it_lacks() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    let text = file(&service.grpc_address(), &service.default_token());
+    let config = sandbox.config("chainloop", &text);
+    let status = ["auth", "status", "--product", "chainloop"];
+    let output = sandbox.run(&status).output();
+    let output = output.fails("problem: the address of the platform backend isn't set");
+    let address = service.grpc_address();
+    for line in [
+        format!("control plane  {address}, over gRPC (from `control-plane.api` in `{config}`)\n"),
+        "; accepts the token\n".to_owned(),
+        "lacking        evidence: the platform backend's address (`CHAINLOOP_BASE_URL`)\n"
+            .to_owned(),
+    ] {
+        assert!(output.stdout.contains(&line), "{line}: {output:#?}");
+    }
+    assert_eq!(output.stdout.matches("lacking ").count(), 3, "{output:#?}");
+    assert_eq!(output.stdout.matches("problem: ").count(), 1, "{output:#?}");
+    let found = sandbox.run(&[&status[..], &["--format", "json"]].concat());
+    let found = found.env("CHAINLOOP_BASE_URL", &service.base_url()).output().code(0).json();
+    assert_eq!(found["grpc_address"]["value"], address);
+    assert_eq!(found["control_plane"]["accepted"], true);
+    assert!(found["functions"].as_object().unwrap().values().all(serde_json::Value::is_null));
+    // What needs HTTP says that the other was found, and what to set.
+    let infoz = sandbox.run(&["api", "infoz", "--product", "chainloop"]).output();
+    let infoz = infoz.fails("the address of the control plane isn't set");
+    let hint = "the control plane's gRPC address was found, this needs HTTP: set the environment \
+                variable `CHAINLOOP_CONTROLPLANE_URL`";
+    assert!(infoz.stderr.contains(hint), "{infoz:#?}");
+}
+
+/// Each is one line that says what is wrong, and where.
+#[test]
+fn a_file_that_does_not_fit_is_named() {
+    let sandbox = Sandbox::new();
+    let service = service();
+    let good = file(&service.grpc_address(), CANARY);
+    let tls = |ca: &str| {
+        let api = format!("[control-plane]\napi-ca = '{ca}'");
+        good.replace("= true", "= false").replace("[control-plane]", &api)
+    };
+    let http = service.controlplane_url();
+    let http = http.strip_prefix("http://").unwrap();
+    for (text, says) in [
+        (good[..good.len() - 9].to_owned(), "line 11 of `"),
+        (file("127.0.0.1", CANARY), "the gRPC address of the control plane has no port (from `"),
+        (file("https://a.example:1", CANARY), "control plane isn't `host:port` (from `control-"),
+        (file("a.example:1", CANARY), "is plain text, over which a token could be read by others"),
+        (good.replace("= true", "= 'yes'"), "`api-insecure` in `"),
+        (tls("nowhere.pem"), "the certificate file (from `control-plane.api-ca` in `"),
+        (tls("-----BEGIN nothing"), "the CA certificate can't be read: illegal section start"),
+        (tls(""), "the server doesn't speak TLS there"),
+        ("[default]\nregion = 'x'\n".to_owned(), "no token was given"),
+        (file("127.0.0.1:1", CANARY), "can't connect to http://127.0.0.1:1"),
+        (good.clone(), "chainloop.discover: the service refused the token (Unauthenticated): the"),
+        (file(http, CANARY), "answered with the status 404 instead of gRPC"),
+    ] {
+        sandbox.config("chainloop", &text);
+        let output = gate(&sandbox, &["--timeout", "2s"]).output().fails(says);
+        let errors = |text: &str, start| text.lines().filter(|l| l.starts_with(start)).count();
+        let shown = errors(&output.stderr, "error") + errors(&output.stdout, "ERROR");
+        assert_eq!(shown, 1, "{says}: {output:#?}");
+    }
+}

@@ -1,0 +1,63 @@
+//! The help texts, as snapshots.
+
+use super::Sandbox;
+
+#[test]
+fn help_texts() {
+    let sandbox = Sandbox::new();
+    for (name, arguments) in [
+        ("main", &[][..]),
+        ("eval", &["eval"]),
+        ("test", &["test"]),
+        ("new", &["new"]),
+        ("check", &["check"]),
+        ("fmt", &["fmt"]),
+        ("run", &["run"]),
+        ("capabilities", &["capabilities"]),
+        ("gate", &["gate"]),
+        ("attest", &["attest"]),
+        ("call", &["call"]),
+        ("api", &["api"]),
+        ("api-products", &["api", "products"]),
+        ("api-product-version", &["api", "product-version"]),
+        ("api-projects", &["api", "projects"]),
+        ("api-environments", &["api", "environments"]),
+        ("api-approve", &["api", "approve"]),
+        ("api-product-compliance", &["api", "product-compliance"]),
+        ("api-infoz", &["api", "infoz"]),
+        ("api-openapi", &["api", "openapi"]),
+        ("auth", &["auth"]),
+        ("auth-status", &["auth", "status"]),
+        ("emulate", &["emulate"]),
+        ("cache", &["cache"]),
+        ("completions", &["completions"]),
+        ("man", &["man"]),
+    ] {
+        let output = sandbox.run(&[arguments, &["--help"]].concat()).output().code(0).silent();
+        insta::with_settings!({
+            snapshot_path => "../snapshots",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!(format!("help-{name}"), output.stdout);
+        });
+    }
+}
+
+#[test]
+fn the_short_help_of_the_gate_is_short() {
+    let output = Sandbox::new().run(&["gate", "-h"]).output().code(0).silent();
+    let is_option = |line: &&str| line.trim_start().starts_with('-') && line.starts_with("  ");
+    let options: Vec<&str> = output.stdout.lines().filter(is_option).collect();
+    assert!(options.len() <= 30, "{}: {options:#?}", options.len());
+    for option in ["--data", "--input", "--fail-on", "--allow-warnings", "--fail-on-notes"] {
+        assert!(options.iter().any(|line| line.contains(option)), "{option}: {options:#?}");
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let output = Sandbox::new().run(&["--version"]).output().code(0).silent();
+    let expected = concat!("rego-platform ", env!("CARGO_PKG_VERSION"));
+    assert!(output.stdout.starts_with(expected), "{output:#?}");
+}

@@ -1,0 +1,51 @@
+//! `gate`: verdicts, inputs, reports and exit status, through the command.
+
+mod account;
+mod attest;
+mod destinations;
+mod hostile;
+mod inputs;
+mod interrupted;
+mod memory;
+mod notes;
+mod policies;
+mod reached;
+mod reports;
+mod verdicts;
+
+use sha2::Digest as _;
+
+use crate::cli::{Output, Sandbox};
+
+/// Fails if the input has `bad`.
+const DENY_BAD: &str = "package p\n\ndeny contains \"it is bad\" if input.bad\n";
+
+/// Runs `gate` over a policy in its own file.
+fn gate(sandbox: &Sandbox, policy: &str, arguments: &[&str]) -> Output {
+    gate_with(sandbox, policy, arguments, "")
+}
+
+fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -> Output {
+    let file = sandbox.write("policy.rego", policy);
+    let none: &[&str] = if arguments.contains(&"-i") { &[] } else { &["--no-input"] };
+    let run = sandbox.run(&[&["gate", "-d", &file, "--format", "json"], arguments, none].concat());
+    run.stdin(stdin).output()
+}
+
+/// Runs `gate` with the shipped policies and data set.
+fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    sandbox.local(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
+}
+
+/// Returns the digest of bytes, as reports have it.
+fn digest_of(bytes: &[u8]) -> String {
+    let digest = sha2::Sha256::digest(bytes);
+    digest.iter().fold("sha256:".to_owned(), |out, byte| format!("{out}{byte:02x}"))
+}
+
+/// Returns the outcomes of a report's inputs, by name.
+fn outcomes(report: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let inputs = report["inputs"].as_array().unwrap();
+    inputs.iter().map(|input| (text(&input["name"]), text(&input["outcome"]))).collect()
+}

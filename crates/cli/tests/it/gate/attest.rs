@@ -1,0 +1,205 @@
+//! `attest`: statements about a run, made from its JSON report.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{DENY_BAD, gate};
+use crate::cli::{Output, Sandbox};
+
+const VERIFIER: &str = "https://ci.example/gate";
+const RESOURCE: &str = "pkg:oci/app@sha256%3Aaa";
+const VSA: [&str; 6] = ["--as", "vsa", "--verifier", VERIFIER, "--resource", RESOURCE];
+
+/// Attests to the run whose JSON report is on standard output.
+fn attest(sandbox: &Sandbox, report: &Output, arguments: &[&str]) -> Output {
+    let file = sandbox.write("report.json", &report.stdout);
+    sandbox.run(&[&["attest", &file], arguments].concat()).output()
+}
+
+fn statement(subjects: &str) -> String {
+    format!(
+        "{{\"_type\": \"https://in-toto.io/Statement/v1\", \"predicateType\": \"t\", \
+         \"subject\": [{subjects}], \"predicate\": {{}}}}"
+    )
+}
+
+#[test]
+fn a_verdict_can_be_attested_to() {
+    let sandbox = Sandbox::new();
+    let good = sandbox.write("in.json", "{\"bad\": false}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &good]).code(0);
+    let statement = attest(&sandbox, &run, &[]).code(0).silent().json();
+    assert_eq!(statement["predicate"]["result"], "PASSED");
+    assert_eq!(statement["subject"][0]["name"], good);
+    let configuration = statement["predicate"]["configuration"].as_array().unwrap();
+    assert_eq!(configuration[0]["digest"]["sha256"].as_str().unwrap().len(), 64);
+    let inventory = configuration.last().unwrap();
+    assert_eq!(inventory["name"], "inventory.json");
+    let compact = serde_json::from_str::<rego_platform_gate::model::Run>(&run.stdout).unwrap();
+    let compact = serde_json::to_string(&compact.inventory).unwrap();
+    let digest: String = Sha256::digest(compact).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(inventory["digest"]["sha256"], digest);
+    let bad = sandbox.write("bad.json", "{\"bad\": true}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &bad]).code(1);
+    assert_eq!(attest(&sandbox, &run, &[]).code(0).json()["predicate"]["result"], "FAILED");
+    // What was evaluated isn't what is in the file.
+    let run = gate(&sandbox, DENY_BAD, &["-i", &bad, "--set", "bad=false"]).code(0);
+    let predicate = &attest(&sandbox, &run, &[]).code(0).json()["predicate"];
+    assert_eq!(predicate["result"], "WARNED");
+    let inventory = predicate["configuration"].as_array().unwrap().last().unwrap();
+    assert_eq!(inventory["annotations"]["set"], json!({"bad": "false"}));
+    let summary = attest(&sandbox, &run, &VSA).code(0).json();
+    assert_eq!(summary["predicate"]["policy"]["annotations"]["set"], json!({"bad": "false"}));
+}
+
+#[test]
+fn what_proves_nothing_is_refused() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{}");
+    let refused = |run: &Output, says: &str| {
+        let output = attest(&sandbox, run, &[]).fails(says);
+        assert_eq!(output.stdout, "", "{output:?}");
+    };
+    refused(&gate(&sandbox, DENY_BAD, &[]).code(0), "the run had no input");
+    let bad = sandbox.write("bad.json", "{\"bad\": true}");
+    refused(&gate(&sandbox, DENY_BAD, &["-i", &bad, "--no-fail"]).code(0), "couldn't fail");
+    let none = "package p\n\nresult := {\"skipped\": true}\n";
+    refused(
+        &gate(&sandbox, none, &["-i", &input])
+            .fails("every policy skipped the input: nothing was checked"),
+        "1 input has no verdict",
+    );
+    refused(
+        &gate(&sandbox, "package p\n", &["-i", &input])
+            .fails("no policies to evaluate: nothing would be checked"),
+        "has no verdict",
+    );
+    let local = ["-i", &input, "--local", "testdata/platform"];
+    refused(&gate(&sandbox, DENY_BAD, &local).code(0), "an emulator's");
+    let recording = sandbox.write("rec.json", "{\"version\": 1, \"nd_builtin_cache\": {}}");
+    let replay = ["-i", &input, "--replay", &recording];
+    refused(&gate(&sandbox, DENY_BAD, &replay).code(0), "a recording's");
+    let attestation = sandbox.write("a.json", statement(""));
+    let unsigned = gate(&sandbox, DENY_BAD, &["-i", &attestation, "--attestation"]).code(0);
+    refused(&unsigned, "signatures of the attestations weren't checked");
+    let accepted = attest(&sandbox, &unsigned, &["--unverified"]).code(0).json();
+    let configuration = accepted["predicate"]["configuration"].as_array().unwrap();
+    assert_eq!(configuration.last().unwrap()["annotations"]["signaturesChecked"], false);
+    for text in ["", "{}", "[1]", "{\"schema_version\": 2}"] {
+        let file = sandbox.write("r.json", text);
+        sandbox.run(&["attest", &file]).output().fails("isn't a JSON report of the gate");
+    }
+    let mut other = unsigned.json();
+    other["schema_version"] = 1.into();
+    let file = sandbox.write("r.json", other.to_string());
+    sandbox.run(&["attest", &file]).output().fails("has the version 1");
+    sandbox.run(&["attest", "/nonexistent"]).output().fails("doesn't exist");
+}
+
+#[test]
+fn an_emulator_behind_an_address_attests_to_nothing() {
+    let sandbox = Sandbox::new();
+    let emulator = crate::support::emulator();
+    let (address, token) = (emulator.controlplane_url(), emulator.default_token());
+    let policy = format!(
+        "package p\n\ndeny contains \"x\" if platform.discover(\"{}\", \"\").kind == \"SARIF\"\n",
+        crate::support::CLEAN_IMAGE
+    );
+    let input = sandbox.write("in.json", "{}");
+    let service = ["-i", &input, "--controlplane-url", &address, "--token", &token];
+    let run = gate(&sandbox, &policy, &service).code(0);
+    assert_eq!(run.json()["answers"], "emulator");
+    attest(&sandbox, &run, &[]).fails("an emulator's");
+}
+
+#[test]
+fn a_verdict_can_be_a_verification_summary() {
+    let sandbox = Sandbox::new();
+    let digest = "a".repeat(64);
+    let subject = format!("{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{digest}\"}}}}");
+    let file = sandbox.write("in.json", statement(&subject));
+    let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--attestation"]).code(0);
+    let summary = attest(&sandbox, &run, &[&VSA[..], &["--unverified"]].concat()).code(0).json();
+    let report = run.json();
+    assert_eq!(summary["predicateType"], "https://slsa.dev/verification_summary/v1");
+    assert_eq!(summary["subject"], json!([{"name": "app", "digest": {"sha256": digest}}]));
+    let predicate = &summary["predicate"];
+    assert_eq!(predicate["verifier"]["id"], VERIFIER);
+    assert_eq!(predicate["resourceUri"], RESOURCE);
+    assert_eq!(predicate["timeVerified"], report["started"]);
+    assert_eq!(predicate["verificationResult"], "PASSED");
+    assert_eq!(predicate["verifiedLevels"][0], "SLSA_BUILD_LEVEL_UNEVALUATED");
+    assert_eq!(predicate["policy"]["annotations"]["signaturesChecked"], false);
+    let attested = &predicate["inputAttestations"][0];
+    assert_eq!(attested["name"], file);
+    let own = attested["digest"]["sha256"].as_str().unwrap();
+    assert_eq!(format!("sha256:{own}"), report["inputs"][0]["digest"]);
+    // The policy's digest can be computed again from its files.
+    let source = &report["sources"][0];
+    let (digest, path) = (source["digest"].as_str().unwrap(), source["path"].as_str().unwrap());
+    let line = Sha256::digest(format!("{digest} {path}\n"));
+    let again: String = line.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(predicate["policy"]["digest"]["sha256"], again);
+    // Without `--attestation` the document itself is the subject.
+    let run = gate(&sandbox, "package p\n\ndeny contains \"x\"\n", &["-i", &file]).code(1);
+    let summary = attest(&sandbox, &run, &VSA).code(0).json();
+    assert_eq!(summary["subject"][0]["name"], file);
+    assert_eq!(summary["predicate"]["inputAttestations"], json!([]));
+    assert_eq!(summary["predicate"]["verificationResult"], "FAILED");
+    assert_eq!(summary["predicate"]["verifiedLevels"][0], "FAILED");
+}
+
+#[test]
+fn a_verification_summary_lacks_nothing() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("in.json", "{}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &file]).code(0);
+    for (arguments, says) in [
+        (&["--as", "vsa", "--resource", RESOURCE][..], "needs `--verifier`"),
+        (&["--as", "vsa", "--verifier", VERIFIER], "needs `--resource`"),
+        (&["--as", "vsa", "--verifier", VERIFIER, "--resource", "app"], "isn't a valid URI"),
+        (&["--verifier", VERIFIER], "for a verification summary only"),
+    ] {
+        attest(&sandbox, &run, arguments).fails(says);
+    }
+    let of = |subject: &str| {
+        let file = sandbox.write("in.json", statement(subject));
+        let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--attestation"]).code(0);
+        attest(&sandbox, &run, &[&VSA[..], &["--unverified"]].concat())
+    };
+    let digest = |name: &str, value: &str| format!("{{\"digest\": {{\"{name}\": \"{value}\"}}}}");
+    let whole = "0a".repeat(32);
+    of(&digest("sha256", &whole)).code(0);
+    of(&digest("dirHash", "h1:x=")).code(0);
+    of("{\"name\": \"app\"}").fails("has no digest");
+    of("").fails("has no subject");
+    for (name, value) in [("sha256", "zz"), ("sha256", &whole.to_uppercase()), ("sha512", &whole)] {
+        of(&digest(name, value)).fails("isn't one");
+    }
+}
+
+#[test]
+fn what_limits_a_pass_makes_it_one_with_warnings() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\nwarn contains \"w\" if input.w\n\ndeny contains {\"message\": \"m\", \
+                  \"severity\": \"low\"} if input.low\n";
+    let plain = sandbox.write("plain.json", "{\"low\": false}");
+    let warns = sandbox.write("w.json", "{\"w\": 1}");
+    let low = sandbox.write("low.json", "{\"low\": 1}");
+    let result = |arguments: &[&str]| -> Value {
+        let run = gate(&sandbox, policy, arguments).code(0);
+        attest(&sandbox, &run, &[]).code(0).json()["predicate"].take()
+    };
+    let found = result(&["-i", &plain]);
+    assert_eq!((&found["result"], &found["warnedTests"]), (&"PASSED".into(), &json!([])));
+    let found = result(&["-i", &plain, "-i", &warns, "-i", &low, "--fail-on", "high"]);
+    assert_eq!(found["result"], "WARNED");
+    assert_eq!(found["passedTests"], json!([plain]));
+    assert_eq!(found["warnedTests"], json!([warns, low]));
+    // What was left out by an option.
+    let other = sandbox.write("q.rego", "package q\n\ndeny contains \"bad\"\n");
+    for (more, is) in [(&["-n", "p"][..], "WARNED"), (&["--ignore", "none.json"], "PASSED")] {
+        let given = if more[0] == "-n" { &["-d", &*other][..] } else { &[] };
+        assert_eq!(result(&[&["-i", &plain], given, more].concat())["result"], is, "{more:?}");
+    }
+}

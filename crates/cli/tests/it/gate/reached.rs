@@ -1,0 +1,346 @@
+//! What an evaluation reached: calls that couldn't be made, and inputs of another shape than policies
+//! read, can't pass.
+
+use serde_json::Value;
+
+use super::gate;
+use crate::cli::Sandbox;
+use crate::support::CLEAN_IMAGE;
+
+/// Evaluates rules over an input, with the emulator. Returns the report; `code` is its exit status.
+fn run(sandbox: &Sandbox, rules: &str, input: &str, code: i32) -> Value {
+    let rules = rules.replace("IMAGE", CLEAN_IMAGE);
+    let file = sandbox.write("p.rego", format!("package p\n\n{rules}\n"));
+    let input = input.replace("IMAGE", CLEAN_IMAGE);
+    let arguments = ["gate", "-d", &file, "-i", "-", "-f", "json", "--allow-warnings"];
+    sandbox.local(&arguments).stdin(input).output().code(code).json()
+}
+
+/// Returns the error of the only verdict.
+fn error(report: &Value) -> &Value {
+    &report["inputs"][0]["verdicts"][0]["error"]
+}
+
+const HELPER: &str = "\n\nhas_sbom(digest) if {\n\tsome row in platform.discover(digest, \"\").references\n\t\
+                      row.kind == \"SBOM_CYCLONEDX_JSON\"\n}\n";
+
+/// Rules that reach a call that can't be made, with the input, the call's line, its operand and the
+/// field that is missing.
+const UNMADE: &[(&str, &str, (u64, &str, &str))] = &[
+    // The call itself, and a function from which one is reached.
+    (
+        "deny contains 1 if not platform.discover(input.imge, \"\")",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    ("deny contains \"x\" if not has_sbom(input.imge)", "{}", (3, "input.imge", "input.imge")),
+    (
+        "deny contains \"x\" if not twice(input.imge)\n\ntwice(x) if once(x)\n\nonce(x) if has_sbom(x)",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    // An operand that is computed, of any depth.
+    (
+        "deny contains \"x\" if not platform.discover(lower(trim(input.imge, \" \")), \"\")",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if not platform.evidence({\"search\": input.name}).results",
+        "{}",
+        (3, "input.name", "input.name"),
+    ),
+    (
+        "deny contains \"x\" if count(platform.discover(object.get(input, \"imge\", [])[0], \"\")) > 9",
+        "{}",
+        (3, "object.get(input, \"imge\", [])[0]", "object.get(input, \"imge\", [])[0]"),
+    ),
+    // Through another rule.
+    (
+        "deny contains \"x\" if not platform.discover(img, \"\")\n\nimg := input.imge",
+        "{}",
+        (3, "img", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if img == 1\n\ndeny contains \"y\" if not platform.discover(img, \"\")\n\nimg := input.imge",
+        "{}",
+        (5, "img", "input.imge"),
+    ),
+    // A row without the field, whatever the other rows give.
+    (
+        "deny contains \"x\" if {\n\tsome r in input.rows\n\tplatform.discover(r.digest, \"\").kind == \"X\"\n}",
+        r#"{"rows": [{"digest": "IMAGE"}, {}]}"#,
+        (5, "r.digest", "r.digest"),
+    ),
+    (
+        "deny contains \"x\" if platform.discover(input.rows[_].digest, \"\").kind == \"X\"",
+        r#"{"rows": [{"digest": "IMAGE"}, {}]}"#,
+        (3, "input.rows[_].digest", "input.rows[_].digest"),
+    ),
+    (
+        "deny contains \"x\" if platform.discover(input.rows[_].digest, \"\").kind == \"X\"",
+        "{}",
+        (3, "input.rows[_].digest", "input.rows[_].digest"),
+    ),
+    (
+        "deny contains \"x\" if not found\n\nfound if {\n\tsome r in input.rows\n\tplatform.discover(r.digest, \"\").kind\n}",
+        r#"{"rows": [{"digest": "IMAGE"}, {}]}"#,
+        (7, "r.digest", "r.digest"),
+    ),
+    // `every` ends at the first row, and the function exits early.
+    (
+        "deny contains \"x\" if every r in input.rows { not platform.discover(r.digest, \"\").kind }",
+        r#"{"rows": [{"digest": "IMAGE"}, {}]}"#,
+        (3, "r.digest", "r.digest"),
+    ),
+    (
+        "deny contains \"x\" if not ok\n\nok if true\n\nok if platform.discover(input.imge, \"\").kind",
+        "{}",
+        (7, "input.imge", "input.imge"),
+    ),
+    // A definition that the rule index excludes.
+    (
+        "deny contains \"x\" if {\n\tnot platform.discover(input.imge, \"\")\n\tinput.kind == \"image\"\n}",
+        r#"{"kind": "file"}"#,
+        (4, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tnot platform.discover(\"IMAGE\", \"\").kind\n}\n\ndeny contains \"x\" if {\n\tnot platform.discover(input.imge, \"\")\n\tinput.kind == \"image\"\n}",
+        r#"{"kind": "file"}"#,
+        (8, "input.imge", "input.imge"),
+    ),
+    // Comprehensions, `else`, `default`, functions' results, heads, partial objects, `with`.
+    (
+        "deny contains \"x\" if count([1 | platform.discover(input.imge, \"\").kind]) > 0",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if kind == \"X\"\n\nkind := \"Y\" if input.y\nelse := platform.discover(input.imge, \"\").kind",
+        "{}",
+        (6, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if not ok\n\ndefault ok := true\n\nok := false if platform.discover(input.imge, \"\").kind == \"X\"",
+        "{}",
+        (7, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if kinds[\"a\"] == \"X\"\n\nkinds[name] := platform.discover(row.digest, \"\").kind if some name, row in input.rows",
+        r#"{"rows": {"a": {}}}"#,
+        (5, "row.digest", "row.digest"),
+    ),
+    (
+        "deny contains platform.discover(input.imge, \"\").kind",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if not has_sbom(input.imge) with input as {\"a\": 1}",
+        "{}",
+        (3, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if not http.send({\"method\": \"get\", \"url\": input.url})",
+        "{}",
+        (3, "input.url", "input.url"),
+    ),
+];
+
+#[test]
+fn a_reached_call_that_couldnt_be_made_is_no_verdict() {
+    let sandbox = Sandbox::new();
+    for (rules, input, (line, operand, field)) in UNMADE {
+        let helper = if rules.contains("has_sbom") { HELPER } else { "" };
+        let report = run(&sandbox, &format!("{rules}{helper}"), input, 2);
+        let error = error(&report);
+        assert_eq!(error["kind"], "unmade-call", "{rules}: {report:#}");
+        assert_eq!(error["position"]["line"], *line, "{rules}: {error:#}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&format!("`{field}`")), "{rules}: {message}");
+        if !operand.starts_with("input") {
+            assert!(message.contains(&format!("`{operand}` is undefined")), "{rules}: {message}");
+        }
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("a statement before the call"), "{rules}: {hint}");
+    }
+}
+
+/// Rules whose calls are made, or aren't reached.
+const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
+    (
+        "deny contains \"x\" if not platform.discover(input.image, \"\").kind",
+        r#"{"image": "IMAGE"}"#,
+        0,
+    ),
+    // The statement before says that it is meant only for inputs with the field.
+    (
+        "deny contains \"x\" if {\n\tinput.imge\n\tnot platform.discover(input.imge, \"\")\n}",
+        "{}",
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\timg := input.imge\n\tnot platform.discover(img, \"\")\n}",
+        "{}",
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tinput.kind == \"image\"\n\tnot platform.discover(input.imge, \"\")\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tsome r in input.rows\n\tr.digest\n\tplatform.discover(r.digest, \"\").kind == \"X\"\n}",
+        r#"{"rows": [{}]}"#,
+        0,
+    ),
+    // Nothing to call.
+    (
+        "deny contains \"x\" if platform.discover(input.rows[_].digest, \"\").kind == \"X\"",
+        r#"{"rows": []}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if platform.discover(rows[_], \"\").kind == \"X\"\n\nrows contains r if some r in input.rows",
+        r#"{"rows": []}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if every r in input.rows { platform.discover(r.digest, \"\").kind == \"X\" }",
+        r#"{"rows": [{"digest": "IMAGE"}]}"#,
+        0,
+    ),
+    // `else` after a value, and `or` after what holds, aren't reached.
+    (
+        "deny contains \"x\" if kind == \"X\"\n\nkind := \"Y\" if true\nelse := platform.discover(input.imge, \"\").kind",
+        "{}",
+        0,
+    ),
+    // Behind a call that the evaluation didn't make, nothing is reached.
+    (
+        "deny contains \"x\" if {\n\tplatform.discover(\"IMAGE\", \"\").kind == \"X\"\n\tnot platform.discover(input.imge, \"\")\n\tinput.kind == \"image\"\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tnot platform.discover(\"IMAGE\", \"\")\n\tnot platform.discover(input.imge, \"\")\n\tinput.kind == \"image\"\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
+    // A function that `with` replaces isn't the service's.
+    (
+        "deny contains \"x\" if not f(input.imge) with f as true\n\nf(x) := platform.discover(x, \"\")",
+        "{}",
+        0,
+    ),
+    // A fail stays one, and so does what is skipped.
+    (
+        "deny contains \"no\"\n\ndeny contains \"x\" if not platform.discover(input.imge, \"\")",
+        "{}",
+        1,
+    ),
+    (
+        "result := {\"skipped\": true, \"violations\": []} if not platform.discover(\"IMAGE\", \"\").x\n\nunused if platform.discover(input.imge, \"\")",
+        "{}",
+        2,
+    ),
+];
+
+#[test]
+fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
+    let sandbox = Sandbox::new();
+    for (rules, input, code) in REACHED_OR_NOT {
+        let report = run(&sandbox, rules, input, *code);
+        assert_ne!(error(&report)["kind"], "unmade-call", "{rules}: {report:#}");
+    }
+}
+
+/// Rules over inputs, and the error's message; `None` if the input passes.
+const SHAPES: &[(&str, &str, Option<&str>)] = &[
+    ("input.name == \"x\"", "[{\"name\": \"y\"}]", Some("the input is an array")),
+    ("input.name == \"x\"", "\"FROM scratch\"", Some("the input is a string")),
+    // What `conftest parse Dockerfile` writes.
+    (
+        "input[_].Cmd == \"from\"",
+        "[[{\"Cmd\": \"add\"}]]",
+        Some("an element of the input is an array"),
+    ),
+    ("input[0].name == \"x\"", "[1]", Some("an element of the input is a number")),
+    ("some x in input; x.name == \"x\"", "[{}, 1]", Some("an element of the input is a number")),
+    (
+        "every x in input { x.name == \"x\" }",
+        "[{}, 1]",
+        Some("an element of the input is a number"),
+    ),
+    // A Dockerfile that was read as a string, and what a failed command left.
+    ("input[i].Cmd == \"from\"", "\"FROM scratch\"", Some("the input is a string")),
+    ("some x in input; x.name == \"x\"", "null", Some("the input is null")),
+    // Behind an excluded definition, and in a helper.
+    ("input.name == \"x\"; input.kind == \"y\"", "[]", Some("the input is an array")),
+    ("helper == 1", "[]", Some("the input is an array")),
+    // These mean it.
+    ("input[_].name == \"x\"", "[{\"name\": \"y\"}]", None),
+    ("some x in input; is_object(x); x.name == \"x\"", "[{\"name\": 1}, 1]", None),
+    ("is_object(input); input.name == \"x\"", "[1]", None),
+    ("input[0] == 3", "[1]", None),
+    ("count(input) > 3", "[1]", None),
+    // Deeper, and in an object, types vary for good reasons.
+    ("input.on.push == 1", "{\"on\": \"push\"}", None),
+    ("input[_].script == 1", "{\"stages\": [], \"build\": {\"script\": 2}}", None),
+    ("some job in input; job.script == 1", "{\"stages\": [], \"build\": {\"script\": 2}}", None),
+    // Another input than the one that was given.
+    ("input.name == \"x\" with input as [1]", "{\"a\": 1}", None),
+];
+
+#[test]
+fn an_input_of_another_shape_is_no_verdict() {
+    let sandbox = Sandbox::new();
+    for (body, input, message) in SHAPES {
+        let policy =
+            format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhelper := input.number\n");
+        let file = sandbox.write("i.json", input);
+        let run = gate(&sandbox, &policy, &["-i", &file, "--allow-warnings"]);
+        let Some(message) = message else {
+            run.code(0);
+            continue;
+        };
+        let report = run.fails(message).json();
+        let error = error(&report);
+        assert!(error["message"].as_str().unwrap().contains(message), "{body}: {error:#}");
+        assert_eq!(error["kind"], "other-shape", "{body}: {error:#}");
+        let line = if body.contains("helper") { 5 } else { 3 };
+        assert_eq!(error["position"]["line"], line, "{body}: {error:#}");
+    }
+}
+
+#[test]
+fn an_input_of_which_nothing_was_read_is_noted() {
+    let sandbox = Sandbox::new();
+    let noted = |body: &str, input: &str| {
+        let policy = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let file = sandbox.write("i.json", input);
+        let report = gate(&sandbox, &policy, &["-i", &file]).code(0).json();
+        let notes = report["notes"].as_array().unwrap().iter().filter_map(Value::as_str);
+        notes.filter(|note| note.contains("read nothing")).count() == 1
+    };
+    for (body, input) in [
+        ("input.critcal > 0", "{\"critical\": 3}"),
+        ("input.kind == \"x\"; input.name", "{\"critical\": 3}"),
+        ("some r in input.rows; r.bad", "{\"rws\": []}"),
+        ("input[_].bad", "[{\"good\": 1}]"),
+        ("input[_].bad", "[]"),
+    ] {
+        assert_eq!(noted(body, input), input != "[]", "{body}");
+    }
+    for (body, input) in [
+        ("input.critical > 3", "{\"critical\": 3}"),
+        ("input.bad == 1; input.critical > 3", "{\"critical\": 3, \"bad\": 2}"),
+        ("input.b == 1", "{\"b\": false}"),
+        ("some k, v in input; k == v", "{\"critical\": 3}"),
+        ("some r in input; r.good > 1", "[{\"good\": 1}]"),
+        ("count(input) > 3", "{\"critical\": 3}"),
+        ("1 == 2", "{\"critical\": 3}"),
+    ] {
+        assert!(!noted(body, input), "{body}");
+    }
+}

@@ -1,0 +1,218 @@
+//! The commands in the README and in `docs` print what is shown there, for a reader who has the
+//! command and no clone; those of `console clone` blocks for one who has a clone only.
+//!
+//! The blocks of a page run in their order, in a folder that is empty at the beginning of the page.
+//! The word after a block's language says how it is run:
+//!
+//! | block | |
+//! |---|---|
+//! | `console` | a line that begins with `$ ` is a command; `# status N` after it is its exit status; the lines that follow are its standard output, in which `...` stands for any number of lines and, within a line, for any text |
+//! | `sh` | a script, which must succeed |
+//! | `console service` | the environment has the token and the addresses of a service |
+//! | `console clone` | run in the clone; `cargo run -- ` stands for the command |
+//! | `sh clone` | not run here: commands of a checkout, which CI runs |
+//! | `sh opa` | not run here: it needs OPA, or the service's own client |
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rego_platform_emulator::Emulator;
+
+use crate::support::emulator;
+
+struct Example {
+    command: String,
+    status: i32,
+    /// The output that is shown, for an example of a `console` block.
+    output: Option<Vec<String>>,
+    asks_service: bool,
+    in_clone: bool,
+}
+
+/// Returns the examples of a page that are run here.
+fn examples(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut block: Option<&str> = None;
+    for line in page.lines() {
+        match (block, line) {
+            (None, line) => {
+                block = line.strip_prefix("```");
+                if block == Some("sh") {
+                    examples.push(Example {
+                        command: String::new(),
+                        status: 0,
+                        output: None,
+                        asks_service: false,
+                        in_clone: false,
+                    });
+                }
+            }
+            (Some(_), "```") => block = None,
+            (Some("sh"), line) => {
+                let script = &mut examples.last_mut().unwrap().command;
+                *script += line;
+                *script += "\n";
+            }
+            (Some(language @ ("console" | "console service" | "console clone")), line) => {
+                if let Some(command) = line.strip_prefix("$ ") {
+                    let (command, status) =
+                        command.rsplit_once(" # status ").unwrap_or((command, "0"));
+                    let in_clone = language == "console clone";
+                    assert!(!in_clone || command.starts_with("cargo run -- "), "{command}");
+                    examples.push(Example {
+                        command: command.replace("cargo run -- ", "rego-platform "),
+                        status: status.parse().unwrap(),
+                        output: Some(Vec::new()),
+                        asks_service: language == "console service",
+                        in_clone,
+                    });
+                } else {
+                    let output = examples.last_mut().unwrap().output.as_mut();
+                    output.expect("a block begins with a command").push(line.to_owned());
+                }
+            }
+            (Some(language), line) => {
+                // No command escapes for want of a word that is known here.
+                let language = language.split([' ', ',']).next().unwrap_or_default();
+                let known = ["sh", "rust", "json", "yaml", "toml", "rego", "text"];
+                let plain = language.is_empty() && !line.contains("rego-platform ");
+                assert!(plain || known.contains(&language), "`{language}`: {line}");
+            }
+        }
+    }
+    examples
+}
+
+fn matches(shown: &[String], found: &[&str]) -> bool {
+    match (shown, found) {
+        ([], []) => true,
+        ([first, rest @ ..], found) if first == "..." => {
+            (0..=found.len()).any(|skipped| matches(rest, &found[skipped..]))
+        }
+        ([first, rest @ ..], [line, lines @ ..]) => like(first, line) && matches(rest, lines),
+        _ => false,
+    }
+}
+
+fn like(shown: &str, found: &str) -> bool {
+    match shown.split_once("...") {
+        Some((start, end)) => {
+            found.len() >= start.len() + end.len()
+                && found.starts_with(start)
+                && found.ends_with(end)
+        }
+        None => shown == found,
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(crate::ROOT)
+}
+
+/// A reader's machine: an empty folder, an empty home, and the command in the search path.
+struct Reader {
+    folder: tempfile::TempDir,
+    home: tempfile::TempDir,
+    path: String,
+    service: Emulator,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let binary = Path::new(env!("CARGO_BIN_EXE_rego-platform"));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(
+            !folder.path().starts_with(root()),
+            "a temporary folder outside the clone is needed"
+        );
+        Self {
+            folder,
+            home: tempfile::tempdir().unwrap(),
+            path: format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().unwrap().display()),
+            service: emulator(),
+        }
+    }
+
+    fn run(&self, example: &Example) -> Output {
+        let mut command = Command::new("sh");
+        command
+            .args(["-e", "-c", &example.command])
+            .current_dir(if example.in_clone { root() } else { self.folder.path() })
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", self.home.path());
+        if example.asks_service {
+            command
+                .env("PLATFORM_TOKEN", self.service.default_token())
+                .env("PLATFORM_CONTROLPLANE_URL", self.service.controlplane_url())
+                .env("PLATFORM_BASE_URL", self.service.base_url());
+        }
+        command.output().unwrap()
+    }
+}
+
+/// Returns the README and the pages of `docs`.
+fn pages() -> Vec<PathBuf> {
+    let root = root();
+    let mut pages = vec![root.join("README.md")];
+    let entries = std::fs::read_dir(root.join("docs")).unwrap();
+    let docs = entries.map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages
+}
+
+#[test]
+fn commands_do_what_is_shown_in_an_empty_folder() {
+    let mut count = 0;
+    for page in pages() {
+        let examples = examples(&std::fs::read_to_string(&page).unwrap());
+        if examples.is_empty() {
+            continue;
+        }
+        let reader = Reader::new();
+        for example in examples {
+            count += 1;
+            let Output { status, stdout, stderr } = reader.run(&example);
+            let (stdout, stderr) =
+                (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr));
+            let place = format!("{}: {}", page.display(), example.command);
+            assert_eq!(status.code(), Some(example.status), "{place}\n{stdout}\n{stderr}");
+            if let Some(shown) = &example.output {
+                let found: Vec<&str> = stdout.lines().collect();
+                assert!(matches(shown, &found), "{place}\n{stdout}\n{stderr}");
+            }
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
+fn links_and_paths_lead_to_files() {
+    let link = regex::Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
+    let folders = "src|crates|tests|docs|benches|examples|testdata|policies|fuzz|\\.ci|\\.github";
+    let path = regex::Regex::new(&format!("`((?:{folders})/[A-Za-z0-9_./-]+)`")).unwrap();
+    let mut pages = pages();
+    let others = [
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "benches/README.md",
+        "crates/rego/CONFORMANCE.md",
+        "crates/rego/README.md",
+        "policies/README.md",
+    ];
+    pages.extend(others.map(|page| root().join(page)));
+    let (mut count, mut dead) = (0, Vec::new());
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let linked = link.captures_iter(&text).map(|found| page.with_file_name(&found[1]));
+        let named = path.captures_iter(&text).map(|found| root().join(&found[1]));
+        for target in linked.chain(named) {
+            count += 1;
+            if !target.exists() {
+                dead.push(format!("{}: {}", page.display(), target.display()));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead:#?}");
+    assert!(count > 100, "{count}");
+}

@@ -1,0 +1,522 @@
+//! The client of the service: one authenticated call with retries, within its limits.
+//!
+//! Owns the settings, the limit on requests in flight and the path from a request to a parsed
+//! answer. Arguments and answers of the functions belong to `functions`; nothing here decides what a
+//! policy sees.
+
+mod answer;
+mod auth;
+#[cfg(feature = "cache")]
+pub mod cache;
+pub mod certificates;
+mod content;
+mod download;
+mod endpoints;
+#[cfg(feature = "grpc")]
+mod grpc;
+mod grpc_web;
+mod operations;
+mod page;
+mod pages;
+mod repeated;
+mod retry;
+mod row;
+mod row_layout;
+mod runtime;
+mod token_search;
+mod transport;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
+use tokio::sync::Semaphore;
+use tracing::Instrument as _;
+
+use crate::observe::{Attempt, Observers};
+use crate::text::shorten;
+use crate::{Error, ErrorKind, Limit, Product, TraceParent};
+
+pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
+pub use endpoints::Api;
+
+pub use answer::protocol;
+pub use auth::{Credentials, TokenSource};
+pub use content::{Content, RequestedForm};
+pub use download::download;
+pub use endpoints::{
+    APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
+    Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
+    PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
+};
+pub use operations::run_operation;
+pub use page::{EnvelopeSeed, parse, parse_object, parse_one, parse_page, parse_rows};
+pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
+pub use row::Row;
+pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
+use transport::{Failed, JSON};
+pub use transport::{TRACEPARENT, crypto_provider};
+
+/// Adds the headers of a trace to a request.
+pub type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;
+
+/// Everything that is fixed when a client is built.
+pub struct Settings {
+    pub product: Product,
+    pub organization: Option<(HeaderName, HeaderValue)>,
+    pub organization_name: Option<String>,
+    pub endpoints: Endpoints,
+    pub ca_certificates: Vec<Vec<u8>>,
+    pub insecure: bool,
+    pub proxy: Option<String>,
+    pub no_proxy: Option<String>,
+    /// Headers that are sent to the service's own addresses with every request.
+    pub headers: HeaderMap,
+    pub user_agent: Option<HeaderValue>,
+    /// Adds headers to a request to the service, within its span.
+    pub propagator: Option<Arc<Propagator>>,
+    /// The host's client, in place of this crate's own.
+    pub http_client: Option<reqwest::Client>,
+    pub crypto_provider: Option<Arc<rustls::crypto::CryptoProvider>>,
+    pub observer: Observers,
+    pub connect_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub call_timeout: Duration,
+    pub retries: usize,
+    pub first_pause: Duration,
+    pub concurrency: usize,
+    /// The largest body of an answer other than an artifact's.
+    pub max_answer_bytes: u64,
+    pub max_artifact_bytes: u64,
+    pub max_results: usize,
+    pub max_pages: usize,
+    #[cfg(feature = "cache")]
+    pub cache: Option<Arc<cache::Cache>>,
+}
+
+impl std::fmt::Debug for Settings {
+    // The proxy's address may contain a password, and a certificate tells a reader nothing.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("product", &self.product)
+            .field("organization", &self.organization_name)
+            .field("endpoints", &self.endpoints)
+            .field("insecure", &self.insecure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The limits of one call, and what it has used so far.
+#[derive(Debug)]
+pub struct Context {
+    pub deadline: Instant,
+    pub attempts: AtomicU32,
+    pub bytes: AtomicU64,
+    /// The bytes that may still be read by all calls that share the allowance.
+    pub allowance: Option<Arc<Allowance>>,
+    /// Set if the content came from the cache.
+    pub cached: AtomicBool,
+    /// The position of its requests in the caller's trace.
+    pub trace: Option<TraceParent>,
+    /// The observer of requests that no platform sends.
+    pub observer: Observers,
+}
+
+impl Context {
+    pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
+        Self {
+            deadline,
+            attempts: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+            allowance,
+            cached: AtomicBool::new(false),
+            trace: None,
+            observer: None,
+        }
+    }
+
+    /// The number of requests so far, and of bytes in their answers.
+    pub fn used(&self) -> (u32, u64) {
+        (self.attempts.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Sets the position of its requests in the caller's trace.
+    #[must_use]
+    pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Sets the observer of requests that no platform sends.
+    #[must_use]
+    pub fn observed(mut self, observer: Observers) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Counts bytes that didn't come from the body of a [`Reply`](transport::Reply).
+    #[cfg(any(feature = "cache", feature = "grpc"))]
+    fn count(&self, bytes: u64) -> Result<(), Error> {
+        match self.allowance.as_deref() {
+            Some(allowance) if !allowance.take(bytes) => return Err(allowance.used_up()),
+            _ => {}
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads a body to its end and counts its bytes. A failed attempt gives back what it took from
+    /// the allowance.
+    async fn read(
+        &self,
+        reply: transport::Reply,
+        cap: u64,
+        sink: &mut impl Sink,
+    ) -> Result<(), Failed> {
+        let mut body = reply.body(cap);
+        let allowance = self.allowance.as_deref();
+        let mut taken = 0;
+        let mut read = async || {
+            while let Some(chunk) = body.next().await? {
+                if let Some(allowance) = allowance {
+                    if !allowance.take(chunk.len() as u64) {
+                        return Err(allowance.used_up().into());
+                    }
+                    taken += chunk.len() as u64;
+                }
+                sink.take(&chunk).await?;
+            }
+            Ok(())
+        };
+        match read().await {
+            Ok(()) => {
+                self.bytes.fetch_add(body.total, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(failed) => {
+                if let Some(allowance) = allowance {
+                    allowance.give_back(taken);
+                }
+                Err(failed)
+            }
+        }
+    }
+}
+
+/// A receiver of a body.
+pub trait Sink: Send {
+    /// Takes a chunk. The next one is read when this is done.
+    fn take(&mut self, chunk: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+impl Sink for Vec<u8> {
+    async fn take(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.extend_from_slice(chunk);
+        Ok(())
+    }
+}
+
+/// A number of bytes that several calls may read together.
+#[derive(Debug)]
+pub struct Allowance {
+    left: AtomicU64,
+    total: u64,
+}
+
+impl Allowance {
+    pub const fn new(bytes: u64) -> Self {
+        Self { left: AtomicU64::new(bytes), total: bytes }
+    }
+
+    pub fn take(&self, bytes: u64) -> bool {
+        self.left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
+            .is_ok()
+    }
+
+    pub fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    pub fn used_up(&self) -> Error {
+        Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the answers of this evaluation are larger than {}",
+                crate::text::size(self.total)
+            ),
+        )
+        .at_limit(Limit::Bytes)
+    }
+}
+
+#[derive(Debug)]
+pub struct Client {
+    pub settings: Arc<Settings>,
+    transport: transport::Transport,
+    tokens: TokenSource,
+    permits: Arc<Semaphore>,
+    /// Set once an emulator has answered.
+    emulated: AtomicBool,
+}
+
+/// The header of an emulator's answers.
+const EMULATOR: &str = "x-rego-platform-emulator";
+
+/// The longest part of an error's body that is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// The longest URL; the service's HTTP servers accept less.
+const MAX_URL_BYTES: usize = 32 << 10;
+
+/// The most objects and arrays of an answer: each takes about 700 bytes of memory, and three of text.
+const MAX_VALUES: usize = 1_000_000;
+
+/// A request to an endpoint, before the token is attached.
+#[derive(Debug, Clone)]
+pub struct ApiRequest {
+    pub endpoint: Endpoint,
+    /// The values of the path's placeholders, in their order.
+    pub segments: Vec<String>,
+    pub query: Vec<(&'static str, String)>,
+    pub body: Option<Bytes>,
+    /// The value of the `Accept` header.
+    pub accept: &'static str,
+    /// `true` if it may be retried after it may have arrived.
+    pub idempotent: bool,
+    pub authenticated: bool,
+}
+
+impl ApiRequest {
+    pub fn get(endpoint: Endpoint, segments: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            endpoint,
+            segments: segments.into_iter().collect(),
+            query: Vec::new(),
+            body: None,
+            accept: JSON,
+            idempotent: true,
+            authenticated: true,
+        }
+    }
+}
+
+impl Client {
+    pub fn new(settings: Settings, credentials: Credentials) -> Self {
+        let settings = Arc::new(settings);
+        Self {
+            transport: transport::Transport::new(Arc::clone(&settings)),
+            tokens: TokenSource::new(credentials, settings.product.clone()),
+            permits: Arc::new(Semaphore::new(settings.concurrency)),
+            emulated: AtomicBool::new(false),
+            settings,
+        }
+    }
+
+    /// Returns `true` if any answer so far came from an emulator.
+    pub fn emulated(&self) -> bool {
+        self.emulated.load(Ordering::Relaxed)
+    }
+
+    pub fn retry_policy(&self, context: &Context, idempotent: bool) -> retry::Policy {
+        retry::Policy {
+            retries: self.settings.retries,
+            first_pause: self.settings.first_pause,
+            deadline: context.deadline,
+            idempotent,
+        }
+    }
+
+    /// Sends a request and parses its answer. One that ends too early counts as a broken connection and
+    /// is retried.
+    pub async fn json<T>(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+        parse: impl Fn(&str) -> serde_json::Result<T>,
+    ) -> Result<T, Error> {
+        let parse = &parse;
+        self.retry_policy(context, call.idempotent)
+            .run(|| async move {
+                let body = self.attempt(context, call).await?;
+                let text = std::str::from_utf8(&body).map_err(|error| {
+                    let failed = Failed::permanent(answer::not_utf8(&body));
+                    Failed { retryable: error.error_len().is_none(), ..failed }
+                })?;
+                if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
+                    let message =
+                        format!("an answer has more than {MAX_VALUES} objects and arrays");
+                    return Err(Error::new(ErrorKind::TooLarge, message).into());
+                }
+                parse(text).map_err(|error| {
+                    let failed = Failed::permanent(answer::not_json(&error, &body));
+                    Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
+                })
+            })
+            .await
+    }
+
+    /// Makes one attempt. Returns the body of a success, or a classified failure.
+    async fn attempt(&self, context: &Context, call: &ApiRequest) -> Result<Vec<u8>, Failed> {
+        let (body, token) = self.body(context, call).await?;
+        // An answer that repeats the token would carry it into errors, results and recordings.
+        if token.is_some_and(|token| token.occurs_in(&body)) {
+            return Err(protocol("the service's answer repeats the token").into());
+        }
+        Ok(body)
+    }
+
+    async fn body(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+    ) -> Result<(Vec<u8>, Option<Token>), Failed> {
+        #[cfg(feature = "grpc")]
+        if call.endpoint == DISCOVER && self.settings.endpoints.grpc().is_some() {
+            let (body, token) = grpc::discover(self, context, call).await?;
+            return Ok((body, Some(token)));
+        }
+        let (reply, token) = self.open(context, call).await?;
+        if reply.status != StatusCode::OK {
+            return Err(self.refusal(call, reply, token.as_ref()).await);
+        }
+        if call.accept == JSON && !answer::is_json(&reply.headers) {
+            return Err(answer::other_type(&reply.headers).into());
+        }
+        let mut body = Vec::new();
+        context.read(reply, self.settings.max_answer_bytes, &mut body).await?;
+        Ok((body, token))
+    }
+
+    /// Returns the failure of an answer that isn't a success. The status decides, even if the body
+    /// can't be read.
+    pub async fn refusal(
+        &self,
+        call: &ApiRequest,
+        reply: transport::Reply,
+        token: Option<&Token>,
+    ) -> Failed {
+        let (status, headers) = (reply.status, reply.headers.clone());
+        let mut body = reply.start(MAX_ERROR_BYTES, self.settings.idle_timeout).await;
+        if token.is_some_and(|token| token.occurs_in(&body)) {
+            body.clear();
+        }
+        let error = answer::error(call.endpoint, status, &headers, &body);
+        Failed {
+            // A refused token stays refused, whatever the status.
+            retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
+            retry_after: answer::retry_after(&headers),
+            ..Failed::permanent(error)
+        }
+    }
+
+    /// Sends a request and returns the start of its answer; a refused token is replaced once.
+    pub async fn open(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+    ) -> Result<(transport::Reply, Option<Token>), Failed> {
+        if !call.authenticated {
+            return Ok((self.send(context, call, None).await?, None));
+        }
+        let token = self.tokens.get(context.deadline).await?;
+        let reply = self.send(context, call, Some(&token)).await?;
+        if reply.status == StatusCode::UNAUTHORIZED {
+            let fresh = self.tokens.replace(&token, context.deadline).await;
+            // A request that costs money isn't sent twice; the new token is for the next call.
+            if let Some(token) = fresh.filter(|_| call.idempotent) {
+                drop(reply);
+                let reply = self.send(context, call, Some(&token)).await?;
+                return Ok((reply, Some(token)));
+            }
+        }
+        Ok((reply, Some(token)))
+    }
+
+    async fn send(
+        &self,
+        context: &Context,
+        call: &ApiRequest,
+        token: Option<&Token>,
+    ) -> Result<transport::Reply, Failed> {
+        let product = &self.settings.product;
+        let mut url = self.settings.endpoints.url(call.endpoint, &call.segments, product)?;
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        let length = url.as_str().len();
+        if length > MAX_URL_BYTES {
+            let message =
+                format!("the arguments make a URL of {length} bytes, the limit is {MAX_URL_BYTES}");
+            let error = Error::new(ErrorKind::TooLarge, message);
+            return Err(error.with_hint("ask for less at once").into());
+        }
+        let request = transport::Request {
+            method: if call.body.is_some() { Method::POST } else { Method::GET },
+            url,
+            body: call.body.clone(),
+            accept: call.accept,
+            content_type: JSON,
+            authorization: token.map(Token::header).transpose()?,
+            organization: token.and_then(|token| self.organization(token)),
+            template: Some(call.endpoint.path),
+            trace: context.trace.clone(),
+            deadline: context.deadline,
+        };
+        self.exchange(context, request).await
+    }
+
+    /// Returns the header that selects the organization, which only user tokens send.
+    fn organization(&self, token: &Token) -> Option<(HeaderName, HeaderValue)> {
+        let is_user = token.kind(&self.settings.product) == TokenKind::User;
+        self.settings.organization.clone().filter(|_| is_user)
+    }
+
+    /// Sends one request within the limit on requests in flight. It counts as in flight until its
+    /// answer is read or dropped: drop an answer before the next request, or a limit of one would
+    /// deadlock.
+    pub async fn exchange(
+        &self,
+        context: &Context,
+        request: transport::Request,
+    ) -> Result<transport::Reply, Failed> {
+        let permits = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout_at(context.deadline.into(), permits);
+        let Ok(Ok(permit)) = permit.await else {
+            return Err(Error::new(ErrorKind::TimedOut, "no time is left to send the request")
+                .at_limit(Limit::Timeout)
+                .into());
+        };
+        context.attempts.fetch_add(1, Ordering::Relaxed);
+        // On hosts other than the service, a path may be signed like a query.
+        let (template, method) = (request.template, request.method.clone());
+        let path = template.map(|_| shorten(request.url.path(), 120));
+        let address = request.url.host_str().unwrap_or_default().to_owned();
+        let attempt = Attempt {
+            method: method.as_str(),
+            address: &address,
+            port: request.url.port_or_known_default(),
+            template,
+            path: path.as_deref(),
+            name: "artifact",
+        };
+        let attempting = attempt.begin();
+        let span = attempting.span.clone();
+        let reply = self.transport.send(request, permit).instrument(span).await;
+        let status = reply.as_ref().map(|reply| reply.status.as_u16());
+        attempting.end(&self.settings.observer, status.map_err(|failed| failed.error.kind()));
+        let reply = reply?;
+        if reply.headers.contains_key(EMULATOR) {
+            self.emulated.store(true, Ordering::Relaxed);
+        }
+        Ok(reply)
+    }
+
+    /// Returns the token that the next request would be sent with.
+    pub async fn token(&self, deadline: Instant) -> Result<Token, Error> {
+        self.tokens.get(deadline).await
+    }
+}

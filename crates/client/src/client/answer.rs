@@ -1,0 +1,343 @@
+//! Errors of answers that aren't a success.
+//!
+//! Owns the mapping from HTTP statuses and error bodies (interface section 7, both forms) to
+//! [`ErrorKind`]. Sends and retries nothing.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+
+use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
+use crate::text::{escape, shorten};
+use crate::{Error, ErrorKind, setting};
+
+/// The longest part of a service's message that is shown, in bytes.
+const MESSAGE_LENGTH: usize = 2000;
+
+/// What the message of a 500 ends with if the token isn't accepted, as seen on the real service.
+const REFUSED: &[&str] =
+    &["API token revoked", "token not found", "user not found", "org not found"];
+
+/// The message with which the service's router, not the service, answers a path that it doesn't have.
+const ROUTER: &str = "Not Found";
+
+/// Returns the error of an answer whose status isn't a success.
+pub fn error(endpoint: Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+    if status.is_redirection() {
+        return redirect(status, headers);
+    }
+    let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && media_type.starts_with(b"application/grpc") {
+        let error = protocol("the server speaks gRPC only there (415)");
+        return error.with_hint("give its HTTP address, not the gRPC one");
+    }
+    refusal(endpoint, status, status.as_str(), body)
+}
+
+/// Returns the error of a refusal, whose status is shown as `shown`.
+pub fn refusal(endpoint: Endpoint, status: StatusCode, shown: &str, body: &[u8]) -> Error {
+    let (kind, what, hint) = describe(endpoint, status, body);
+    let text = match message(body) {
+        Some(message) => format!("{what} ({shown}): {message}"),
+        None => format!("{what} ({shown})"),
+    };
+    let error = Error::new(kind, text);
+    let error = match hint {
+        "" => return error,
+        LOG_IN => error.by_setting(setting::TOKEN),
+        NOT_CONTROL_PLANE => error.by_setting(setting::CONTROL_PLANE),
+        NOT_BACKEND => error.by_setting(setting::BACKEND),
+        _ => error,
+    };
+    error.with_hint(hint)
+}
+
+const NOT_CONTROL_PLANE: &str =
+    "is this the control plane's HTTP address, not its gRPC port or the platform backend?";
+const NOT_BACKEND: &str =
+    "is this the platform backend's HTTP address, not its gRPC port or the control plane?";
+const LOG_IN: &str = "check the token; if it is a user token, it may have expired: log in again";
+
+fn describe(
+    endpoint: Endpoint,
+    status: StatusCode,
+    body: &[u8],
+) -> (ErrorKind, &'static str, &'static str) {
+    match status.as_u16() {
+        400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", ""),
+        401 => (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN),
+        402 | 403 => {
+            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
+        }
+        500 if is_refused(body) => {
+            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
+        }
+        404 if is_not_found(endpoint, body) => {
+            (ErrorKind::NotFound, "the service knows no such resource", "")
+        }
+        404 | 410 => (
+            ErrorKind::Protocol,
+            "the address isn't one of the service's",
+            match endpoint.api {
+                Api::ControlPlane => NOT_CONTROL_PLANE,
+                Api::Backend => NOT_BACKEND,
+            },
+        ),
+        408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
+        413 => (ErrorKind::TooLarge, "the request is too large for the service", ""),
+        429 => (ErrorKind::RateLimited, "the service limits the rate of requests", ""),
+        501 => (ErrorKind::Unavailable, "the service doesn't implement this", ""),
+        500..=599 => (ErrorKind::Unavailable, "the service failed", ""),
+        _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", ""),
+    }
+}
+
+/// Returns a hint for a refusal, with its possible causes.
+fn forbidden(endpoint: Endpoint) -> &'static str {
+    if endpoint.name == DOWNLOAD.name {
+        "downloads may need a user token with the right to download, and a paid plan"
+    } else if endpoint.api == Api::Backend {
+        "check the organization, and whether its plan includes this (the platform backend needs a paid plan)"
+    } else {
+        "check the organization, and the token with `auth status`"
+    }
+}
+
+/// An error body in either documented form.
+#[derive(serde::Deserialize)]
+struct Body {
+    #[serde(default)]
+    code: serde_json::Value,
+    #[serde(default)]
+    message: serde_json::Value,
+    #[serde(default)]
+    reason: serde_json::Value,
+}
+
+impl Body {
+    /// Reads a body that is an object; a derived `Deserialize` would accept an array as well.
+    fn read(body: &[u8]) -> Option<Self> {
+        let is_object = body.trim_ascii_start().starts_with(b"{");
+        serde_json::from_slice(body).ok().filter(|_| is_object)
+    }
+
+    fn message(&self) -> &str {
+        self.message.as_str().unwrap_or_default()
+    }
+}
+
+/// Returns `true` if a 404 is the service's own statement, in either documented form, that what was
+/// asked for doesn't exist, and the endpoint is one where that can be. Any other 404 comes from
+/// something that isn't the service, or is at another address. The words of the message don't matter.
+fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
+    let Some(body) = Body::read(body) else { return false };
+    let is_it = match body.code.as_u64() {
+        Some(404) => body.reason.as_str().is_some_and(|reason| {
+            ["not found", "not_found"].iter().any(|it| it.eq_ignore_ascii_case(reason))
+        }),
+        Some(5) => body.message() != ROUTER,
+        _ => false,
+    };
+    is_it && [DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name)
+}
+
+/// Returns `true` if a 500 is the service's refusal of the token.
+fn is_refused(body: &[u8]) -> bool {
+    Body::read(body).is_some_and(|body| REFUSED.iter().any(|text| body.message().ends_with(text)))
+}
+
+/// Returns the error of a redirect: only a download's is followed. One to a login page means "log
+/// in".
+fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
+    let location = headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let path = location.split(['?', '#']).next().unwrap_or_default();
+    if path.contains("/auth/login") {
+        return Error::new(
+            ErrorKind::Unauthenticated,
+            format!("the service asks for a login ({})", status.as_u16()),
+        )
+        .with_hint(LOG_IN)
+        .by_setting(setting::TOKEN);
+    }
+    Error::new(
+        ErrorKind::Protocol,
+        format!("the service redirects ({}), which isn't followed", status.as_u16()),
+    )
+    .with_hint("check the configured addresses")
+}
+
+/// Returns the message of an error body, in either documented form or as plain text, escaped and
+/// shortened.
+fn message(body: &[u8]) -> Option<String> {
+    let text = match Body::read(body) {
+        Some(body) => [body.message, body.reason]
+            .iter()
+            .find_map(|v| v.as_str().filter(|s| !s.trim().is_empty()).map(str::to_owned)),
+        None => None,
+    };
+    let text = match text {
+        Some(text) => text,
+        None => plain(body)?,
+    };
+    Some(shorten(text.trim(), MESSAGE_LENGTH))
+}
+
+fn plain(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?.trim();
+    // JSON without a message and pages of markup tell a person nothing.
+    let useless = text.is_empty() || text.starts_with(['{', '[', '<']) || text.len() > 10_000;
+    (!useless).then(|| text.to_owned())
+}
+
+/// Returns `true` if a safe call may be retried after this status.
+pub fn is_retryable(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
+}
+
+/// Returns `true` if an answer says that it is JSON, or doesn't say what it is.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let Some(media_type) = headers.get(CONTENT_TYPE) else { return true };
+    let media_type = media_type.to_str().unwrap_or_default().to_ascii_lowercase();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// Returns the error of an answer that says that it is something other than JSON.
+pub fn other_type(headers: &HeaderMap) -> Error {
+    let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let shown = shorten(&String::from_utf8_lossy(media_type), 80);
+    protocol(format!("the service answered with `{shown}` instead of JSON"))
+        .with_hint("check the configured addresses and log in again")
+}
+
+/// Reads `Retry-After`, in seconds or as a date; a date in the past means now.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// Returns the error of a body that can't be read as the expected JSON.
+pub fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
+    let start = body.iter().find(|b| !b.is_ascii_whitespace());
+    let why = match start {
+        None => "the service answered with an empty body".to_owned(),
+        Some(b'<') => "the service answered with a web page instead of JSON".to_owned(),
+        Some(_) => {
+            format!("the service's answer can't be read: {}", shorten(&error.to_string(), 300))
+        }
+    };
+    let error = Error::new(ErrorKind::Protocol, why);
+    if start == Some(&b'<') {
+        error.with_hint("check the configured addresses and log in again")
+    } else {
+        error
+    }
+}
+
+/// Returns the error of a body that isn't even text.
+pub fn not_utf8(body: &[u8]) -> Error {
+    if body.starts_with(&[0x1f, 0x8b]) {
+        return protocol("the service's answer is compressed, which wasn't asked for");
+    }
+    protocol("the service's answer isn't UTF-8")
+}
+
+/// Returns the error of an answer that doesn't have the documented form.
+pub fn protocol(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Protocol, message.into())
+}
+
+/// Returns just the origin of a URL: paths and queries can carry signatures.
+pub fn origin(url: &url::Url) -> String {
+    escape(&url.origin().ascii_serialization())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn headers(name: reqwest::header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn both_error_forms_and_plain_text_give_the_message() {
+        let first =
+            br#"{"code":404,"reason":"not found","message":"no \u001b[1m such","metadata":{}}"#;
+        assert_eq!(message(first).unwrap(), "no \\u{1b}[1m such");
+        assert_eq!(message(br#"{"code":5,"message":"gone","details":[]}"#).unwrap(), "gone");
+        assert_eq!(message(br#"{"code":404,"reason":"not found"}"#).unwrap(), "not found");
+        assert_eq!(message(b" upstream\n died ").unwrap(), "upstream\\n died");
+        for nothing in [&b""[..], b"{}", b"[1]", b"<html>", b"\xff\xfe", br#"{"message":7}"#] {
+            assert_eq!(message(nothing), None);
+        }
+    }
+
+    #[test]
+    fn only_the_two_functions_about_one_thing_find_nothing() {
+        use super::super::endpoints::{EVIDENCE, PRODUCTS};
+        let body = br#"{"code": 5, "message": "artifact not found", "details": []}"#;
+        let kind =
+            |endpoint| error(endpoint, StatusCode::NOT_FOUND, &HeaderMap::new(), body).kind();
+        assert_eq!([DISCOVER, DOWNLOAD].map(kind), [ErrorKind::NotFound; 2]);
+        assert_eq!([EVIDENCE, PRODUCTS].map(kind), [ErrorKind::Protocol; 2]);
+    }
+
+    #[test]
+    fn an_answer_is_json_if_it_says_what_it_is() {
+        for json in ["application/json", "Application/JSON; charset=utf-8", "application/x+json"] {
+            assert!(is_json(&headers(CONTENT_TYPE, json)), "{json}");
+        }
+        assert!(is_json(&HeaderMap::new()));
+        for other in ["text/html", "text/plain; x=application/json", "application/jsonp", ""] {
+            assert!(!is_json(&headers(CONTENT_TYPE, other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn hints_name_the_possible_causes() {
+        use super::super::endpoints::EVIDENCE;
+        let hint = |endpoint| {
+            let error = error(endpoint, StatusCode::FORBIDDEN, &HeaderMap::new(), b"");
+            error.hint().unwrap().to_owned()
+        };
+        assert!(hint(EVIDENCE).contains("paid plan"));
+        assert!(hint(DOWNLOAD).contains("user token"));
+        assert!(!hint(DISCOVER).contains("plan"));
+    }
+
+    #[test]
+    fn a_grpc_port_is_recognised() {
+        let headers = headers(CONTENT_TYPE, "application/grpc");
+        let error = error(DISCOVER, StatusCode::UNSUPPORTED_MEDIA_TYPE, &headers, b"");
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert!(error.hint().unwrap().contains("not the gRPC one"));
+    }
+
+    #[test]
+    fn redirects_to_a_login_page_mean_unauthenticated() {
+        let to = |l: &str| {
+            error(DISCOVER, StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind()
+        };
+        assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
+        assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);
+        assert_eq!(to("https://evil.example/?x=/auth/login"), ErrorKind::Protocol);
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        assert_eq!(retry_after(&headers(RETRY_AFTER, "7")), Some(Duration::from_secs(7)));
+        let past = headers(RETRY_AFTER, "Wed, 21 Oct 2015 07:28:00 GMT");
+        assert_eq!(retry_after(&past), Some(Duration::ZERO));
+        for bad in ["-1", "soon", "1.5", "99999999999999999999999"] {
+            assert_eq!(retry_after(&headers(RETRY_AFTER, bad)), None, "{bad}");
+        }
+    }
+}

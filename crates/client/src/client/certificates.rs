@@ -1,0 +1,86 @@
+//! The certificates that are trusted: those of the system's store, and further authorities.
+//!
+//! Owns when the store is read, which takes longer than a call to a service nearby: when the first
+//! certificate is verified. Connections without TLS don't need it.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_platform_verifier::Verifier;
+
+/// Verifies certificates by the system's store and further authorities.
+#[derive(Debug)]
+pub struct SystemVerifier {
+    provider: Arc<CryptoProvider>,
+    authorities: Vec<CertificateDer<'static>>,
+    verifier: OnceLock<Verifier>,
+}
+
+impl SystemVerifier {
+    /// Returns a verifier that hasn't read the system's store yet.
+    ///
+    /// # Errors
+    /// One of the authorities isn't a valid certificate.
+    pub fn new(
+        provider: Arc<CryptoProvider>,
+        authorities: Vec<CertificateDer<'static>>,
+    ) -> Result<Self, rustls::Error> {
+        let mut valid = RootCertStore::empty();
+        for authority in &authorities {
+            valid.add(authority.clone())?;
+        }
+        Ok(Self { provider, authorities, verifier: OnceLock::new() })
+    }
+
+    /// Returns the verifier, which reads the system's store at the first time.
+    ///
+    /// # Errors
+    /// The store can't be read, or there are no certificates in it.
+    pub fn ready(&self) -> Result<&Verifier, rustls::Error> {
+        if let Some(verifier) = self.verifier.get() {
+            return Ok(verifier);
+        }
+        // A failure isn't kept: the next connection tries again.
+        let authorities = self.authorities.iter().cloned();
+        let verifier = Verifier::new_with_extra_roots(authorities, Arc::clone(&self.provider))?;
+        Ok(self.verifier.get_or_init(|| verifier))
+    }
+}
+
+impl ServerCertVerifier for SystemVerifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.ready()?.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.ready()?.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.ready()?.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

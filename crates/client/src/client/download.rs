@@ -1,0 +1,265 @@
+//! Content by digest: the redirect to the content store, and the verification of the bytes.
+//!
+//! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
+//! store; content that doesn't hash to its digest never leaves this module.
+
+use reqwest::header::{CONTENT_LENGTH, LOCATION};
+use reqwest::{Method, StatusCode};
+use url::Url;
+
+use super::content::{Collector, Incoming};
+use super::endpoints::is_loopback;
+use super::transport::{Failed, JSON, Reply, Request};
+use super::{
+    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind, answer,
+    protocol,
+};
+use crate::{Error, ErrorKind};
+
+/// The number of redirects followed after the control plane's answer.
+const MAX_HOPS: usize = 3;
+
+/// The longest URL that is followed; the HTTP library's own limit is 64 KiB.
+const MAX_TARGET_BYTES: usize = 60 << 10;
+
+/// Downloads the content of `digest` (`sha256:<64 hex>`, checked by the caller).
+pub async fn download(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+) -> Result<Content, Error> {
+    client
+        .retry_policy(context, true)
+        .run(|| async move {
+            match fetch(client, context, digest, wanted).await {
+                // A signed URL is valid for a short time: a new one is requested once.
+                Err(failed) if failed.refused => fetch(client, context, digest, wanted).await,
+                other => other,
+            }
+        })
+        .await
+}
+
+async fn fetch(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+) -> Result<Content, Failed> {
+    #[cfg(feature = "grpc")]
+    if let Some(from) = client.settings.endpoints.grpc() {
+        let (location, token) = super::grpc::download_url(client, context, digest).await?;
+        let to = Redirect { from, location: &location, token: Some(&token) };
+        return redirected(client, context, digest, wanted, to).await;
+    }
+    let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
+    let (reply, token) = client.open(context, &call).await?;
+    let reply = match reply.status {
+        StatusCode::OK => reply,
+        status if is_redirect(status) && !is_login(&reply) => {
+            let product = &client.settings.product;
+            let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
+            let location = location(&reply)?.to_owned();
+            // An open answer counts as in flight: the next request may need its slot.
+            drop(reply);
+            let to = Redirect { from: &from, location: &location, token: token.as_ref() };
+            return redirected(client, context, digest, wanted, to).await;
+        }
+        status => {
+            let refusal = client.refusal(&call, reply, token.as_ref()).await;
+            let product = &client.settings.product;
+            let token = token.filter(|token| token.kind(product) == TokenKind::Api);
+            let Some(token) = token.filter(|_| status == StatusCode::FORBIDDEN) else {
+                return Err(refusal);
+            };
+            // The service refuses API tokens here, and only here.
+            let location = super::grpc_web::download_url(client, context, digest, &token).await;
+            let Some(location) = location else { return Err(refusal) };
+            let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
+            let to = Redirect { from: &from, location: &location, token: Some(&token) };
+            return redirected(client, context, digest, wanted, to).await;
+        }
+    };
+    collect(client, context, digest, wanted, reply).await
+}
+
+/// The control plane's answer to a request for content: where it is.
+struct Redirect<'a> {
+    from: &'a Url,
+    location: &'a str,
+    token: Option<&'a Token>,
+}
+
+/// Returns the content that the control plane's answer leads to: the service's statement that this
+/// token may have it.
+async fn redirected(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+    to: Redirect<'_>,
+) -> Result<Content, Failed> {
+    let Redirect { from, location, token } = to;
+    if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
+        return Err(protocol("the download redirects to a URL with the token in it").into());
+    }
+    let to = target(from, location, client.settings.insecure)?;
+    if let Some(content) = cached(client, context, digest, wanted).await? {
+        return Ok(content);
+    }
+    let reply = follow(client, context, to).await?;
+    collect(client, context, digest, wanted, reply).await
+}
+
+/// Reads the content of an answer.
+async fn collect(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+    reply: Reply,
+) -> Result<Content, Failed> {
+    let cap = client.settings.max_artifact_bytes;
+    let collector = Collector::new(wanted, announced(&reply, cap));
+    #[cfg(feature = "cache")]
+    let collector = collector.copying(cache_entry(client, &reply).await);
+    let mut incoming = Incoming::new(collector);
+    context.read(reply, cap, &mut incoming).await?;
+    Ok(incoming.finish(digest).await?)
+}
+
+/// Returns the content from the cache, if it is there.
+#[cfg(feature = "cache")]
+async fn cached(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+) -> Result<Option<Content>, Failed> {
+    let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
+    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
+    let read = tokio::task::spawn_blocking(move || {
+        cache.read(&digest, cap, |file, size| {
+            let mut collector = Collector::new(wanted, usize::try_from(size).unwrap_or(0));
+            // An entry that has grown since its size was read fails the check.
+            collector.read(file).map_err(|error| error.to_string())?;
+            let content = collector.finish(&digest).map_err(|error| error.to_string())?;
+            Ok((content, size))
+        })
+    });
+    let Ok(Some((content, size))) = read.await else { return Ok(None) };
+    context.count(size)?;
+    context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
+    Ok(Some(content))
+}
+
+#[cfg(not(feature = "cache"))]
+#[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
+async fn cached(
+    _: &Client,
+    _: &Context,
+    _: &str,
+    _: RequestedForm,
+) -> Result<Option<Content>, Failed> {
+    Ok(None)
+}
+
+/// Opens a cache entry for the content of an answer.
+#[cfg(feature = "cache")]
+async fn cache_entry(client: &Client, reply: &Reply) -> Option<super::cache::NewEntry> {
+    let cache = client.settings.cache.clone()?;
+    let size = announced(reply, u64::MAX) as u64;
+    tokio::task::spawn_blocking(move || cache.create(size)).await.ok()?
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+fn is_login(reply: &Reply) -> bool {
+    let location = reply.headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
+}
+
+/// Follows the redirects of a download, without a token, to the answer of the content store.
+async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply, Failed> {
+    for _ in 0..MAX_HOPS {
+        let request = Request {
+            method: Method::GET,
+            url: to.clone(),
+            body: None,
+            accept: JSON,
+            content_type: JSON,
+            authorization: None,
+            organization: None,
+            template: None,
+            trace: None,
+            deadline: context.deadline,
+        };
+        let reply = client.exchange(context, request).await?;
+        match reply.status {
+            StatusCode::OK => return Ok(reply),
+            status if is_redirect(status) => {
+                to = target(&to, location(&reply)?, client.settings.insecure)?;
+            }
+            status => return Err(store_error(status, &reply, &to)),
+        }
+    }
+    Err(protocol(format!("the download redirects more than {MAX_HOPS} times")).into())
+}
+
+/// Returns the location of a redirect.
+fn location(reply: &Reply) -> Result<&str, Error> {
+    let location = reply.headers.get(LOCATION).and_then(|v| v.to_str().ok());
+    location.ok_or_else(|| protocol("the download's redirect has no `location`"))
+}
+
+/// Returns the target of a redirect, if it is allowed.
+fn target(from: &Url, location: &str, insecure: bool) -> Result<Url, Error> {
+    // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
+    let to = from
+        .join(location)
+        .map_err(|_| protocol("the download redirects to something that isn't a URL"))?;
+    if to.as_str().len() > MAX_TARGET_BYTES {
+        return Err(protocol("the download redirects to a URL that is too long"));
+    }
+    if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
+        return Err(protocol("the download redirects to something other than HTTP"));
+    }
+    if !to.username().is_empty() || to.password().is_some() {
+        return Err(protocol("the download redirects to a URL with a user name or password"));
+    }
+    if from.scheme() == "https" && to.scheme() == "http" {
+        return Err(protocol("the download redirects from https to plain HTTP"));
+    }
+    if to.scheme() == "http" && !insecure && !is_loopback(&to) {
+        return Err(protocol("the download redirects to plain HTTP"));
+    }
+    Ok(to)
+}
+
+fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
+    let origin = answer::origin(url);
+    let message = format!("the content store {origin} answered {}", status.as_u16());
+    let kind = match status.as_u16() {
+        429 => ErrorKind::RateLimited,
+        // The service has said that the content exists, so its absence is the store's failure: a
+        // host that turns "not found" into undefined must not do so at the store's word.
+        _ => ErrorKind::Unavailable,
+    };
+    Failed {
+        error: Error::new(kind, message),
+        retryable: answer::is_retryable(status),
+        unsent: false,
+        retry_after: answer::retry_after(&reply.headers),
+        refused: matches!(status.as_u16(), 401 | 403),
+    }
+}
+
+/// Returns the length of the content that the store announces, or 0.
+fn announced(reply: &Reply, cap: u64) -> usize {
+    let length = reply.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok());
+    let length: Option<u64> = length.and_then(|length| length.parse().ok());
+    length.filter(|length| *length <= cap).and_then(|l| usize::try_from(l).ok()).unwrap_or(0)
+}

@@ -1,0 +1,334 @@
+//! Lists that come in pages.
+//!
+//! Owns the following of pages: by cursor, or by offset if the service answers in the style of
+//! interface section 2.1, until every row has been received, the author's limit is reached, or the
+//! service contradicts itself. Knows nothing about the contents of a row.
+
+use std::collections::HashSet;
+use std::hash::{Hash as _, Hasher};
+
+use super::page::{Page, Pagination};
+use super::repeated::combined_hash;
+use super::{ApiRequest, Client, Context, Endpoint, protocol};
+use crate::{Error, ErrorKind};
+use rego::Value;
+
+/// The position of the next page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Next {
+    Cursor(String),
+    Offset(u64),
+}
+
+/// The longest cursor; it is sent back in a URL.
+const MAX_CURSOR_BYTES: usize = 8 << 10;
+
+/// The way in which the first page of a list is requested. Its answer decides how the others are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Paging {
+    /// `pagination.limit`.
+    #[default]
+    Cursor,
+    /// `pagination.page` and `pagination.page_size` (interface 2.1). A list in this style ends when
+    /// its announced total has been received; without a total, at an empty page.
+    Offset,
+    /// No pages: the list comes whole.
+    Whole,
+}
+
+/// The state of reading a list. After each page it knows which page to request next.
+#[derive(Debug, Default)]
+pub struct Pager {
+    paging: Paging,
+    cursors: HashSet<String>,
+    next: Option<Next>,
+    /// Set once a page was requested by its offset: rows that move between two requests come twice.
+    by_offset: bool,
+    /// The number of rows, once the service has announced it.
+    total: Option<u64>,
+    pages: usize,
+    have: usize,
+    /// The hashes of the rows received.
+    seen: HashSet<u64>,
+    /// Set if a row came twice.
+    repeated: bool,
+}
+
+impl Pager {
+    pub fn new(paging: Paging) -> Self {
+        Self { paging, ..Self::default() }
+    }
+
+    /// Returns the query parameters that request the next page.
+    pub fn query(&self, page_size: u64) -> Vec<(&'static str, String)> {
+        let size = page_size.to_string();
+        let offset = |offset: u64, size| {
+            vec![("pagination.page", offset.to_string()), ("pagination.page_size", size)]
+        };
+        match &self.next {
+            None => match self.paging {
+                Paging::Cursor => vec![("pagination.limit", size)],
+                Paging::Offset => offset(0, size),
+                Paging::Whole => Vec::new(),
+            },
+            Some(Next::Cursor(cursor)) => {
+                vec![("pagination.cursor", cursor.clone()), ("pagination.limit", size)]
+            }
+            Some(Next::Offset(at)) => offset(*at, size),
+        }
+    }
+
+    /// Records a page with `received` rows. Returns `true` if there is another page.
+    pub fn advance(
+        &mut self,
+        pagination: Option<&Pagination>,
+        received: usize,
+        max_pages: usize,
+    ) -> Result<bool, Error> {
+        let none = Pagination::default();
+        let pagination = pagination.unwrap_or(&none);
+        self.pages += 1;
+        self.have += received;
+        self.count(pagination)?;
+        self.next = match pagination.next_cursor.as_deref() {
+            Some(cursor) if !cursor.is_empty() => Some(self.follow(cursor)?),
+            _ if self.goes_on(pagination, received)? => {
+                self.by_offset = true;
+                Some(Next::Offset(self.have as u64))
+            }
+            _ => None,
+        };
+        match self.total {
+            Some(total) if self.next.is_none() && total != self.have as u64 => {
+                let have = self.have;
+                Err(protocol(format!("the service announced {total} results and sent {have}")))
+            }
+            _ if self.next.is_some() && self.pages >= max_pages => Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("the list has more than {max_pages} pages, the limit"),
+            )),
+            _ => Ok(self.next.is_some()),
+        }
+    }
+
+    /// Takes the number of rows that a page announces: each announces the same, and no more come.
+    fn count(&mut self, pagination: &Pagination) -> Result<(), Error> {
+        let Some(total) = pagination.total_count else { return Ok(()) };
+        if self.total.replace(total).is_some_and(|before| before != total) {
+            return Err(protocol("the number of results changed from page to page"));
+        }
+        if self.have as u64 > total {
+            let have = self.have;
+            return Err(protocol(format!("the service announced {total} results and sent {have}")));
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, cursor: &str) -> Result<Next, Error> {
+        if cursor.len() > MAX_CURSOR_BYTES {
+            return Err(protocol(format!(
+                "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
+                cursor.len()
+            )));
+        }
+        if !self.cursors.insert(cursor.to_owned()) {
+            return Err(protocol("the service's pages go round in a circle: a cursor came again"));
+        }
+        Ok(Next::Cursor(cursor.to_owned()))
+    }
+
+    /// Returns `true` if a list without a cursor goes on at the next offset: its announced rows or
+    /// pages haven't all come, or it is paged by offset and announces neither.
+    fn goes_on(&self, pagination: &Pagination, received: usize) -> Result<bool, Error> {
+        if matches!(self.next, Some(Next::Cursor(_))) {
+            return Ok(false);
+        }
+        Ok(match (self.total, pagination.total_pages) {
+            (Some(total), _) => received > 0 && (self.have as u64) < total,
+            (None, Some(pages)) if self.pages as u64 >= pages => false,
+            (None, Some(_)) if received > 0 => true,
+            (None, Some(pages)) => {
+                return Err(protocol(format!(
+                    "the service announced {pages} pages and stopped after {} results",
+                    self.have
+                )));
+            }
+            (None, None) => {
+                let by_cursor = pagination.next_cursor.is_some();
+                received > 0 && self.paging == Paging::Offset && !by_cursor
+            }
+        })
+    }
+
+    /// Returns `true` before the first page.
+    pub const fn is_at_start(&self) -> bool {
+        self.pages == 0
+    }
+
+    /// Returns `true` if the service announced more rows than it has sent, or has another page.
+    fn has_more(&self) -> bool {
+        self.next.is_some() || self.total.is_some_and(|total| total > self.have as u64)
+    }
+
+    /// Checks that the page which was just recorded brings something new: a service that doesn't know
+    /// offsets would send the first page for ever. At the end of a list with a total or with offsets
+    /// no row may have come twice: another would be missing.
+    pub fn check_rows(&mut self, rows: &[Value]) -> Result<(), Error> {
+        let is_last = self.next.is_none();
+        let must_be_distinct = self.total.is_some() || self.by_offset;
+        if is_last && self.pages == 1 && !must_be_distinct {
+            return Ok(());
+        }
+        let before = self.seen.len();
+        for row in rows {
+            self.repeated |= !self.seen.insert(hash(row));
+        }
+        if before > 0 && !rows.is_empty() && self.seen.len() == before {
+            return Err(protocol(
+                "the service sent the same results again instead of the next page",
+            ));
+        }
+        if is_last && must_be_distinct && self.repeated {
+            return Err(protocol(
+                "the service sent the same result twice: its list changed between two pages",
+            )
+            .with_hint("try again; another result may have been missed"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns a hash that is fast and nothing more: the service isn't an attacker.
+fn hash(row: &Value) -> u64 {
+    struct Fast(u64);
+
+    impl Hasher for Fast {
+        fn write(&mut self, bytes: &[u8]) {
+            let (words, rest) = bytes.as_chunks::<8>();
+            let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            let words = words.iter().map(|word| u64::from_le_bytes(*word));
+            self.0 = words.chain([rest, bytes.len() as u64]).fold(self.0, combined_hash);
+        }
+
+        fn finish(&self) -> u64 {
+            self.0
+        }
+    }
+
+    let mut hasher = Fast(0);
+    row.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A list to be read: its endpoint, paging and query.
+#[derive(Debug)]
+pub struct List {
+    pub endpoint: Endpoint,
+    pub paging: Paging,
+    pub query: Vec<(&'static str, String)>,
+    /// The author's limit on the number of results.
+    pub limit: Option<u64>,
+}
+
+/// The number of results requested per page; the service replaces a number above its maximum by the
+/// maximum.
+const PAGE_SIZE: u64 = 1000;
+
+/// Reads a list page by page: the only loop over pages takes its steps here.
+#[derive(Debug)]
+pub struct Reader {
+    list: List,
+    pager: Pager,
+    over: bool,
+    /// Set if the service had more than the author's limit.
+    cut: bool,
+}
+
+impl Reader {
+    pub fn new(list: List) -> Self {
+        let pager = Pager::new(list.paging);
+        Self { list, pager, over: false, cut: false }
+    }
+
+    /// Returns the rows of the next page, or `None` when the list has ended.
+    pub async fn next<T>(
+        &mut self,
+        client: &Client,
+        context: &Context,
+        parse: impl Fn(&str) -> serde_json::Result<Page<T>>,
+    ) -> Result<Option<Vec<T>>, Error> {
+        if self.over {
+            return Ok(None);
+        }
+        let settings = &client.settings;
+        let mut call = ApiRequest::get(self.list.endpoint, None);
+        call.query.clone_from(&self.list.query);
+        call.query.extend(self.pager.query(self.list.limit.unwrap_or(PAGE_SIZE).min(PAGE_SIZE)));
+        let page = client
+            .json(context, &call, parse)
+            .await
+            .map_err(|error| within_list(error, &self.pager))?;
+        let mut rows = page.contents.unwrap_or_default();
+        let before = self.pager.have;
+        let more = self.pager.advance(page.pagination.as_ref(), rows.len(), settings.max_pages)?;
+        let limit = self.list.limit.map(|l| usize::try_from(l).unwrap_or(usize::MAX));
+        if let Some(limit) = limit
+            && self.pager.have >= limit
+        {
+            self.cut = self.pager.have > limit || self.pager.has_more();
+            self.over = true;
+            rows.truncate(limit.saturating_sub(before));
+        } else if self.pager.have > settings.max_results {
+            return Err(too_many(settings.max_results));
+        }
+        self.over |= !more;
+        Ok(Some(rows))
+    }
+
+    /// Reads the list to its end, or to the author's limit. `check` sees each page as it comes: a
+    /// hundred thousand rows aren't in the processor's cache any more when the last one is there.
+    pub async fn all(
+        mut self,
+        client: &Client,
+        context: &Context,
+        parse: impl Fn(&str) -> serde_json::Result<Page<Value>>,
+        mut check: impl FnMut(&[Value]) -> Result<(), Error>,
+    ) -> Result<Listed, Error> {
+        let mut rows = Vec::new();
+        while let Some(page) = self.next(client, context, &parse).await? {
+            self.pager.check_rows(&page)?;
+            check(&page)?;
+            rows.extend(page);
+        }
+        Ok(Listed { rows, cut: self.cut })
+    }
+
+    /// Checks the rows of the page that was just read.
+    pub fn check_rows(&mut self, page: &[Value]) -> Result<(), Error> {
+        self.pager.check_rows(page)
+    }
+}
+
+/// The rows of a list that was read.
+#[derive(Debug)]
+pub struct Listed {
+    pub rows: Vec<Value>,
+    /// Set if the service had more than the author's limit.
+    pub cut: bool,
+}
+
+/// Turns "not found" after the first page into a protocol error: the service contradicts itself,
+/// and a host must not make that undefined.
+pub fn within_list(error: Error, pager: &Pager) -> Error {
+    if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
+        return protocol(format!("the list broke off: {error}"));
+    }
+    error
+}
+
+pub fn too_many(max: usize) -> Error {
+    Error::new(ErrorKind::TooLarge, format!("there are more than {max} results, the limit"))
+        .with_hint(
+            "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
+        )
+}

@@ -1,0 +1,140 @@
+//! The threads of the library that wait: one for the requests of each platform, one for the host's
+//! asynchronous functions of each set of policies, one for the timers of all evaluations.
+//!
+//! Owns a runtime on a thread of its own, so that blocking callers work from plain threads and from
+//! inside any other runtime. It is started at the first use.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
+use std::sync::mpsc;
+
+use futures_util::FutureExt as _;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+use crate::{Error, ErrorKind};
+
+thread_local! {
+    /// Set on the threads of runtimes.
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A running thread; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+    // Dropping the sender ends the thread; a runtime dropped on a caller's thread could panic
+    // there, if that thread belongs to another runtime.
+    _stop: oneshot::Sender<()>,
+}
+
+impl Runtime {
+    /// Returns the runtime of the timers of evaluations. Nothing else runs on it, so that they are in
+    /// time whatever code of the host blocks another thread.
+    pub fn clock() -> Result<&'static Self, Error> {
+        static CLOCK: LazyRuntime = LazyRuntime::new("rego-platform-clock");
+        CLOCK.get()
+    }
+
+    fn named(name: &str) -> Result<Self, Error> {
+        let broken = |e: std::io::Error| {
+            Error::new(ErrorKind::Internal, "the I/O thread can't be started").with_source(e)
+        };
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                WAITS.set(true);
+                let _ = runtime.block_on(stopped);
+                runtime.shutdown_background();
+            })
+            .map_err(broken)?;
+        Ok(Self { handle, _stop: stop })
+    }
+
+    /// Runs a future on the thread and waits for it; refused on the library's own threads.
+    pub fn block_on<T, F>(&self, future: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        refuse_blocking()?;
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.handle.spawn(async move {
+            let _ = sender.send(AssertUnwindSafe(future).catch_unwind().await);
+        });
+        let gone = || {
+            let message = "a call ended without an answer: the I/O thread has ended";
+            Error::new(ErrorKind::Internal, message)
+        };
+        receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))
+    }
+
+    pub const fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+/// A runtime that is started on first use. A failure, such as too many open files, isn't kept: the
+/// next use tries again.
+#[derive(Debug)]
+pub struct LazyRuntime {
+    name: &'static str,
+    started: OnceLock<Runtime>,
+}
+
+impl LazyRuntime {
+    /// The runtime of a platform's requests, or of the requests that policies make themselves.
+    pub const fn of_requests() -> Self {
+        Self::new("rego-platform-io")
+    }
+
+    /// The runtime of the host's asynchronous code: the functions that policies were loaded with,
+    /// and responders. Where it blocks its thread, it delays itself, and no request and no time
+    /// limit.
+    pub const fn of_host() -> Self {
+        Self::new("rego-platform-host")
+    }
+
+    const fn new(name: &'static str) -> Self {
+        Self { name, started: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> Result<&Runtime, Error> {
+        if let Some(runtime) = self.started.get() {
+            return Ok(runtime);
+        }
+        // Of two that start at the same time, one is dropped and ends.
+        let runtime = Runtime::named(self.name)?;
+        Ok(self.started.get_or_init(|| runtime))
+    }
+}
+
+/// Refuses to block a thread on which others wait, perhaps the one that is waited for.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] inside a token provider and inside an asynchronous function, and in
+/// the destructor of a thread-local value.
+pub fn refuse_blocking() -> Result<(), Error> {
+    if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
+        let message = "a call was made from the destructor of a thread-local value";
+        return Err(Error::new(ErrorKind::Configuration, message));
+    }
+    if !WAITS.get() {
+        return Ok(());
+    }
+    let message =
+        "a blocking call was made from inside a token provider or an asynchronous function";
+    Err(Error::new(ErrorKind::Configuration, message)
+        .with_hint("await the asynchronous form of the call"))
+}
+
+/// Returns the error for code that panicked. The panic's message isn't part of it: it may contain
+/// anything.
+pub fn panicked(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("{what} panicked"))
+}

@@ -1,0 +1,77 @@
+//! Settings from the environment.
+//!
+//! Owns reading the variables, for the builder and for the command, and refusing values that can't
+//! be read.
+
+use std::ffi::OsString;
+
+use crate::{Error, ErrorKind, Product};
+
+/// A setting that a variable of the product can have, such as `PLATFORM_TOKEN`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variable {
+    Token,
+    Organization,
+    ControlPlane,
+    Backend,
+    /// The variables of the service's own command-line client.
+    GrpcAddress,
+    GrpcPlainText,
+}
+
+impl Variable {
+    /// Returns the variable's name.
+    pub fn name(self, product: &Product) -> String {
+        product.env(match self {
+            Self::Token => "TOKEN",
+            Self::Organization => "ORGANIZATION",
+            Self::ControlPlane => "CONTROLPLANE_URL",
+            Self::Backend => "BASE_URL",
+            Self::GrpcAddress => "CONTROL_PLANE_API",
+            Self::GrpcPlainText => "API_INSECURE",
+        })
+    }
+
+    /// Reads the variable; `None` if it is unset or blank.
+    pub fn read(self, product: &Product) -> Result<Option<String>, Error> {
+        read(&self.name(product))
+    }
+}
+
+/// Reads an environment variable; `None` if it is unset or blank. One that can't be read isn't
+/// treated as unset: without its token or its proxy, a call would not go where its user meant.
+pub fn read(name: &str) -> Result<Option<String>, Error> {
+    std::env::var_os(name).map_or(Ok(None), |value| text(name, value))
+}
+
+fn text(name: &str, value: OsString) -> Result<Option<String>, Error> {
+    match value.into_string() {
+        Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
+        Err(_) => Err(Error::new(
+            ErrorKind::Configuration,
+            format!("the environment variable `{name}` isn't UTF-8"),
+        )
+        .with_hint("set it again, or unset it")),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_not_utf8_is_an_error_and_a_blank_one_unset() {
+        let name = Variable::Token.name(&Product::new("chainloop").unwrap());
+        assert_eq!(name, "CHAINLOOP_TOKEN");
+        let error = text(&name, OsString::from_vec(b"canary-\xff".to_vec())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(error.report().contains("`CHAINLOOP_TOKEN`"), "{}", error.report());
+        assert!(!error.report().contains("canary"));
+        assert_eq!(text(&name, OsString::from(" ")).unwrap(), None);
+        assert_eq!(text(&name, OsString::from("x")).unwrap().as_deref(), Some("x"));
+    }
+}

@@ -1,0 +1,41 @@
+//! One authenticated call of a supply-chain compliance service.
+//!
+//! The client of [`rego-platform`](https://docs.rs/rego-platform), which has the functions that
+//! policies call, the evaluation that calls them and the builder of both. Here are tokens and the one
+//! retry loop, pages and downloads, the [`resources`] of the service and the checks of its
+//! answers, calls in flight, and the connections of `http.send` ([`http`]); below them what all of
+//! these report: [`Error`], [`Diagnostic`], [`Setting`], [`Observer`]. Values are the language's, and
+//! nothing else is.
+//!
+//! What isn't documented here serves `rego-platform` and may change with any version.
+
+#![forbid(unsafe_code)]
+
+#[doc(hidden)]
+pub mod call;
+#[doc(hidden)]
+pub mod client;
+#[doc(hidden)]
+pub mod diagnostic;
+#[doc(hidden)]
+pub mod environment;
+mod error;
+#[doc(hidden)]
+pub mod flight;
+pub mod http;
+#[doc(hidden)]
+pub mod observe;
+mod product;
+pub mod resources;
+pub mod setting;
+#[doc(hidden)]
+pub mod text;
+#[doc(hidden)]
+pub mod unreadable;
+
+pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
+pub use diagnostic::{Diagnostic, Level, Position};
+pub use error::{Error, ErrorKind, Limit};
+pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};
+pub use product::Product;
+pub use setting::Setting;

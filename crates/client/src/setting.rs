@@ -1,0 +1,63 @@
+//! Settings that determine failures and findings.
+//!
+//! Owns their form, and the settings of calls. Each layer above names its own: an error refers to a
+//! setting, and the host words how to change it.
+
+/// A host's setting that would have prevented a failure or a finding. The host words the advice; the
+/// command names its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Setting {
+    name: &'static str,
+    of: &'static str,
+}
+
+impl Setting {
+    /// Names a setting; each layer has its own as constants.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, of: "" }
+    }
+
+    /// Returns this setting of one of several things, such as the function `products`.
+    #[must_use]
+    pub const fn of(self, of: &'static str) -> Self {
+        Self { of, ..self }
+    }
+
+    /// Its stable name, such as `base-url`.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// What it is the setting of, if there are several.
+    pub const fn item(self) -> Option<&'static str> {
+        if self.of.is_empty() { None } else { Some(self.of) }
+    }
+}
+
+/// Defines a layer's settings, and the list of them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        $($(#[$doc])* pub const $name: $crate::setting::Setting =
+            $crate::setting::Setting::new($text);)*
+
+        /// Every setting of this layer.
+        pub const ALL: &[$crate::setting::Setting] = &[$($name),*];
+    };
+}
+
+settings! {
+    /// The token, `PlatformBuilder::token`
+    TOKEN = "token",
+    /// The control plane's address, `PlatformBuilder::controlplane_url`
+    CONTROL_PLANE = "controlplane-url",
+    /// The platform backend's address, `PlatformBuilder::base_url`
+    BACKEND = "base-url",
+    /// Plain HTTP, `PlatformBuilder::insecure`
+    PLAIN_HTTP = "insecure",
+    /// Certificate authorities besides the machine's, `PlatformBuilder::ca_certificate`
+    CERTIFICATE_AUTHORITIES = "ca-certificate",
+    /// The hosts that `http.send` may contact, `http::AllowedHosts`
+    ALLOWED_HOSTS = "allowed-hosts",
+}

@@ -1,0 +1,254 @@
+//! `organizations.yaml` and `users.yaml`: the callers, and their organizations.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::scalars::{Id, Name, Timestamp};
+use super::fields::compact;
+use super::files::{Folder, Problem, Problems, Source, code};
+
+/// An organization.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Organization {
+    pub id: Id,
+    pub name: Name,
+    plan: Plan,
+    /// `true` if the AI feature is on; if it is off, every analysis is skipped.
+    pub ai: bool,
+}
+
+impl Organization {
+    /// Returns `true` if it can use the functions for paid plans.
+    pub fn is_paid(&self) -> bool {
+        self.plan == Plan::Paid
+    }
+}
+
+/// An organization's plan.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Plan {
+    Free,
+    Paid,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    users: Vec<User>,
+    tokens: Vec<Token>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct User {
+    id: Id,
+    email: Name,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    instance_admin: bool,
+    intercom_hash: Option<String>,
+    organizations: Vec<Name>,
+    default_organization: Name,
+}
+
+/// Not a tagged enum, within which the parser would lose the lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Token {
+    name: Name,
+    kind: KindName,
+    /// For a user token.
+    user: Option<Name>,
+    /// For an API token.
+    id: Option<Id>,
+    /// For an API token.
+    organization: Option<Name>,
+    expires_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KindName {
+    User,
+    Api,
+}
+
+/// The owner of a token.
+pub(crate) enum TokenKind {
+    /// A person, who may choose among their organizations.
+    User { user: Id, organizations: Vec<usize> },
+    /// An automation, bound to its organization.
+    Api { token: Id },
+}
+
+/// A token of the data set, before it is encoded as a JWT.
+pub(crate) struct Credential {
+    pub name: Name,
+    pub kind: TokenKind,
+    /// The API token's organization or the user's default one.
+    pub organization: usize,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Organizations and tokens.
+#[derive(Default)]
+pub(crate) struct Identity {
+    pub organizations: Vec<Organization>,
+    pub credentials: Vec<Credential>,
+    /// Each user's id, email, and JSON.
+    users: Vec<(Id, Name, Value)>,
+}
+
+impl Identity {
+    /// Returns an organization's index, by its name.
+    pub fn organization(&self, name: &str) -> Option<usize> {
+        self.organizations.iter().position(|organization| organization.name.as_str() == name)
+    }
+
+    /// Returns a user's JSON.
+    pub fn user(&self, id: &Id) -> Option<Value> {
+        self.users.iter().find(|(known, ..)| known == id).map(|(.., user)| user.clone())
+    }
+
+    /// Returns a user's JSON, by email.
+    pub(super) fn user_by_email(&self, email: &str) -> Option<Value> {
+        let mut users = self.users.iter();
+        users.find(|(_, known, _)| known.as_str() == email).map(|(.., user)| user.clone())
+    }
+
+    /// Returns a token, by its name.
+    pub fn credential(&self, name: &str) -> Option<&Credential> {
+        self.credentials.iter().find(|credential| credential.name.as_str() == name)
+    }
+}
+
+pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
+    let mut identity = Identity::default();
+    let before = problems.count();
+    for (source, organizations) in folder.topic::<Vec<Organization>>("organizations", problems) {
+        for organization in organizations {
+            let name = organization.name.as_str();
+            if identity.organization(name).is_some() {
+                problems.push(duplicate(&source, "organization", name));
+            }
+            identity.organizations.push(organization);
+        }
+    }
+    if identity.organizations.is_empty() && problems.count() == before {
+        let path = std::path::Path::new("organizations.yaml");
+        let message = "the data set has no organization".to_owned();
+        problems.push(folder.problem(path, code::CONTENT, message));
+    }
+    for (source, file) in folder.topic::<File>("users", problems) {
+        for user in &file.users {
+            let twin = identity.user(&user.id).is_some();
+            if twin || identity.user_by_email(user.email.as_str()).is_some() {
+                let message = format!("the user `{}` is declared twice", user.email.as_str());
+                problems.push(source.at(user.email.as_str(), 1, code::DUPLICATE, message));
+            }
+            identity.users.push((user.id.clone(), user.email.clone(), user.json()));
+        }
+        for token in &file.tokens {
+            if let Some(credential) = credential(&source, &file.users, token, &identity, problems) {
+                let name = credential.name.as_str();
+                if identity.credential(name).is_some() {
+                    problems.push(duplicate(&source, "token", name));
+                }
+                identity.credentials.push(credential);
+            }
+        }
+    }
+    identity
+}
+
+impl User {
+    fn json(&self) -> Value {
+        compact(json!({
+            "id": self.id,
+            "email": self.email,
+            "instance_admin": self.instance_admin,
+            "first_name": self.first_name,
+            "last_name": self.last_name,
+            "created_at": self.created_at,
+            "intercom_hash": self.intercom_hash,
+        }))
+    }
+}
+
+fn duplicate(source: &Source, what: &str, name: &str) -> Problem {
+    source.at(
+        &format!("name: {name}"),
+        1,
+        code::DUPLICATE,
+        format!("the {what} `{name}` is declared twice"),
+    )
+}
+
+fn credential(
+    source: &Source,
+    users: &[User],
+    token: &Token,
+    identity: &Identity,
+    problems: &mut Problems,
+) -> Option<Credential> {
+    let mut organization = |name: &Name| {
+        let name = name.as_str();
+        let found = identity.organization(name);
+        if found.is_none() {
+            let message = format!("`organizations.yaml` has no organization `{name}`");
+            problems.push(source.at(name, 0, code::REFERENCE, message));
+        }
+        found
+    };
+    let (kind, organization) = match (&token.kind, &token.user, &token.id, &token.organization) {
+        (KindName::Api, None, Some(id), Some(bound)) => {
+            (TokenKind::Api { token: id.clone() }, organization(bound)?)
+        }
+        (KindName::User, Some(email), None, None) if token.expires_at.is_some() => {
+            let Some(user) = users.iter().find(|known| known.email == *email) else {
+                let message = format!("this file has no user `{}`", email.as_str());
+                let needle = format!("user: {}", email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+                return None;
+            };
+            let default = organization(&user.default_organization)?;
+            let organizations: Vec<usize> =
+                user.organizations.iter().filter_map(&mut organization).collect();
+            if !organizations.contains(&default) {
+                let message = "the default organization isn't one of the user's".to_owned();
+                let needle = format!("email: {}", user.email.as_str());
+                problems.push(source.at(&needle, 0, code::REFERENCE, message));
+            }
+            (TokenKind::User { user: user.id.clone(), organizations }, default)
+        }
+        _ => {
+            let message = "a `user` token has `user` and `expires_at`, an `api` token `id` and \
+                           `organization`";
+            let needle = format!("name: {}", token.name.as_str());
+            problems.push(source.at(&needle, 0, code::CONTENT, message.to_owned()));
+            return None;
+        }
+    };
+    Some(Credential { name: token.name.clone(), kind, organization, expires_at: token.expires_at })
+}
+
+/// Returns the organization that an entry names.
+pub(super) fn owner(
+    source: &Source,
+    identity: &Identity,
+    name: &Name,
+    problems: &mut Problems,
+) -> Option<usize> {
+    let found = identity.organization(name.as_str());
+    if found.is_none() {
+        let name = name.as_str();
+        let message = format!("`organizations.yaml` has no organization `{name}`");
+        let needle = format!("organization: {name}");
+        problems.push(source.at(&needle, 0, code::REFERENCE, message));
+    }
+    found
+}

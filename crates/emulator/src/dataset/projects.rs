@@ -1,0 +1,279 @@
+//! `projects.yaml`: projects with their repository, workflows and versions.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::scalars::{Id, Name, Timestamp};
+use super::super::schema::PROJECT;
+use super::fields::{compact, with};
+use super::files::{Folder, Problems, Source, code};
+use super::frameworks::Framework;
+use super::identity::{Identity, owner};
+use super::records::finish;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProjectEntry {
+    id: Id,
+    organization: Name,
+    name: Name,
+    #[serde(default)]
+    description: String,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    repository: Option<Value>,
+    #[serde(default)]
+    workflows: Vec<Workflow>,
+    versions: Vec<VersionEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VersionEntry {
+    id: Id,
+    version: Name,
+    created_at: Option<Timestamp>,
+    released_at: Option<Timestamp>,
+    last_workflow_run_at: Option<Timestamp>,
+    #[serde(default)]
+    workflow_runs_count: u64,
+    #[serde(default)]
+    pre_release: bool,
+    status: Option<Name>,
+    #[serde(default)]
+    frameworks: Vec<Name>,
+}
+
+/// A workflow.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Workflow {
+    pub id: Id,
+    pub name: Name,
+    #[serde(default)]
+    description: String,
+    #[serde(rename = "workflow_template_id")]
+    template_id: Option<Id>,
+    #[serde(default)]
+    pull_request: bool,
+    #[serde(default)]
+    managed: bool,
+    #[serde(default)]
+    inputs: BTreeMap<String, String>,
+}
+
+/// A project.
+pub(crate) struct Project {
+    pub id: Id,
+    pub organization: usize,
+    pub name: String,
+    pub description: String,
+    pub workflows: Vec<Workflow>,
+    pub versions: Vec<Version>,
+    /// The products that it is part of.
+    pub products: Vec<Id>,
+    /// The JSON in the list of projects.
+    pub json: Value,
+    repository: Option<Value>,
+}
+
+/// A version of a project, with the products that it belongs to.
+pub(crate) struct Version {
+    pub id: Id,
+    pub name: String,
+    /// Ids of products and of product versions.
+    pub products: Vec<Id>,
+    pub product_versions: Vec<Id>,
+    pub frameworks: Vec<Id>,
+    pub json: Value,
+}
+
+/// All projects.
+#[derive(Default)]
+pub(crate) struct Projects {
+    pub projects: Vec<Project>,
+}
+
+impl Projects {
+    /// Returns the project and the version with a version's id.
+    pub fn version(&self, id: &Id) -> Option<(&Project, &Version)> {
+        self.projects.iter().find_map(|project| {
+            let version = project.versions.iter().find(|version| version.id == *id)?;
+            Some((project, version))
+        })
+    }
+
+    /// Returns the project and the version that a data file names, or a message about the missing
+    /// one.
+    pub(super) fn named(
+        &self,
+        project: &str,
+        version: &str,
+    ) -> Result<(&Project, &Version), String> {
+        let found = self.projects.iter().find(|known| known.name == project);
+        let found = found.ok_or_else(|| format!("no project is named `{project}`"))?;
+        let known = found.versions.iter().find(|known| known.name == version);
+        let known =
+            known.ok_or_else(|| format!("the project `{project}` has no version `{version}`"))?;
+        Ok((found, known))
+    }
+}
+
+impl Project {
+    /// Returns the short form that other resources contain.
+    pub fn brief(&self) -> Value {
+        json!({ "id": self.id, "name": self.name, "description": self.description })
+    }
+
+    /// Returns the JSON in lists of products: with workflows and repository.
+    pub fn in_product(&self) -> Value {
+        let workflows = self.workflows.iter().map(Workflow::json).collect();
+        compact(with(
+            self.json.clone(),
+            [("workflows", workflows), ("repository", json!(self.repository))],
+        ))
+    }
+}
+
+impl Workflow {
+    fn json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "workflow_template_id": self.template_id.as_ref().map_or("", Id::as_str),
+            "pull_request": self.pull_request,
+            "managed": self.managed,
+            "inputs": self.inputs,
+        })
+    }
+}
+
+pub(super) fn load(
+    folder: &Folder,
+    identity: &Identity,
+    frameworks: &[Framework],
+    problems: &mut Problems,
+) -> Projects {
+    let mut all = Projects::default();
+    for (source, entries) in folder.topic::<Vec<ProjectEntry>>("projects", problems) {
+        for entry in entries {
+            let name = entry.name.as_str();
+            let Some(organization) = owner(&source, identity, &entry.organization, problems) else {
+                continue;
+            };
+            if all.projects.iter().any(|known| known.name == name || known.id == entry.id) {
+                let message = format!("the project `{name}` is declared twice");
+                problems.push(source.at(&format!("name: {name}"), 1, code::DUPLICATE, message));
+            }
+            let project = build(entry, organization, identity, frameworks, &source, problems);
+            for version in &project.versions {
+                let twins = project.versions.iter().filter(|other| other.id == version.id);
+                if twins.count() > 1 || all.version(&version.id).is_some() {
+                    let message = format!("two versions have the id `{}`", version.id.as_str());
+                    problems.push(source.at(version.id.as_str(), 1, code::DUPLICATE, message));
+                }
+            }
+            finish(&PROJECT, project.in_product(), &source, identity, problems);
+            all.projects.push(project);
+        }
+    }
+    all
+}
+
+fn build(
+    entry: ProjectEntry,
+    organization: usize,
+    identity: &Identity,
+    frameworks: &[Framework],
+    source: &Source,
+    problems: &mut Problems,
+) -> Project {
+    // The latest version is the one created last; without times, the last in the file.
+    let newest = |time: &dyn Fn(&VersionEntry) -> Option<Timestamp>| {
+        let versions = entry.versions.iter().enumerate();
+        versions.max_by_key(|(index, version)| (time(version), *index)).map(|(index, _)| index)
+    };
+    let latest = newest(&|version| version.created_at);
+    let released = newest(&|version| version.released_at)
+        .filter(|index| entry.versions.get(*index).is_some_and(|v| v.released_at.is_some()));
+    let mut versions = Vec::new();
+    for (index, version) in entry.versions.iter().enumerate() {
+        let names = version.frameworks.iter();
+        let used: Vec<&Framework> = names
+            .filter_map(|name| named_framework(name, organization, frameworks, source, problems))
+            .collect();
+        versions.push(version.build(&entry.id, latest == Some(index), &used));
+    }
+    let owner = identity.organizations.get(organization);
+    let version = |index: Option<usize>| index.and_then(|index| versions.get(index));
+    let json = compact(json!({
+        "id": entry.id,
+        "name": entry.name,
+        "description": entry.description,
+        "organization": owner.map(|owner| json!({ "id": owner.id, "name": owner.name })),
+        "products": [],
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "latest_version": version(latest).map(|version| version.json.clone()),
+        "latest_released_version": version(released).map(|version| version.json.clone()),
+    }));
+    Project {
+        id: entry.id,
+        organization,
+        name: entry.name.as_str().to_owned(),
+        description: entry.description,
+        workflows: entry.workflows,
+        versions,
+        products: Vec::new(),
+        json,
+        repository: entry.repository,
+    }
+}
+
+impl VersionEntry {
+    fn build(&self, project: &Id, latest: bool, frameworks: &[&Framework]) -> Version {
+        let brief: Vec<Value> = frameworks.iter().map(|framework| framework.brief()).collect();
+        let json = compact(json!({
+            "id": self.id,
+            "project_id": project,
+            "version": self.version,
+            "frameworks": brief,
+            "workflow_runs_count": self.workflow_runs_count.to_string(),
+            "pre_release": self.pre_release,
+            "latest": latest,
+            "last_workflow_run_at": self.last_workflow_run_at,
+            "created_at": self.created_at,
+            "released_at": self.released_at,
+            "status": self.status,
+        }));
+        Version {
+            id: self.id.clone(),
+            name: self.version.as_str().to_owned(),
+            products: Vec::new(),
+            product_versions: Vec::new(),
+            frameworks: frameworks.iter().map(|framework| framework.id.clone()).collect(),
+            json,
+        }
+    }
+}
+
+/// Returns the framework that a version names; another organization's doesn't exist for it.
+pub(super) fn named_framework<'a>(
+    name: &Name,
+    organization: usize,
+    frameworks: &'a [Framework],
+    source: &Source,
+    problems: &mut Problems,
+) -> Option<&'a Framework> {
+    let name = name.as_str();
+    let mut visible = frameworks.iter().filter(|known| known.visible(organization));
+    let found = visible.find(|known| known.name == name);
+    if found.is_none() {
+        let message = format!("`frameworks.yaml` has no framework `{name}`");
+        problems.push(source.at(name, 0, code::REFERENCE, message));
+    }
+    found
+}

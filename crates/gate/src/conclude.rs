@@ -1,0 +1,391 @@
+//! Conclusions from raw verdicts: for a policy, an input and a run.
+//!
+//! Owns the effects of violations, the outcomes, and the totals.
+
+use std::collections::HashMap;
+
+use rego_platform::evaluate::Reached;
+use rego_platform::{Diagnostic, Error, ErrorKind, Position};
+use rego_platform_client::text::escape;
+
+use super::model::{
+    Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
+    Totals, Verdict, Violation,
+};
+use super::options::Hint;
+use super::packages::VerdictPackage;
+use super::verdict::{Item, RawVerdict};
+use super::waivers::{Candidate, Waivers};
+use crate::setting;
+
+/// The circumstances that a verdict depends on besides the policy's own result.
+pub(super) struct VerdictContext<'a> {
+    pub package: &'a VerdictPackage,
+    pub policy: &'a Policy,
+    pub rules: &'a Rules,
+    pub waivers: &'a Waivers,
+    pub input: &'a str,
+    pub input_digest: Option<&'a str>,
+    pub subjects: &'a [Subject],
+}
+
+/// Concludes the verdict of one policy.
+pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
+    // Violations count even if the policy says it is skipped; only `ignore` disregards them.
+    let (skipped, ignored) = (raw.skipped, raw.ignored);
+    let violations: Vec<Violation> =
+        raw.items.into_iter().map(|item| violation(item, ignored, context)).collect();
+    let status = if ignored {
+        Status::Ignored
+    } else if violations.iter().any(Violation::fails) {
+        Status::Failed
+    } else if skipped {
+        Status::Skipped
+    } else {
+        Status::Passed
+    };
+    let reason = if skipped || ignored { raw.reason } else { None };
+    Verdict {
+        policy: context.policy.name.clone(),
+        status,
+        reason,
+        violations,
+        error: None,
+        duration_ms: 0,
+    }
+}
+
+fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Violation {
+    let verdict_rule = context.package.rules.get(item.rule);
+    let rule =
+        verdict_rule.and_then(|own| context.policy.rules.iter().find(|r| r.name == own.name));
+    let severity = item
+        .severity
+        .or_else(|| rule.and_then(|rule| rule.severity.clone()))
+        .or_else(|| context.policy.severity.clone());
+    let known = severity.as_deref().and_then(Severity::parse);
+    let slight = matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    let mut effect = match item.class {
+        _ if disregarded => Effect::Disregarded,
+        Class::Warning if !context.rules.fail_on_warn => Effect::Warns,
+        _ if slight => Effect::BelowThreshold,
+        _ => Effect::Fails,
+    };
+    let matching = context.waivers.matching(&Candidate {
+        policy: &context.policy.name,
+        message: &item.message,
+        id: item.id.as_deref(),
+        digest: item.fields.get("digest").and_then(serde_json::Value::as_str),
+        input: context.input,
+        input_digest: context.input_digest,
+        subjects: context.subjects,
+    });
+    if let Some((_, true)) = matching
+        && effect == Effect::Fails
+    {
+        effect = Effect::Waived;
+    }
+    let position = verdict_rule.map(|rule| rule.origin_of(&item.message).clone());
+    Violation {
+        message: item.message,
+        class: item.class,
+        effect,
+        rule: verdict_rule.map(|rule| rule.name.clone()).unwrap_or_default(),
+        position,
+        severity,
+        id: item.id,
+        waiver: matching.map(|(index, _)| index),
+        fields: item.fields,
+    }
+}
+
+/// Returns the verdict for a policy that failed to give one.
+pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint: Hint) -> Verdict {
+    Verdict {
+        policy: policy.to_owned(),
+        status: Status::NoVerdict,
+        reason: None,
+        violations: Vec::new(),
+        error: Some(failure(error, at, hint)),
+        duration_ms: 0,
+    }
+}
+
+/// Returns the error for a policy that can't pass, and its place: a call that was reached couldn't be
+/// made, or the input has another shape than the policy reads.
+pub(super) fn cannot_pass(reached: &Reached) -> Option<(Error, Position)> {
+    let more = |all: usize| match all.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    if let Some(call) = reached.unmade.first() {
+        let of_input = call.field.as_ref().filter(|field| **field != call.operand);
+        let why =
+            of_input.map_or_else(String::new, |field| format!(" for lack of `{}`", escape(field)));
+        let message = format!(
+            "the call isn't made: its operand `{}` is undefined{why}{}",
+            escape(&call.operand),
+            more(reached.unmade.len())
+        );
+        let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
+        let hint = format!(
+            "if the rule is meant only for inputs that have it, say so in a statement before the \
+             call: `{statement}`"
+        );
+        let diagnostic = Diagnostic::error("unmade-call", message).with_hint(hint);
+        return Some((Error::policy(vec![diagnostic]), call.position.clone()));
+    }
+    let misshapen = reached.misshapen.first()?;
+    let what = if misshapen.of_element { "an element of the input" } else { "the input" };
+    let message = format!(
+        "`{}` is read, and {what} is {}, not an object{}",
+        escape(&misshapen.reference),
+        with_article(misshapen.found),
+        more(reached.misshapen.len())
+    );
+    let diagnostic = Diagnostic::error("other-shape", message)
+        .with_hint("give the policy the documents that it is written for");
+    Some((Error::policy(vec![diagnostic]), misshapen.position.clone()))
+}
+
+/// Returns the name of a type with its article.
+fn with_article(name: &str) -> String {
+    match name {
+        "array" | "object" => format!("an {name}"),
+        "null" => name.to_owned(),
+        _ => format!("a {name}"),
+    }
+}
+
+/// Returns a message on one line: that of a conflict lists the values on lines of their own.
+fn on_one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.collect::<Vec<_>>().join(", ") {
+        rest if rest.is_empty() => first,
+        rest => format!("{first} {rest}"),
+    }
+}
+
+/// Converts an error for reports.
+pub(super) fn failure(error: &Error, at: Option<Position>, hint: Hint) -> Failure {
+    match error.diagnostics() {
+        [first, rest @ ..] => Failure {
+            kind: first.code.to_owned(),
+            message: match rest.len() {
+                0 => on_one_line(&first.message),
+                more => format!("{} (and {more} more)", on_one_line(&first.message)),
+            },
+            hint: hint(error),
+            function: None,
+            position: first.position.clone().or(at),
+        },
+        [] => Failure {
+            kind: error.kind().code().to_owned(),
+            message: error.report(),
+            hint: hint(error),
+            function: error.function().map(str::to_owned),
+            position: at,
+        },
+    }
+}
+
+impl Failure {
+    /// Converts an error for reports; the host words the next step.
+    pub fn new(error: &Error, hint: Hint) -> Self {
+        failure(error, None, hint)
+    }
+}
+
+/// Concludes the outcome of an input from its verdicts.
+pub(super) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
+    let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);
+    let skipped = !input.verdicts.is_empty()
+        && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored));
+    input.outcome = if input.error.is_some() || has(Status::NoVerdict) {
+        Outcome::NoVerdict
+    } else if has(Status::Failed) {
+        Outcome::Failed
+    } else if skipped && !rules.allow_skipped || input.verdicts.is_empty() {
+        let message = "every policy skipped the input: nothing was checked";
+        let error = Error::new(ErrorKind::Policy, message).by_setting(setting::SKIPPED_INPUTS);
+        input.error =
+            Some(Failure { kind: "all-skipped".to_owned(), ..Failure::new(&error, hint) });
+        Outcome::NoVerdict
+    } else {
+        Outcome::Passed
+    };
+}
+
+/// Sums up a run whose inputs are complete; `totals.not_evaluated` is set already if the run was
+/// stopped.
+pub(super) fn totals(run: &mut Run) {
+    let mut totals = Totals {
+        inputs: run.inputs.len() as u64,
+        not_evaluated: run.totals.not_evaluated,
+        calls: run.totals.calls,
+        attempts: run.totals.attempts,
+        bytes: run.totals.bytes,
+        ..Totals::default()
+    };
+    for input in &run.inputs {
+        match input.outcome {
+            Outcome::Passed => totals.passed += 1,
+            Outcome::Failed => totals.failed += 1,
+            Outcome::NoVerdict => totals.no_verdict += 1,
+        }
+        for verdict in &input.verdicts {
+            totals.skipped +=
+                u64::from(matches!(verdict.status, Status::Skipped | Status::Ignored));
+            for violation in &verdict.violations {
+                let sum = match violation.effect {
+                    Effect::Fails => &mut totals.violations,
+                    Effect::Warns => &mut totals.warnings,
+                    Effect::Waived => &mut totals.waived,
+                    Effect::BelowThreshold => &mut totals.below_threshold,
+                    Effect::Disregarded => continue,
+                };
+                *sum += 1;
+                let waiver = violation.waiver.and_then(|index| run.waivers.get_mut(index));
+                if let Some(waiver) = waiver {
+                    waiver.matched += 1;
+                }
+            }
+        }
+    }
+    run.totals = totals;
+    run.causes = causes(&run.inputs);
+}
+
+/// Concludes the outcome, the exit status and the reasons of a run with totals and notes.
+pub(super) fn run(run: &mut Run, hint: Hint) {
+    if run.failure.is_none() {
+        run.failure = notes(run, hint);
+    }
+    run.reasons = reasons(run);
+    let broken = run.failure.is_some() || run.inputs.is_empty();
+    let outcome = if run.totals.no_verdict > 0 || broken {
+        Outcome::NoVerdict
+    } else if run.totals.failed > 0 {
+        Outcome::Failed
+    } else if run.totals.not_evaluated > 0 {
+        // A run that has passed so far isn't stopped; if it is nevertheless, the rest is unknown.
+        Outcome::NoVerdict
+    } else {
+        Outcome::Passed
+    };
+    run.conclude(outcome);
+}
+
+/// Returns the failure of a run that has notes, if none is allowed.
+fn notes(run: &Run, hint: Hint) -> Option<Failure> {
+    if !run.rules.fail_on_notes || run.notes.is_empty() {
+        return None;
+    }
+    let is = if run.notes.len() == 1 { "is" } else { "are" };
+    let notes = counted(run.notes.len() as u64, "note");
+    let error = Error::new(ErrorKind::Policy, format!("there {is} {notes}, and none is allowed"))
+        .by_setting(setting::NOTES);
+    Some(Failure { kind: "notes".to_owned(), ..Failure::new(&error, hint) })
+}
+
+/// Returns a number with its noun, such as `1 input` or `2 inputs`.
+pub(super) fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Returns the reasons why inputs have no verdict, in the order of the first input of each.
+fn causes(inputs: &[Input]) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    let mut known = HashMap::new();
+    for input in inputs {
+        let of_verdicts = input.verdicts.iter().filter_map(|verdict| {
+            verdict.error.as_ref().map(|error| (Some(verdict.policy.as_str()), error))
+        });
+        for (policy, error) in input.error.iter().map(|error| (None, error)).chain(of_verdicts) {
+            let index = *known.entry((policy, error)).or_insert(causes.len());
+            match causes.get_mut(index) {
+                Some(cause) => cause.inputs += 1,
+                None => causes.push(Cause {
+                    policy: policy.map(str::to_owned),
+                    error: error.clone(),
+                    inputs: 1,
+                    first: input.name.clone(),
+                }),
+            }
+        }
+    }
+    causes
+}
+
+fn reasons(run: &Run) -> Vec<String> {
+    let totals = &run.totals;
+    let mut reasons: Vec<String> = run.failure.iter().map(|f| f.message.clone()).collect();
+    if run.inputs.is_empty() {
+        reasons.push("nothing was evaluated".to_owned());
+    }
+    if totals.no_verdict > 0 {
+        let has = if totals.no_verdict == 1 { "has" } else { "have" };
+        reasons.push(format!("{} {has} no verdict", counted(totals.no_verdict, "input")));
+    }
+    if totals.failed > 0 {
+        let inputs = counted(totals.failed, "input");
+        reasons.push(format!("{inputs} failed, {}", counted(totals.violations, "violation")));
+    }
+    reasons.extend(circumstances(run));
+    reasons
+}
+
+/// Returns the reasons that aren't in the totals: why inputs weren't evaluated, and waivers that
+/// expired.
+pub(crate) fn circumstances(run: &Run) -> Vec<String> {
+    let totals = &run.totals;
+    let mut reasons = Vec::new();
+    if totals.not_evaluated > 0 {
+        let inputs = counted(totals.not_evaluated, "input");
+        let cancelled = |failure: &Failure| failure.kind == ErrorKind::Cancelled.code();
+        let why = if run.failure.as_ref().is_some_and(cancelled) {
+            "interrupted"
+        } else if totals.no_verdict + totals.failed > 0 {
+            "stopped at the first failure"
+        } else {
+            "stopped"
+        };
+        reasons.push(format!("{why}: {inputs} not evaluated"));
+    }
+    let expired = |w: &&super::model::Waiver| w.expired && w.matched > 0;
+    for waiver in run.waivers.iter().filter(expired) {
+        let what = waiver.finding.as_ref().or(waiver.policy.as_ref());
+        let what = what.map_or("", String::as_str);
+        reasons.push(format!("the waiver for `{what}` expired on {}", waiver.expires));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::model::Exit;
+    use crate::reports::fixture;
+
+    #[test]
+    fn a_run_with_inputs_left_unevaluated_never_passes() {
+        let mut sample = fixture::sample();
+        sample.inputs.retain(|input| input.outcome == Outcome::Passed);
+        sample.totals.not_evaluated = 0;
+        let concluded = |sample: &mut Run| {
+            totals(sample);
+            run(sample, |_| None);
+            (sample.outcome, sample.exit)
+        };
+        assert_eq!(concluded(&mut sample), (Outcome::Passed, Exit::Passed));
+        sample.totals.not_evaluated = 1;
+        assert_eq!(concluded(&mut sample), (Outcome::NoVerdict, Exit::NoVerdict));
+        assert_eq!(sample.reasons[0], "stopped: 1 input not evaluated");
+        sample.inputs.clear();
+        sample.totals.not_evaluated = 0;
+        assert_eq!(concluded(&mut sample).1, Exit::NoVerdict);
+    }
+}

@@ -1,0 +1,591 @@
+//! Preparing a document for a policy.
+//!
+//! Owns parsing, unwrapping attestations, `input.args` and wrapping arrays. Reading documents
+//! belongs to `inputs`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::sources::document;
+use rego_platform::{Error, ErrorKind, Product};
+use rego_platform_client::text::escape;
+
+use super::model::Subject;
+use super::split::{Parser, RawDocument};
+use super::values::InputValues;
+use crate::setting;
+
+/// The field of the metadata with the annotation that is the kind of the input.
+const ANNOTATIONS: &str = "annotations";
+
+/// The prefix of the type of every in-toto statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/";
+
+/// Returns `true` for the type of statements of any version.
+fn is_statement(sort: &str) -> bool {
+    let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
+    version.is_some_and(|version| {
+        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    })
+}
+
+/// Options for passing documents to policies.
+#[derive(Debug, Clone, Default)]
+pub struct DocumentOptions {
+    /// Set to wrap an array as `{"elements": [...]}`.
+    pub wrap_arrays: bool,
+    /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else.
+    pub attestation: bool,
+    /// The parser of all documents; without one, the extension of each names it.
+    pub parser: Option<Parser>,
+    /// Set to combine all documents into one: an array of objects with `path` and `contents`.
+    pub combine: bool,
+    /// The project, for the input's metadata ([`Product::metadata_field`]).
+    pub metadata: Metadata,
+}
+
+impl DocumentOptions {
+    /// Returns the parser whatever a file's extension is, if there is one: attestations are JSON.
+    pub fn parser(&self) -> Option<Parser> {
+        if self.attestation { Some(Parser::Json) } else { self.parser }
+    }
+}
+
+/// The project that the inputs belong to.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// `project_name`.
+    pub project: Option<String>,
+    /// `project_version_name`.
+    pub version: Option<String>,
+}
+
+/// The field that holds the policy's arguments.
+pub(super) const ARGUMENTS: &str = "args";
+
+/// The field that an array is wrapped in.
+const ELEMENTS: &str = "elements";
+
+/// The properties of a policy that determine how a document is passed to it.
+#[derive(Debug, Clone)]
+pub(super) struct PolicyContext {
+    pub arguments: BTreeMap<String, Value>,
+    /// Set if the caller gave arguments, even without values: then the input may have none.
+    pub has_arguments: bool,
+    /// The values that the caller puts into the input.
+    pub values: InputValues,
+    /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
+    /// always wrapped.
+    pub document: bool,
+    /// Set if its verdict may depend on `input`.
+    pub reads_input: bool,
+    /// The kind of the inputs, if the policy looks for it.
+    pub kind: Option<String>,
+    pub product: Product,
+}
+
+/// The origin of an input.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Origin<'a> {
+    /// The name of its file; `None` for all inputs combined, and for none.
+    pub file: Option<&'a str>,
+    /// The digest of its bytes.
+    pub digest: Option<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    /// Returns the file's name without its folder.
+    pub fn file_name(self) -> Option<&'a str> {
+        Path::new(self.file?).file_name()?.to_str()
+    }
+}
+
+/// A parsed document, with the subjects of an attestation.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub value: Value,
+    pub subjects: Vec<Subject>,
+    pub predicate_type: Option<String>,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// Parses a document; `name` is that of its stream.
+pub(super) fn parse(
+    raw: &RawDocument,
+    name: &str,
+    options: &DocumentOptions,
+) -> Result<Parsed, Error> {
+    let text = std::str::from_utf8(&raw.bytes).map_err(|error| {
+        let before = raw.bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = raw.line + memchr::memchr_iter(b'\n', before).count();
+        wrong(format!("{name}:{line}: the text isn't UTF-8"))
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let value = value(text, name, raw.parser == Parser::Yaml, raw.line)?;
+    if options.attestation {
+        return unwrap(value);
+    }
+    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None })
+}
+
+/// Parses a value exactly, or returns an error with its position.
+fn value(text: &str, name: &str, yaml: bool, line: usize) -> Result<Value, Error> {
+    document(name, text, yaml).map_err(|found| {
+        let error = match &found.position {
+            Some(at) => {
+                let line = at.line as usize + line - 1;
+                wrong(format!("{name}:{line}:{}: {}", at.column, found.message))
+            }
+            None => wrong(format!("{name}: {}", found.message)),
+        };
+        match found.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    })
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(object) => object.get(&Value::from(name)),
+        _ => None,
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    match field(value, name)? {
+        Value::String(text) => Some(text.as_ref()),
+        _ => None,
+    }
+}
+
+/// The exact type of a payload: readers differ in how they treat other types.
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+/// The keys by which a bundle, an envelope and a statement are known.
+const FORMS: [&str; 3] = ["dsseEnvelope", "payload", "_type"];
+
+/// Returns the statement of a bundle, of an envelope, or of its own. A document that is more than one
+/// of these could be read in two ways.
+fn unwrap(value: Value) -> Result<Parsed, Error> {
+    let found = FORMS.map(|name| field(&value, name));
+    match found {
+        [Some(envelope), None, None] if field(envelope, "payload").is_some() => {
+            unwrap(envelope.clone())
+        }
+        [Some(_), None, None] => Err(wrong("`dsseEnvelope` has no `payload`")),
+        [None, Some(payload), None] => {
+            if text(&value, "payloadType") != Some(PAYLOAD_TYPE) {
+                return Err(wrong("the envelope's payload isn't in-toto")
+                    .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
+            }
+            let payload = payload.as_str();
+            let payload =
+                payload.ok_or_else(|| wrong("the envelope's `payload` isn't a string"))?;
+            statement(self::value(&decode(payload)?, "payload", false, 1)?)
+        }
+        [None, None, Some(_)] => statement(value),
+        [None, None, None] => {
+            Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
+                .by_setting(setting::ATTESTATIONS))
+        }
+        _ => Err(wrong(
+            "the document can be read in two ways: as a bundle, an envelope or a statement",
+        )
+        .with_hint(format!("it has only one of {}", FORMS.map(|it| format!("`{it}`")).join(", ")))),
+    }
+}
+
+/// Returns a statement with its subjects.
+fn statement(statement: Value) -> Result<Parsed, Error> {
+    if !text(&statement, "_type").is_some_and(is_statement) {
+        return Err(wrong("the `_type` isn't that of an in-toto statement")
+            .by_setting(setting::ATTESTATIONS));
+    }
+    let broken = || wrong("the statement's `subject` doesn't conform to in-toto");
+    let list = field(&statement, "subject").ok_or_else(broken)?;
+    let list = serde_json::to_value(list).map_err(|_| broken())?;
+    let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
+    let predicate_type = text(&statement, "predicateType").map(str::to_owned);
+    Ok(Parsed { value: statement, subjects, predicate_type })
+}
+
+/// Decodes a payload's base64: DSSE allows both alphabets, and padding is often missing.
+fn decode(payload: &str) -> Result<String, Error> {
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let url_safe = payload.contains(['-', '_']);
+    let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    let bytes = GeneralPurpose::new(letters, config)
+        .decode(payload.trim())
+        .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
+    String::from_utf8(bytes).map_err(|_| wrong("the envelope's payload isn't UTF-8"))
+}
+
+/// Returns the input for a policy: arrays wrapped, values, arguments and project added.
+pub(super) fn finish(
+    value: Option<Value>,
+    context: &PolicyContext,
+    options: &DocumentOptions,
+    origin: Origin<'_>,
+) -> Result<Option<Value>, Error> {
+    let value = match value {
+        Some(list @ Value::Array(_)) if options.wrap_arrays || context.document => {
+            Some(object(ELEMENTS, list))
+        }
+        other => other,
+    };
+    let value = context.values.put_into(value)?;
+    let project = options.metadata.fields();
+    let metadata = if context.document { of_origin(origin) } else { Vec::new() };
+    let owns_args = matches!(&value, Some(value) if field(value, ARGUMENTS).is_some());
+    if context.has_arguments && !context.document && owns_args {
+        return Err(wrong("the input has `args` already: the arguments would replace it")
+            .with_hint("rename the field, or give no arguments"));
+    }
+    let is_unchanged = context.arguments.is_empty() && project.is_empty();
+    if is_unchanged && context.kind.is_none() && !context.document {
+        return Ok(value);
+    }
+    let mut value = value.unwrap_or_else(Value::new_object);
+    let Some(fields) = value.as_object_mut() else {
+        return Err(wrong("the input isn't an object: it has no place for arguments")
+            .by_setting(setting::WRAPPED_ARRAYS));
+    };
+    if let Some(kind) = &context.kind {
+        of_kind(fields, kind, context)?;
+    }
+    if !project.is_empty() || !metadata.is_empty() {
+        let name = context.product.metadata_field();
+        let mut all = match fields.remove(&Value::from(name.as_str())) {
+            Some(own) => of_project(own, &project, &name, context.document)?,
+            None => Value::new_object(),
+        };
+        if let Some(all) = all.as_object_mut() {
+            let project = project.into_iter().map(|(name, text)| (name, Value::from(text)));
+            for (name, value) in project.chain(metadata) {
+                all.insert(Value::from(name), value);
+            }
+        }
+        fields.insert(Value::from(name), all);
+    }
+    let own = context.arguments.iter();
+    let arguments: Object =
+        own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
+    if context.document {
+        // The document's own `args` are replaced: only the gate's caller chooses arguments.
+        fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
+    } else if !arguments.is_empty() {
+        fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
+    }
+    Ok(Some(value))
+}
+
+/// Returns the metadata of a policy document's input: its name and its digest.
+fn of_origin(origin: Origin<'_>) -> Vec<(&'static str, Value)> {
+    let name = origin.file_name().map(|name| ("name", Value::from(name)));
+    let digest = origin.digest.and_then(|digest| digest.strip_prefix("sha256:"));
+    let digest = digest.map(|digest| ("digest", object("sha256", Value::from(digest))));
+    name.into_iter().chain(digest).collect()
+}
+
+/// Returns an input's own metadata if they agree with those that are given: no verdict is about two
+/// projects. Under a policy document, as with its arguments, only those that are given count.
+fn of_project(
+    own: Value,
+    given: &[(&str, &str)],
+    metadata: &str,
+    document: bool,
+) -> Result<Value, Error> {
+    let differs = |(name, text): &&(&str, &str)| {
+        field(&own, name).is_some_and(|own| own.as_str() != Some(text))
+    };
+    let other = given.iter().find(differs);
+    match other {
+        None if matches!(own, Value::Object(_)) => Ok(own),
+        _ if document => Ok(Value::new_object()),
+        None => Err(wrong(format!("the input's own `{metadata}` isn't an object"))
+            .with_hint("rename the field, or give no project")),
+        Some((name, text)) => {
+            Err(wrong(format!("the input has another `{metadata}.{name}` than `{}`", escape(text)))
+                .with_hint("give the input's own, or none"))
+        }
+    }
+}
+
+/// Adds the kind of the input to the annotations in its metadata.
+fn of_kind(fields: &mut Object, kind: &str, context: &PolicyContext) -> Result<(), Error> {
+    let document = context.document;
+    let (field, annotation) = (context.product.metadata_field(), context.product.kind_annotation());
+    let take = |fields: &mut Object, name: &str| match fields.remove(&Value::from(name)) {
+        None => Ok(Value::new_object()),
+        Some(own @ Value::Object(_)) => Ok(own),
+        Some(_) if document => Ok(Value::new_object()),
+        Some(_) => Err(wrong(format!("the input's own `{name}` isn't an object"))
+            .with_hint("rename the field, or give no kind")),
+    };
+    let mut metadata = take(fields, &field)?;
+    if let Some(members) = metadata.as_object_mut() {
+        let mut annotations = take(members, ANNOTATIONS)?;
+        let own = text(&annotations, &annotation).map(str::to_owned);
+        if let Some(own) = own.filter(|own| own != kind && !document) {
+            return Err(wrong(format!("the input is of the kind `{}`", escape(&own)))
+                .with_hint(format!("`{}` was given", escape(kind))));
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(Value::from(annotation), Value::from(kind));
+        }
+        members.insert(Value::from(ANNOTATIONS), annotations);
+    }
+    fields.insert(Value::from(field), metadata);
+    Ok(())
+}
+
+impl Metadata {
+    fn fields(&self) -> Vec<(&'static str, &str)> {
+        [("project_name", &self.project), ("project_version_name", &self.version)]
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+            .collect()
+    }
+}
+
+/// Returns an object with one field.
+pub(super) fn object(name: &str, value: Value) -> Value {
+    Value::from(Object::from([(Value::from(name), value)]))
+}
+
+/// Returns the value of an argument, split at line breaks and commas (`\,` is a literal comma): an
+/// array if there are several items, a string if there is one, `None` if there is none.
+pub fn argument(text: &str) -> Option<Value> {
+    let mut items = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let escaped = c == '\\' && chars.peek() == Some(&',');
+        match (c, items.last_mut()) {
+            (',' | '\n', _) => items.push(String::new()),
+            (_, Some(item)) if escaped => item.extend(chars.next()),
+            (_, Some(item)) => item.push(c),
+            _ => {}
+        }
+    }
+    let mut items: Vec<Value> = items
+        .iter()
+        .map(|item| item.trim())
+        .filter(|item| !item.is_empty())
+        .map(Value::from)
+        .collect();
+    match items.len() {
+        0 => None,
+        1 => items.pop(),
+        _ => Some(Value::from(items)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn shown(value: &Value) -> String {
+        serde_json::to_string(value).unwrap()
+    }
+
+    /// The context of a policy that was loaded by itself.
+    fn plain() -> PolicyContext {
+        PolicyContext {
+            arguments: BTreeMap::new(),
+            has_arguments: false,
+            values: InputValues::default(),
+            document: false,
+            reads_input: true,
+            kind: None,
+            product: Product::default(),
+        }
+    }
+
+    fn finish(
+        value: Option<Value>,
+        context: &PolicyContext,
+        options: &DocumentOptions,
+    ) -> Result<Option<Value>, Error> {
+        super::finish(value, context, options, Origin::default())
+    }
+
+    #[test]
+    fn an_input_of_another_project_is_refused() {
+        let context = plain();
+        let metadata = Metadata { project: Some("shop".to_owned()), version: None };
+        let options = DocumentOptions { metadata, ..DocumentOptions::default() };
+        let finish = |text: &str, document: bool| {
+            let value = Some(Value::from_json(text).unwrap());
+            let context = PolicyContext { document, ..context.clone() };
+            super::finish(value, &context, &options, Origin::default())
+                .map(|value| shown(&value.unwrap()))
+        };
+        let own = r#"{"platform_metadata":{"project_name":"shop","project_version_name":"1"}}"#;
+        assert_eq!(finish(own, false).unwrap(), own);
+        let added = r#"{"platform_metadata":{"project_name":"shop"}}"#;
+        assert_eq!(finish("{}", false).unwrap(), added);
+        for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
+            let error = finish(&other, false).unwrap_err();
+            assert!(error.to_string().contains("another"), "{error}");
+            // A policy document sees only what is given: nothing of the other project's.
+            let seen = finish(&other, true).unwrap();
+            assert!(!seen.contains("other") && !seen.contains("project_version_name"), "{seen}");
+        }
+        for other in ["\"shop\"", "null", "[]"] {
+            finish(&format!(r#"{{"platform_metadata": {other}}}"#), false).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn arguments_are_strings_or_arrays() {
+        for (text, expected) in [
+            ("a b", Some("\"a b\"")),
+            ("a,b", Some("[\"a\",\"b\"]")),
+            ("a\nb\n", Some("[\"a\",\"b\"]")),
+            ("a\\,b", Some("\"a,b\"")),
+            ("a\\,b, c", Some("[\"a,b\",\"c\"]")),
+            ("a,", Some("\"a\"")),
+            (",a,,b,", Some("[\"a\",\"b\"]")),
+            ("C:\\x", Some("\"C:\\\\x\"")),
+            ("", None),
+            (" ,\n", None),
+        ] {
+            assert_eq!(argument(text).as_ref().map(shown).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_added_and_arrays_wrapped() {
+        let arguments = BTreeMap::from([("k".to_owned(), Value::from("v"))]);
+        let given = PolicyContext { arguments, has_arguments: true, ..plain() };
+        let bare =
+            PolicyContext { arguments: BTreeMap::new(), has_arguments: false, ..given.clone() };
+        // An argument without a value leaves no room for the input's own.
+        let empty = PolicyContext { arguments: BTreeMap::new(), ..given.clone() };
+        let wrap = DocumentOptions { wrap_arrays: true, ..DocumentOptions::default() };
+        let plain = DocumentOptions::default();
+        let parse = |text: &str| Some(Value::from_json(text).unwrap());
+        let done = finish(parse("[1]"), &given, &wrap).unwrap().unwrap();
+        assert_eq!(shown(&done), r#"{"args":{"k":"v"},"elements":[1]}"#);
+        assert_eq!(shown(&finish(None, &given, &wrap).unwrap().unwrap()), r#"{"args":{"k":"v"}}"#);
+        for text in ["[1]", "1", "{\"args\": 1}"] {
+            finish(parse(text), &given, &plain).unwrap_err();
+        }
+        assert!(finish(None, &bare, &wrap).unwrap().is_none());
+        finish(parse("{\"args\": 1}"), &empty, &plain).unwrap_err();
+        finish(parse("{\"args\": 1}"), &bare, &plain).unwrap();
+        assert_eq!(shown(&finish(parse("{}"), &empty, &plain).unwrap().unwrap()), "{}");
+    }
+
+    #[test]
+    fn a_policy_document_never_takes_arguments_from_the_input() {
+        let given = PolicyContext { document: true, ..plain() };
+        let metadata =
+            Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
+        let plain = DocumentOptions::default();
+        let project = DocumentOptions { metadata, ..DocumentOptions::default() };
+        for (text, options, expected) in [
+            (r#"{"args": {"max": 9}}"#, &plain, r#"{"args":{}}"#),
+            ("[1]", &plain, r#"{"args":{},"elements":[1]}"#),
+            (
+                "[1]",
+                &project,
+                r#"{"args":{},"elements":[1],"platform_metadata":{"project_name":"shop","project_version_name":"1.2"}}"#,
+            ),
+            (
+                r#"{"platform_metadata": {"project_name": "x", "y": 1}}"#,
+                &project,
+                r#"{"args":{},"platform_metadata":{"project_name":"shop","project_version_name":"1.2"}}"#,
+            ),
+            (
+                r#"{"platform_metadata": {"project_name": "shop", "y": 1}}"#,
+                &project,
+                r#"{"args":{},"platform_metadata":{"project_name":"shop","project_version_name":"1.2","y":1}}"#,
+            ),
+        ] {
+            let value = Some(Value::from_json(text).unwrap());
+            assert_eq!(shown(&finish(value, &given, options).unwrap().unwrap()), expected);
+        }
+        finish(Some(Value::from(1)), &given, &plain).unwrap_err();
+    }
+
+    #[test]
+    fn a_policy_document_knows_the_name_and_digest_of_its_input() {
+        let given = PolicyContext { document: true, ..plain() };
+        let options = DocumentOptions::default();
+        let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
+        for (file, digest, expected) in [
+            (
+                Some("a/b.json"),
+                Some("sha256:aa"),
+                r#"{"args":{},"platform_metadata":{"digest":{"sha256":"aa"},"name":"b.json","y":1}}"#,
+            ),
+            (None, None, r#"{"args":{},"platform_metadata":{"digest":1,"name":"x","y":1}}"#),
+        ] {
+            let value = Some(Value::from_json(own).unwrap());
+            let origin = Origin { file, digest };
+            let found = super::finish(value, &given, &options, origin).unwrap().unwrap();
+            assert_eq!(shown(&found), expected);
+        }
+    }
+
+    #[test]
+    fn a_document_with_two_readings_is_refused() {
+        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let payload = engine.encode(statement);
+        let dsse =
+            format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
+        let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
+        let read = |text: &str| unwrap(value(text, "x", false, 1)?);
+        let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
+        read(&plain).unwrap();
+        read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
+        for (text, expected) in [
+            (format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"), "two ways"),
+            (format!("{{{dsse}, \"_type\": \"x\"}}"), "two ways"),
+            (format!("{{{dsse}, \"payload\": \"{payload}\"}}"), "appears twice"),
+            (format!("{{{}}}", dsse.replace(&payload, &twice)), "appears twice"),
+            (format!("{{{}}}", dsse.replace("+json", "+json; x")), "isn't in-toto"),
+            (format!("{{{}}}", dsse.replace(&payload, "!")), "isn't base64"),
+            ("{\"dsseEnvelope\": {\"_type\": \"x\"}}".to_owned(), "no `payload`"),
+            (statement.replace("Statement/v1", "Statement/x"), "`_type`"),
+            (statement.replace("subject", "Subject"), "`subject`"),
+            ("[]".to_owned(), "neither"),
+        ] {
+            let error = read(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn attestations_are_unwrapped() {
+        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "predicateType": "t",
+            "subject": [{"name": "n>?", "digest": {"sha256": "aa"}}]}"#;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let payload = engine.encode(statement);
+        let envelope =
+            format!(r#"{{"payloadType": "application/vnd.in-toto+json", "payload": "{payload}"}}"#);
+        let url_safe =
+            envelope.replace('+', "-").replace('/', "_").replace("vnd.in-toto-", "vnd.in-toto+");
+        let url_safe = url_safe.replace("application_", "application/").replace('=', "");
+        let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
+        for text in [statement, &envelope, &url_safe, &bundle] {
+            let parsed = unwrap(Value::from_json(text).unwrap()).unwrap();
+            assert_eq!(parsed.predicate_type.as_deref(), Some("t"));
+            assert_eq!(parsed.subjects.first().unwrap().name, "n>?");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Reading inputs from files, pipes and standard input, one document at a time.
+//!
+//! Owns their names and digests, and the time that reading takes. Finding files belongs to `find`,
+//! splitting a stream into documents to `split`, and preparing a document for a policy to
+//! `documents`.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rego_platform::evaluate::Cancellation;
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::{Error, ErrorKind, Limit};
+use sha2::{Digest as _, Sha256};
+
+use super::documents::{self, DocumentOptions};
+use super::model::Subject;
+use super::split::{DocumentSplitter, MAX_BYTES, Parser, RawDocument, Stream, hex};
+use super::streams::{Deadline, TimedStream};
+
+/// A source of input documents.
+pub enum InputSource {
+    /// A file.
+    File(PathBuf),
+    /// Another file that can be read and may never end, such as a pipe.
+    Pipe(PathBuf),
+    /// A stream, such as standard input, with its name in reports.
+    Stream(String, Box<dyn std::io::BufRead + Send>),
+}
+
+impl std::fmt::Debug for InputSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Pipe(path) => f.debug_tuple("Pipe").field(path).finish(),
+            Self::Stream(name, _) => f.debug_tuple("Stream").field(name).finish(),
+        }
+    }
+}
+
+/// A document, or the error of reading it.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub name: String,
+    /// The name of its file or stream.
+    pub file: Option<String>,
+    pub digest: Option<String>,
+    pub subjects: Vec<Subject>,
+    pub predicate_type: Option<String>,
+    pub value: Result<Option<Value>, Error>,
+    /// The time it took to read.
+    pub reading: Duration,
+    /// The size of its text in bytes.
+    pub bytes: usize,
+}
+
+impl Document {
+    /// Returns the only document of a run without inputs.
+    pub fn none() -> Self {
+        Self { name: "(no input)".to_owned(), value: Ok(None), ..Self::failed(String::new(), None) }
+    }
+
+    fn failed(name: String, error: Option<Error>) -> Self {
+        let value = error.map_or(Ok(None), Err);
+        Self {
+            name,
+            file: None,
+            digest: None,
+            subjects: Vec::new(),
+            predicate_type: None,
+            value,
+            reading: Duration::ZERO,
+            bytes: 0,
+        }
+    }
+}
+
+/// What several JSON values in a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JsonLines {
+    /// An input each, for plain policies.
+    Inputs,
+    /// The elements of one input, for policy documents.
+    Elements,
+    /// Not one of them, since the run has policies of both kinds.
+    Either,
+}
+
+/// An iterator over the documents of all sources.
+pub(super) struct Documents {
+    places: VecDeque<InputSource>,
+    options: DocumentOptions,
+    lines: JsonLines,
+    current: Option<(String, DocumentSplitter, usize)>,
+    /// Set if there is no source: then there is one document without an input.
+    nothing: bool,
+    done: bool,
+    /// The time limit for reading one document.
+    timeout: Duration,
+    deadline: Deadline,
+}
+
+impl Documents {
+    pub fn new(
+        places: Vec<InputSource>,
+        options: DocumentOptions,
+        lines: JsonLines,
+        timeout: Duration,
+        cancellation: Option<Cancellation>,
+    ) -> Self {
+        let nothing = places.is_empty();
+        let deadline = Deadline::new(cancellation);
+        let places = places.into();
+        // Statements are an input each.
+        let lines = if options.attestation { JsonLines::Inputs } else { lines };
+        Self { places, options, lines, current: None, nothing, done: false, timeout, deadline }
+    }
+
+    /// Returns the number of inputs that are left, as far as that is known without reading: a file
+    /// or stream counts as one.
+    pub fn left(&self) -> usize {
+        if self.options.combine {
+            return usize::from(!self.done);
+        }
+        // The rest of a file that is partly read.
+        let open = self.current.as_ref().is_some_and(|(_, splitter, _)| !splitter.is_over());
+        self.places.len() + usize::from(open) + usize::from(self.nothing)
+    }
+
+    fn one(&mut self) -> Option<Document> {
+        loop {
+            let (name, splitter, count) = match &mut self.current {
+                Some(current) => current,
+                None => match open(self.places.pop_front()?, self.options.parser(), &self.deadline)
+                {
+                    Ok((name, splitter)) => self.current.insert((name, splitter, 0)),
+                    Err(document) => return Some(*document),
+                },
+            };
+            *count += 1;
+            let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
+            match splitter.next() {
+                Ok(Some(raw)) if self.lines != JsonLines::Inputs && is_of_lines(&raw, name) => {
+                    let (name, splitter, _) = self.current.take()?;
+                    return Some(self.elements(name, splitter, raw));
+                }
+                Ok(Some(raw)) => {
+                    let parsed = documents::parse(&raw, name, &self.options);
+                    let file = name.clone();
+                    let name = if raw.only { file.clone() } else { format!("{name}#{count}") };
+                    let mut document = Document::failed(name, None);
+                    document.file = Some(file);
+                    document.digest = Some(raw.digest);
+                    document.bytes = raw.bytes.len();
+                    match parsed {
+                        Ok(parsed) => {
+                            document.subjects = parsed.subjects;
+                            document.predicate_type = parsed.predicate_type;
+                            document.value = Ok(Some(parsed.value));
+                        }
+                        Err(error) => document.value = Err(error),
+                    }
+                    return Some(document);
+                }
+                Ok(None) if *count == 1 => {
+                    let name = std::mem::take(name);
+                    self.current = None;
+                    return Some(Document::failed(name, Some(wrong("the document is empty"))));
+                }
+                Ok(None) => self.current = None,
+                Err(error) => {
+                    let name = std::mem::take(name);
+                    self.current = None;
+                    return Some(Document::failed(name, Some(self.unreadable(error))));
+                }
+            }
+        }
+    }
+
+    fn unreadable(&self, error: std::io::Error) -> Error {
+        if self.deadline.is_cancelled() {
+            return Error::new(ErrorKind::Cancelled, "the run was interrupted");
+        }
+        let timed_out = error.kind() == std::io::ErrorKind::TimedOut;
+        let error =
+            Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
+        if timed_out { error.at_limit(Limit::Timeout) } else { error }
+    }
+
+    /// Reads all values of a file of JSON lines, which are one input.
+    fn elements(
+        &self,
+        name: String,
+        mut splitter: DocumentSplitter,
+        first: RawDocument,
+    ) -> Document {
+        let (mut list, mut bytes) = (Vec::new(), 0);
+        let mut next = if self.lines == JsonLines::Either {
+            let message = "it has several JSON values, which are one input for policy documents, and an input \
+                           each for other policies";
+            Err(Error::new(ErrorKind::InvalidArgument, message)
+                .with_hint("evaluate the policy documents in a run of their own"))
+        } else {
+            Ok(Some(first))
+        };
+        while let Ok(Some(raw)) = next {
+            bytes += raw.bytes.len();
+            next = if bytes > MAX_BYTES {
+                Err(too_large("the JSON values of a file"))
+            } else {
+                documents::parse(&raw, &name, &self.options).and_then(|parsed| {
+                    list.push(parsed.value);
+                    splitter.next().map_err(|error| self.unreadable(error))
+                })
+            };
+        }
+        let digest = next.is_ok().then(|| splitter.digest());
+        let value = next.map(|_| Some(Value::from(list)));
+        Document { file: Some(name.clone()), digest, value, bytes, ..Document::failed(name, None) }
+    }
+
+    /// Reads all documents and combines them into one.
+    fn combined(&mut self) -> Document {
+        let mut all = Document::failed(String::new(), None);
+        let mut hash = Sha256::new();
+        let mut list = Vec::new();
+        // What is said about named subjects isn't said about a document without any.
+        let mut every_subject = true;
+        while let Some(document) = self.one() {
+            all.bytes += document.bytes;
+            if all.bytes > MAX_BYTES {
+                return Document { value: Err(too_large("the combined inputs")), ..document };
+            }
+            let value = match document.value {
+                Ok(value) => value.unwrap_or(Value::Null),
+                Err(error) => return Document { value: Err(error), ..document },
+            };
+            // A line break in a name must not begin the line of another document.
+            let name = document.name.replace('\\', "\\\\").replace('\n', "\\n");
+            hash.update(format!("{} {name}\n", document.digest.unwrap_or_default()));
+            let entry = [
+                (Value::from("path"), Value::from(document.name)),
+                (Value::from("contents"), value),
+            ];
+            list.push(Value::from(Object::from(entry)));
+            every_subject &= !document.subjects.is_empty();
+            all.subjects.extend(document.subjects);
+        }
+        if !every_subject {
+            all.subjects.clear();
+        }
+        all.name = format!("(combined: {})", list.len());
+        all.digest = Some(hex(&hash.finalize()));
+        all.value = Ok(Some(Value::from(list)));
+        all
+    }
+}
+
+/// Returns `true` for a value of a file that has several, or that is JSON Lines by its extension.
+fn is_of_lines(raw: &RawDocument, name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    let is_lines = |of: &str| extension.is_some_and(|own| own.eq_ignore_ascii_case(of));
+    raw.parser == Parser::Json && (!raw.only || ["jsonl", "ndjson"].into_iter().any(is_lines))
+}
+
+fn too_large(what: &str) -> Error {
+    let limit = rego_platform_client::text::size(MAX_BYTES as u64);
+    Error::new(ErrorKind::TooLarge, format!("{what} are larger than {limit}"))
+}
+
+impl Iterator for Documents {
+    type Item = Document;
+
+    fn next(&mut self) -> Option<Document> {
+        if std::mem::take(&mut self.nothing) {
+            // Nothing is combined of nothing.
+            self.done = true;
+            return Some(Document::none());
+        }
+        let began = Instant::now();
+        self.deadline.set(began.checked_add(self.timeout));
+        let document = if self.options.combine {
+            (!std::mem::replace(&mut self.done, true)).then(|| self.combined())
+        } else {
+            self.one()
+        };
+        document.map(|document| Document { reading: began.elapsed(), ..document })
+    }
+}
+
+fn open(
+    place: InputSource,
+    parser: Option<Parser>,
+    deadline: &Deadline,
+) -> Result<(String, DocumentSplitter), Box<Document>> {
+    let failed = |name: String, error: std::io::Error| {
+        let error =
+            Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
+        Box::new(Document::failed(name, Some(error)))
+    };
+    let (name, parser, stream) = match place {
+        InputSource::Stream(name, stream) => {
+            let timed = TimedStream::new(|| Ok(stream), deadline.clone());
+            (name, parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        }
+        InputSource::Pipe(path) => {
+            let name = path.to_string_lossy().into_owned();
+            let parser = parser.or_else(|| Parser::of(&path));
+            let timed = TimedStream::new(move || File::open(path), deadline.clone());
+            (name, parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        }
+        InputSource::File(path) => {
+            let name = path.to_string_lossy().into_owned();
+            let open = || {
+                // A file that was replaced by a pipe after it was found could block forever.
+                if !std::fs::metadata(&path)?.is_file() {
+                    return Err(std::io::Error::other("it isn't a regular file"));
+                }
+                let file = File::open(&path)?;
+                Ok(Box::new(BufReader::with_capacity(64 << 10, file)) as Stream)
+            };
+            let parser = parser.or_else(|| Parser::of(&path));
+            if parser.is_none() {
+                let error = Error::new(
+                    ErrorKind::InvalidArgument,
+                    "the extension of the input names no parser",
+                );
+                return Err(Box::new(Document::failed(name, Some(error))));
+            }
+            (name, parser, open())
+        }
+    };
+    match stream {
+        Ok(stream) => Ok((name, DocumentSplitter::new(stream, parser))),
+        Err(error) => Err(failed(name, error)),
+    }
+}

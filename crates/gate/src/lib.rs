@@ -1,0 +1,52 @@
+//! Gates: policies that give one verdict over one or many inputs.
+//!
+//! Owns verdicts, inputs, waivers, and the model of a run's result ([`model`]), from which reports
+//! are written ([`report`]). Evaluating policies belongs to
+//! [`rego_platform`](https://docs.rs/rego-platform); options and the destinations of reports belong to the
+//! host, which is the command or a program.
+
+#![forbid(unsafe_code)]
+
+mod account;
+mod conclude;
+mod describe;
+mod documents;
+mod find;
+mod gathered;
+mod input_file;
+mod inputs;
+mod load;
+pub mod model;
+mod options;
+mod packages;
+mod policy_yaml;
+mod reach;
+pub mod report;
+pub mod reports;
+mod run;
+#[doc(hidden)]
+pub mod sarif;
+pub mod setting;
+mod split;
+mod streams;
+mod values;
+mod verdict;
+mod waivers;
+mod work;
+
+#[doc(hidden)]
+pub use documents::argument;
+pub use documents::{DocumentOptions, Metadata};
+#[doc(hidden)]
+pub use find::expand;
+pub use find::find;
+#[doc(hidden)]
+pub use input_file::query_about_file;
+pub use inputs::InputSource;
+#[doc(hidden)]
+pub use load::Material;
+pub use load::{Gate, GateOptions};
+pub use options::{Hint, RunObserver, RunOptions};
+pub use split::Parser;
+pub use values::InputValues;
+pub use waivers::Waivers;

@@ -1,0 +1,658 @@
+//! Loading a gate from paths: its packages, and their description for reports.
+//!
+//! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
+//! loaded on its own, since they all have the same package.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rego_platform::evaluate::{OtherEngine, Policies, Query, is_network};
+use rego_platform::load::roles::PackageOrigin;
+use rego_platform::load::{LoadOptions, position};
+use rego_platform::rego::Value;
+use rego_platform::sources::{Account, Bundle, Gathered, Ignore, ReadOptions, Sources};
+use rego_platform::{Diagnostic, Error, ErrorKind, Level, Product};
+use rego_platform_client::text::{data_reference, escape, nearest};
+use sha2::{Digest as _, Sha256};
+
+use super::describe::describe;
+use super::documents::{ARGUMENTS, Origin, PolicyContext, argument};
+use super::input_file::{self, COMBINED};
+use super::inputs::InputSource;
+use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
+use super::packages::{self, VerdictPackage};
+use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
+use super::reach::{Arguments, Reach, Site};
+use super::split::hex;
+use super::values::InputValues;
+use crate::setting;
+
+/// Options for loading a gate.
+#[derive(Debug, Clone, Default)]
+pub struct GateOptions {
+    /// Options for loading the policies.
+    pub load: LoadOptions,
+    /// The packages and policy documents to evaluate; all if empty.
+    pub packages: Vec<String>,
+    /// The kind of material of the inputs; policies for other kinds are left out, and policies find
+    /// it in the input's metadata ([`Product::metadata_field`]).
+    pub kind: Option<String>,
+    /// The arguments for `input.args`.
+    pub arguments: BTreeMap<String, String>,
+    /// Values to put into the input.
+    pub values: InputValues,
+    /// The files and folders to leave out.
+    pub ignore: Ignore,
+    /// Bundles to load in addition: archives, whatever their names, and folders.
+    pub bundles: Vec<String>,
+    /// Set to load signed bundles without verifying their signatures.
+    pub skip_verify: bool,
+    /// Set to note rules that no verdict uses, and fields, values, rules and data that don't exist,
+    /// instead of refusing the policies.
+    pub allow_warnings: bool,
+}
+
+/// Loaded policies that give verdicts.
+#[derive(Debug)]
+pub struct Gate {
+    pub(super) checks: Vec<Check>,
+    pub(super) policies: Vec<Policy>,
+    pub(super) sources: Vec<Source>,
+    pub(super) product: Product,
+    /// `true` if any policy calls the service, or a built-in that accesses the network.
+    pub(super) waits: bool,
+    /// `true` if any policy calls the service.
+    asks: bool,
+    /// The policies that aren't evaluated and might be expected to be, a line each.
+    pub(super) left_out: Vec<String>,
+    /// Warnings with which policies are refused, unless they are allowed.
+    pub(super) warnings: Vec<Diagnostic>,
+    accounts: Vec<Account>,
+    packages: Vec<PackageUse>,
+    /// The number of signed bundles that were loaded without verification.
+    unverified_bundles: u64,
+    /// The canonical paths of the files of data.
+    data: HashSet<PathBuf>,
+}
+
+/// The reason why a package isn't evaluated that `-n` doesn't name.
+const NOT_CHOSEN: &str = "it isn't among the chosen packages";
+
+/// The most packages whose reasons a message states.
+const MAX_REASONS: usize = 5;
+
+/// A package that is evaluated, with the policies that it belongs to.
+#[derive(Debug)]
+pub(super) struct Check {
+    pub policies: Policies,
+    pub package: VerdictPackage,
+    pub context: PolicyContext,
+    /// The calls that it can make.
+    pub sites: Vec<Site>,
+    /// The arguments that it can read.
+    reads: Arguments,
+    /// Set if it looks for the name of its input's file, as conftest gives it.
+    reads_file: bool,
+}
+
+impl Check {
+    fn new(
+        policies: Policies,
+        package: VerdictPackage,
+        arguments: &BTreeMap<String, Value>,
+        options: &GateOptions,
+        document: bool,
+        reach: &Reach,
+    ) -> Self {
+        let rules = || package.rules.iter().map(|rule| rule.name.as_str());
+        let sites = reach.sites(&package.path, rules());
+        let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
+        let names_metadata = reach.names_metadata(&package.path, rules());
+        let reads = reach.arguments(&package.path, rules());
+        let context = PolicyContext {
+            arguments,
+            has_arguments,
+            values: options.values.clone(),
+            document,
+            reads_input: reach.reads_input(&package.path, rules()),
+            kind: options.kind.as_ref().filter(|_| names_metadata).cloned(),
+            product: options.load.product.clone(),
+        };
+        let reads_file = reach.reads_file(&package.path, rules());
+        Self { policies, package, context, sites, reads, reads_file }
+    }
+
+    /// Returns the query for an input from this file, or for all of them combined.
+    pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
+        let own = &self.package.query;
+        if !self.reads_file {
+            return Ok(own.clone());
+        }
+        let file = if combined { Some(COMBINED) } else { origin.file };
+        let context = input_file::about(Path::new(file.ok_or_else(input_file::missing)?))?;
+        self.policies.query_in(own.text(), &context)
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// The files that `check` looks at.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Material {
+    /// Rego and data that are loaded together, including bundles.
+    pub sources: Sources,
+    /// Each module of a policy document, on its own.
+    pub documents: Vec<Sources>,
+    /// What a gate over the same paths reads.
+    gathered: Gathered,
+}
+
+impl Material {
+    /// Reads files, folders and bundles, once: the values of a gate's data are the same ones.
+    ///
+    /// # Errors
+    /// For files that can't be read.
+    pub fn read(paths: &[String], bundles: &[String]) -> Result<Self, Error> {
+        let options =
+            GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
+        let gathered = gather(paths, &options)?;
+        let mut own = gathered.clone();
+        let documents = split_off_documents(&mut own)?;
+        let alone =
+            |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
+        let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
+        let documents = documents.collect();
+        Ok(Self { sources: own.sources()?, documents, gathered })
+    }
+
+    /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
+    /// anything to evaluate, such as of a library, isn't refused.
+    pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
+        let options = GateOptions { load, ..GateOptions::default() };
+        (self.sources, Gate::of(self.gathered, &options).err())
+    }
+}
+
+/// Reads the files of a gate.
+fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
+    let mut how = ReadOptions::default();
+    how.ignore = Some(&options.ignore);
+    how.bundles = &options.bundles;
+    how.skip_verify = options.skip_verify;
+    Sources::gather(paths, how)
+}
+
+/// Moves policy documents out of the data.
+fn split_off_documents(gathered: &mut Gathered) -> Result<Vec<PolicyDocument>, Error> {
+    let texts = std::mem::take(&mut gathered.policy_documents);
+    gathered.files.data.retain(|source| !texts.contains_key(&source.path));
+    texts.iter().map(|(path, text)| policy_yaml::parse(path, text)).collect()
+}
+
+impl Gate {
+    /// Loads policies from Rego and data files, folders, bundles and policy documents.
+    ///
+    /// # Errors
+    /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
+    /// document declares, and missing arguments.
+    pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
+        let gate = Self::of(gather(paths, options)?, options)?;
+        gate.refuse_warnings(options.allow_warnings)?;
+        if gate.checks.is_empty() {
+            return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
+        }
+        Ok(gate)
+    }
+
+    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
+    /// is unused is only noted.
+    fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().filter(|warning| warning.code != "unused-rule")
+    }
+
+    /// Refuses policies with warnings, unless these are allowed.
+    fn refuse_warnings(&self, allowed: bool) -> Result<(), Error> {
+        if allowed {
+            return Ok(());
+        }
+        let mut refused: Vec<_> = self.refusing().cloned().collect();
+        for warning in &mut refused {
+            warning.level = Level::Error;
+        }
+        match refused.pop() {
+            None => Ok(()),
+            // The option is named once.
+            Some(last) => {
+                refused.push(last.by_setting(setting::WARNINGS));
+                Err(Error::policy(refused))
+            }
+        }
+    }
+
+    /// Returns the number of warnings because of which the policies would be refused.
+    pub fn allowed_warnings(&self) -> u64 {
+        self.refusing().count() as u64
+    }
+
+    /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
+    fn of(mut gathered: Gathered, options: &GateOptions) -> Result<Self, Error> {
+        if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
+            return Err(wrong(format!(
+                "the bundle `{}` contains no policies and no data",
+                escape(&empty.path)
+            )));
+        }
+        if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
+            let argument = escape(&empty.argument);
+            return Err(wrong(format!("`{argument}` contains no policies and no data")).with_hint(
+                "is it the right folder, and is it checked out? otherwise leave it out",
+            ));
+        }
+        let mut gate = Self {
+            checks: Vec::new(),
+            policies: Vec::new(),
+            sources: Vec::new(),
+            product: options.load.product.clone(),
+            waits: false,
+            asks: false,
+            left_out: Vec::new(),
+            warnings: Vec::new(),
+            accounts: std::mem::take(&mut gathered.accounts),
+            packages: Vec::new(),
+            unverified_bundles: 0,
+            data: data_files(&gathered),
+        };
+        let documents = gate.take_documents(&mut gathered)?;
+        for bundle in &gathered.bundles {
+            gate.record_bundle(bundle)?;
+        }
+        let sources = gathered.sources()?;
+        let chosen: Vec<String> = options
+            .packages
+            .iter()
+            .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
+            .collect();
+        let mut known = gate.load_modules(&sources, &chosen, options)?;
+        if !documents.is_empty() && options.values.has(ARGUMENTS) {
+            let message =
+                "a value in `args` would be lost: policy documents get only arguments there";
+            return Err(wrong(message).by_setting(setting::ARGUMENTS));
+        }
+        for document in &documents {
+            known.push(document.name.clone());
+            known.extend(document.policy_names());
+            gate.load_document(document, &chosen, options)?;
+        }
+        packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
+        gate.refuse_unread(&documents, &options.arguments)?;
+        let mut seen = HashSet::new();
+        gate.warnings.retain(|warning| seen.insert(warning.clone()));
+        Ok(gate)
+    }
+
+    /// Returns the inventory as far as it is known before a run: files, packages and call sites.
+    pub fn inventory(&self) -> Inventory {
+        let site = |check: &Check, site: &Site| CallSite {
+            package: check.package.name.clone(),
+            function: site.function.clone(),
+            position: site.position.clone(),
+            reached: None,
+        };
+        let sites =
+            self.checks.iter().flat_map(|check| check.sites.iter().map(move |s| site(check, s)));
+        Inventory {
+            policies: self.accounts.iter().cloned().map(Into::into).collect(),
+            packages: self.packages.clone(),
+            call_sites: sites.collect(),
+            ..Inventory::default()
+        }
+    }
+
+    /// Returns the error for a gate without policies, with the reason why each isn't evaluated.
+    fn nothing_to_evaluate(&self, kind: Option<&str>) -> Error {
+        let reasons: Vec<String> = self
+            .packages
+            .iter()
+            .filter_map(|package| Some((&package.name, package.reason.as_ref()?)))
+            .take(MAX_REASONS)
+            .map(|(name, reason)| format!("`{}`: {reason}", escape(name)))
+            .collect();
+        let hint = match (kind, reasons.is_empty()) {
+            (_, false) => reasons.join("; "),
+            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (None, true) => "name Rego files, bundles or policy documents".to_owned(),
+        };
+        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
+    }
+
+    /// Returns the same gate, whose policies `other` evaluates if it is given.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
+        for check in &mut self.checks {
+            check.policies = check.policies.clone().evaluated_by(other.clone());
+        }
+        self
+    }
+
+    /// Returns the number of signed bundles that were loaded without verification.
+    pub fn unverified_bundles(&self) -> u64 {
+        self.unverified_bundles
+    }
+
+    /// Returns `true` if any policy calls the service.
+    pub fn asks(&self) -> bool {
+        self.asks
+    }
+
+    fn load_policies(
+        &mut self,
+        sources: &Sources,
+        options: &GateOptions,
+        origin: PackageOrigin,
+    ) -> Result<Policies, Error> {
+        let mut options = options.load.clone();
+        options.origin = origin;
+        let (policies, warnings) = Policies::load_with_warnings(sources, options)?;
+        self.warnings.extend(warnings);
+        Ok(policies)
+    }
+
+    fn note_calls(&mut self, policies: &Policies) {
+        let sites = policies.sites();
+        self.waits |= !sites.is_empty();
+        self.asks |= sites.iter().any(|site| !is_network(&site.function));
+    }
+
+    fn record_not_asked(&mut self, name: String, reason: &str) {
+        self.packages.push(PackageUse {
+            name,
+            reason: Some(reason.to_owned()),
+            ..PackageUse::default()
+        });
+    }
+
+    fn record_asked(&mut self, check: &Check) {
+        self.packages.push(PackageUse {
+            name: check.package.name.clone(),
+            rules: check.package.rules.iter().map(|rule| rule.name.clone()).collect(),
+            asked: true,
+            reason: None,
+            calls: 0,
+            evaluated: false,
+            cut_short: false,
+        });
+    }
+
+    /// Returns `true` if a verdict may depend on `input`.
+    pub fn reads_input(&self) -> bool {
+        self.checks.iter().any(|check| check.context.reads_input)
+    }
+
+    /// Refuses an input that is data of the policies as well: its author would write both.
+    pub(super) fn refuse_data(&self, places: &[InputSource]) -> Result<(), Error> {
+        for place in places {
+            let InputSource::File(path) = place else { continue };
+            if path.canonicalize().is_ok_and(|path| self.data.contains(&path)) {
+                let shown = escape(&path.to_string_lossy());
+                return Err(wrong(format!("the input `{shown}` is data of the policies as well"))
+                    .by_setting(setting::IGNORED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a run without an input if a verdict may depend on it.
+    #[doc(hidden)]
+    pub fn refuse_no_input(&self) -> Result<(), Error> {
+        if !self.reads_input() {
+            return Ok(());
+        }
+        let message = "no input was given, but the policies use `input`";
+        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::WITHOUT_INPUT))
+    }
+
+    /// Returns the packages that are evaluated, in the order of reports.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Records the digest of every file, and moves policy documents out of the data.
+    fn take_documents(&mut self, gathered: &mut Gathered) -> Result<Vec<PolicyDocument>, Error> {
+        for module in &gathered.files.modules {
+            let digest = hex(&Sha256::digest(&module.text));
+            self.sources.push(Source { path: module.path.clone(), digest });
+        }
+        for source in &gathered.files.data {
+            let digest = digest_of(&source.path)?;
+            self.sources.push(Source { path: source.path.clone(), digest });
+        }
+        split_off_documents(gathered)
+    }
+
+    /// Records the digest of a bundle, or of the files of its folder.
+    fn record_bundle(&mut self, bundle: &Bundle) -> Result<(), Error> {
+        self.unverified_bundles += u64::from(bundle.is_signed);
+        let mut record = |path: &str| {
+            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path)? });
+            Ok(())
+        };
+        if bundle.is_folder { bundle.files().try_for_each(record) } else { record(&bundle.path) }
+    }
+
+    /// Loads Rego and data together. Returns the names of all packages.
+    fn load_modules(
+        &mut self,
+        sources: &Sources,
+        chosen: &[String],
+        options: &GateOptions,
+    ) -> Result<Vec<String>, Error> {
+        if sources.modules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let policies = self.load_policies(sources, options, PackageOrigin::Plain)?;
+        // Packages that aren't evaluated anyway need no verdict.
+        self.warnings.retain(|found| chosen.is_empty() || found.code != "no-verdict");
+        let reach = Reach::new(&policies);
+        let arguments: BTreeMap<String, Value> = options
+            .arguments
+            .iter()
+            .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
+            .collect();
+        self.note_calls(&policies);
+        for mut asked in
+            packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)?
+        {
+            asked.any_field |= options.allow_warnings;
+            self.policies.push(describe(&asked, &policies));
+            let mut check = Check::new(policies.clone(), asked, &arguments, options, false, &reach);
+            check.context.has_arguments = !options.arguments.is_empty();
+            self.record_asked(&check);
+            self.checks.push(check);
+        }
+        let asked: HashSet<String> =
+            self.packages.iter().map(|package| package.name.clone()).collect();
+        for package in policies.packages() {
+            let name = packages::dotted(&package.path);
+            if !asked.contains(&name) {
+                let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
+                    NOT_CHOSEN
+                } else if package.is_suite {
+                    if let Some(rule) = packages::verdict_rule(package) {
+                        self.left_out.push(format!(
+                            "the package `{name}` has tests: its rule `{rule}` wasn't evaluated"
+                        ));
+                    }
+                    "it is a test"
+                } else {
+                    "it has no verdict rule"
+                };
+                self.record_not_asked(name, reason);
+            }
+        }
+        Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
+    }
+
+    /// Refuses an argument that no policy document declares and no policy can read: it would change
+    /// nothing.
+    fn refuse_unread(
+        &self,
+        documents: &[PolicyDocument],
+        given: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let is_read = |name: &str| {
+            documents.iter().flat_map(PolicyDocument::declared).any(|own| own == name)
+                || self.checks.iter().any(|check| check.reads.has(name))
+        };
+        let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
+        let read = self.checks.iter().flat_map(|check| &check.reads.keys).map(String::as_str);
+        let known = documents.iter().flat_map(PolicyDocument::declared).chain(read);
+        let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
+            .by_setting(setting::INPUT_VALUES);
+        Err(match nearest(name, known) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None => error,
+        })
+    }
+
+    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    fn refuse_same_name(&self, document: &PolicyDocument, name: &str) -> Result<(), Error> {
+        let Some(other) = self.policies.iter().find(|policy| policy.name == name) else {
+            return Ok(());
+        };
+        let other = other.files.first().map_or("", String::as_str);
+        Err(wrong(format!(
+            "`{}` and `{}` both have a policy with the name `{}`",
+            escape(other),
+            escape(&document.path),
+            escape(name)
+        ))
+        .with_hint("a waiver for one of them would cover both: rename one"))
+    }
+
+    fn load_document(
+        &mut self,
+        document: &PolicyDocument,
+        chosen: &[String],
+        options: &GateOptions,
+    ) -> Result<(), Error> {
+        let is_chosen = |name: &str| chosen.is_empty() || packages::is_chosen(chosen, name);
+        let names = document.policy_names();
+        if !is_chosen(&document.name) && !names.iter().any(|name| is_chosen(name)) {
+            self.record_not_asked(document.name.clone(), NOT_CHOSEN);
+            return Ok(());
+        }
+        let arguments = document.arguments(&options.arguments)?;
+        for ((number, entry), name) in (1..).zip(&document.entries).zip(names) {
+            if !is_chosen(&document.name) && !is_chosen(&name) {
+                self.record_not_asked(name, NOT_CHOSEN);
+                continue;
+            }
+            self.refuse_same_name(document, &name)?;
+            if let (Some(wanted), Some(kind)) = (&options.kind, &entry.kind)
+                && wanted != kind
+            {
+                self.record_not_asked(name, &format!("it is for `{kind}`"));
+                self.left_out.push(format!(
+                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it wasn't evaluated",
+                    document.name
+                ));
+                continue;
+            }
+            let module = entry.module.clone();
+            if module.path != format!("{}#{number}", document.path) {
+                let digest = hex(&Sha256::digest(&module.text));
+                self.sources.push(Source { path: module.path.clone(), digest });
+            }
+            let sources = Sources { modules: vec![module], ..Sources::default() };
+            let policies = self.load_policies(&sources, options, PackageOrigin::Document)?;
+            self.note_calls(&policies);
+            let reach = Reach::new(&policies);
+            let own = policies.packages().next().map(|package| package.path.clone());
+            if let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) {
+                let outside = escape(&data_reference(outside));
+                let message =
+                    format!("the policy refers to `{outside}`, which it can't see from a document");
+                return Err(Error::policy(vec![
+                    Diagnostic::error("alone", message)
+                        .with_hint(
+                            "a policy document is evaluated without the data and packages of other \
+                             files: write what it needs into its module, or load the module as Rego",
+                        )
+                        .at(position(policies.program().sources(), span)),
+                ]));
+            }
+            for mut asked in
+                packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
+            {
+                asked.name.clone_from(&name);
+                asked.any_field |= options.allow_warnings;
+                let mut policy = describe(&asked, &policies);
+                policy.document = Some(document.name.clone());
+                policy.kind.clone_from(&entry.kind);
+                policy.description = policy.description.or_else(|| document.description.clone());
+                self.policies.push(policy);
+                let check = Check::new(policies.clone(), asked, &arguments, options, true, &reach);
+                self.record_asked(&check);
+                self.checks.push(check);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the canonical paths of the files of data.
+fn data_files(gathered: &Gathered) -> HashSet<PathBuf> {
+    let files = gathered.files.data.iter().map(|source| source.path.as_str());
+    let folders = gathered.bundles.iter().filter(|bundle| bundle.is_folder);
+    files
+        .chain(folders.flat_map(Bundle::files))
+        .filter_map(|path| Path::new(path).canonicalize().ok())
+        .collect()
+}
+
+fn digest_of(path: &str) -> Result<String, Error> {
+    use std::io::Read as _;
+    let failed = |error: std::io::Error| {
+        wrong(format!("`{}` can't be read", escape(path))).with_source(error)
+    };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = file.read(&mut buffer).map_err(failed)?;
+        if length == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(buffer.get(..length).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+    use rego_platform::rego::value::Shared;
+
+    #[test]
+    fn a_check_and_its_gate_share_the_values_of_data() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
+        std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
+        let paths = [folder.path().to_string_lossy().into_owned()];
+        let material = Material::read(&paths, &[]).unwrap();
+        match (&*material.sources.data, &*material.gathered.files.data) {
+            ([own], [gates]) => match (&own.value, &gates.value) {
+                (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+        assert!(material.refused(LoadOptions::default()).1.is_none());
+    }
+}

@@ -1,0 +1,257 @@
+//! The inventory of a run: everything that it was given, and what was and wasn't used.
+
+use std::collections::BTreeMap;
+
+use rego_platform::Position;
+use serde::{Deserialize, Serialize};
+
+use super::{AnsweredBy, Source};
+
+/// The most left out files that are listed for one argument; all are counted.
+pub const MAX_LEFT_OUT: usize = 1_000;
+
+/// The inventory of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Inventory {
+    /// The files of policies and data, by argument (`-d`).
+    pub policies: Vec<Argument>,
+    /// The files of inputs, by argument (`-i`).
+    pub inputs: Vec<Argument>,
+    /// Every package that was loaded.
+    pub packages: Vec<PackageUse>,
+    /// The options that relax the gate: with them, less fails or less is evaluated.
+    pub options: Vec<OptionUse>,
+    /// The file with the waivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waivers: Option<Source>,
+    /// The recording that answered calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Source>,
+    /// The engine that evaluated the policies: `regorus`, or `both`, which had to agree. Absent for this
+    /// crate's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// The service that was configured, and the source of the answers.
+    pub service: Service,
+    /// The identity under which requests were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenUse>,
+    /// The arguments given with `--arg`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+    /// The values given with `--set`, as JSON, by their paths in the input.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// The project in the inputs' metadata, such as `input.platform_metadata`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// The places in policies that call the service, or built-ins that access the network.
+    pub call_sites: Vec<CallSite>,
+    /// `true` if inputs are attestations: their signatures aren't checked here.
+    pub unverified: bool,
+}
+
+/// An account of the files that one argument names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Argument {
+    /// The argument as it was given.
+    pub argument: String,
+    /// The number of files that were found.
+    pub found: u64,
+    /// The number of files that were read.
+    pub taken: u64,
+    /// The files that were left out, with the reason; a bounded number of them.
+    pub left_out: Vec<LeftOut>,
+    /// The number of left out files that aren't listed.
+    pub left_out_unlisted: u64,
+}
+
+/// A file, folder or part of a file that was found and not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// Its path.
+    pub path: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// A package that was loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PackageUse {
+    /// Its name, or the policy document's.
+    pub name: String,
+    /// The rules that make its verdict.
+    pub rules: Vec<String>,
+    /// `true` if it was evaluated.
+    pub asked: bool,
+    /// The reason why it wasn't evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The number of calls to the service that its verdicts depend on, over all inputs; for inputs
+    /// without a verdict, all calls that were made.
+    pub calls: u64,
+    /// Set if it was evaluated for an input; none may have been readable.
+    #[serde(skip)]
+    pub evaluated: bool,
+    /// Set if one of its evaluations ended with an error, so that its further calls aren't known.
+    #[serde(skip)]
+    pub cut_short: bool,
+}
+
+/// An option that relaxes the gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OptionUse {
+    /// What it relaxes.
+    pub name: Relaxation,
+    /// Its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Its effect on the run.
+    pub effect: OptionEffect,
+    /// The number of times it had an effect.
+    pub times: u64,
+}
+
+/// A way in which a gate can be relaxed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Relaxation {
+    /// Only the chosen packages are evaluated.
+    Packages,
+    /// Policies for other kinds of material aren't evaluated.
+    Kind,
+    /// Files that match a pattern aren't read.
+    Ignore,
+    /// Violations below a severity don't fail.
+    FailOn,
+    /// Violations that a waiver covers don't fail.
+    Waivers,
+    /// What the service doesn't have is undefined instead of an error.
+    NotFound,
+    /// Policies may send requests to these hosts.
+    AllowedHosts,
+    /// The exit status is 0 although there are violations.
+    NoFail,
+    /// An input that every policy skips passes.
+    AllowSkipped,
+    /// Policies with warnings are evaluated.
+    AllowWarnings,
+    /// An error of a built-in function is undefined.
+    LenientBuiltins,
+    /// Signed bundles are loaded unchecked.
+    SkipVerify,
+    /// Policies that use `input` are evaluated without one.
+    WithoutInput,
+    /// Plain HTTP is used beyond loopback.
+    PlainHttp,
+}
+
+impl std::fmt::Display for Relaxation {
+    /// Writes the name that reports have.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// The effect of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OptionEffect {
+    /// It was given, and had no effect or one that isn't counted.
+    Recorded,
+    /// Without it, the result of the run would or might have been different.
+    TookEffect,
+}
+
+/// The service that was configured, and the source of the answers to the policies' calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Service {
+    /// The origin of the control plane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controlplane: Option<String>,
+    /// The origin of the platform backend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// The source of answers; absent if no calls were allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<AnsweredBy>,
+}
+
+/// The identity under which requests were sent, according to the token's own claims.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TokenUse {
+    /// `user` or `api`.
+    pub kind: String,
+    /// The organization that was selected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+}
+
+/// A place in a policy that calls the service, or a built-in that accesses the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CallSite {
+    /// The package whose verdict it is part of.
+    pub package: String,
+    /// The function's full name.
+    pub function: String,
+    /// The position of the call.
+    pub position: Position,
+    /// The number of times it was reached, over all inputs, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<u64>,
+}
+
+impl Inventory {
+    /// Returns the number of files that were found and not read.
+    pub fn left_out(&self) -> u64 {
+        let arguments = self.policies.iter().chain(&self.inputs);
+        arguments.map(|argument| argument.found.saturating_sub(argument.taken)).sum()
+    }
+
+    /// Records that a relaxation had an effect this many times.
+    pub fn note_effect(&mut self, name: Relaxation, times: u64) {
+        for option in self.options.iter_mut().filter(|option| option.name == name && times > 0) {
+            (option.effect, option.times) = (OptionEffect::TookEffect, times);
+        }
+    }
+
+    /// Returns the options that had an effect.
+    pub fn took_effect(&self) -> impl Iterator<Item = &OptionUse> {
+        self.options.iter().filter(|option| option.effect == OptionEffect::TookEffect)
+    }
+
+    /// Returns `true` if options that choose files and packages were given, and some are left out.
+    pub fn is_narrowed(&self) -> bool {
+        let is_given = |name| self.options.iter().any(|option| option.name == name);
+        let mut arguments = self.policies.iter().chain(&self.inputs);
+        is_given(Relaxation::Ignore) && arguments.any(|argument| argument.found > argument.taken)
+            || is_given(Relaxation::Packages) && self.packages.iter().any(|package| !package.asked)
+    }
+}
+
+impl From<rego_platform::sources::Account> for Argument {
+    fn from(account: rego_platform::sources::Account) -> Self {
+        let left = account.left_out.len();
+        let listed = account.left_out.into_iter().take(MAX_LEFT_OUT);
+        let left_out: Vec<_> =
+            listed.map(|left| LeftOut { path: left.path, reason: left.reason }).collect();
+        Self {
+            argument: account.argument,
+            found: account.taken + left as u64,
+            taken: account.taken,
+            left_out_unlisted: (left - left_out.len()) as u64,
+            left_out,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The policies in a report.
+
+use rego_platform::Position;
+use serde::{Deserialize, Serialize};
+
+/// The severity of a violation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Informational.
+    Info,
+    /// Low.
+    Low,
+    /// Medium.
+    Medium,
+    /// High.
+    High,
+    /// Critical.
+    Critical,
+}
+
+/// A package that gives verdicts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Policy {
+    /// The dotted package, such as `release.licences`.
+    pub name: String,
+    /// The title from its `METADATA` annotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The description from its `METADATA` annotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The severity from its `METADATA` annotation (`custom.severity`), as written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<String>,
+    /// The https links from its `METADATA` annotation (`related_resources`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
+    /// The name of the policy document that it is from, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+    /// The kind of material that it is for; absent if it is for every kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its files.
+    pub files: Vec<String>,
+    /// The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line.
+    /// Names don't count.
+    pub digest: String,
+    /// The rules that make up the verdict.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule that contributes to a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Rule {
+    /// Its name, such as `deny`.
+    pub name: String,
+    /// The title from its `METADATA` annotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The description from its `METADATA` annotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The severity from its `METADATA` annotation, as written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<String>,
+    /// The position of its first definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+}
+
+/// A file of policies or data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Source {
+    /// Its path, as given.
+    pub path: String,
+    /// `sha256:` of its bytes.
+    pub digest: String,
+}
+
+impl Severity {
+    /// The severities with their names, least severe first.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("info", Self::Info),
+        ("low", Self::Low),
+        ("medium", Self::Medium),
+        ("high", Self::High),
+        ("critical", Self::Critical),
+    ];
+
+    /// Parses a severity's name, in any case; `None` for any other word.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut names = Self::NAMES.iter();
+        names.find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, severity)| *severity)
+    }
+}

@@ -1,0 +1,82 @@
+//! The options of a run, and the observer of its progress.
+
+use rego_platform::Error;
+use rego_platform::evaluate::{EvaluateOptions, Print};
+use rego_platform::explain::Explanation;
+
+use super::documents::DocumentOptions;
+use super::model::{AnsweredBy, Input, Inventory, Rules, Tool};
+use super::waivers::Waivers;
+
+/// Words the next step for an error, in a host's terms: how to change the setting or to raise the limit
+/// that it names.
+pub type Hint = fn(&Error) -> Option<String>;
+
+/// Returns an error's own hint.
+fn own_hint(error: &Error) -> Option<String> {
+    let first = error.diagnostics().first().and_then(|first| first.hint.as_deref());
+    error.hint().or(first).map(str::to_owned)
+}
+
+/// Options of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// The options of each evaluation; the time limit is per input.
+    pub evaluate: EvaluateOptions,
+    /// The source of answers, for reports.
+    pub answered_by: AnsweredBy,
+    /// The rules by which an input fails, besides violations.
+    pub rules: Rules,
+    /// The options for passing documents to policies.
+    pub documents: DocumentOptions,
+    /// The waivers.
+    pub waivers: Waivers,
+    /// Set to evaluate policies that look at `input` without one, if no input is given. Otherwise
+    /// such a run is an error: a list that is empty by mistake would pass.
+    pub without_input: bool,
+    /// Set to end the run at the first input that doesn't pass.
+    pub fail_fast: bool,
+    /// Set to keep every answer for a recording.
+    pub record: bool,
+    /// Set to explain the verdicts to the observer.
+    pub explain: bool,
+    /// How the next step of an error is worded; its own hint by default.
+    pub hint: Hint,
+    /// The tool, for reports.
+    pub tool: Tool,
+    /// The inventory as far as it is known before the run, which completes it.
+    pub inventory: Inventory,
+}
+
+impl RunOptions {
+    /// Creates options with the defaults.
+    pub fn new(evaluate: EvaluateOptions, answered_by: AnsweredBy, tool: Tool) -> Self {
+        Self {
+            evaluate,
+            answered_by,
+            rules: Rules::default(),
+            documents: DocumentOptions::default(),
+            waivers: Waivers::default(),
+            without_input: false,
+            fail_fast: false,
+            record: false,
+            explain: false,
+            hint: own_hint,
+            inventory: Inventory::default(),
+            tool,
+        }
+    }
+}
+
+/// An observer of a run's progress, called from a single thread.
+pub trait RunObserver {
+    /// An input was read.
+    fn began(&mut self, _name: &str) {}
+    /// A policy printed something.
+    fn printed(&mut self, _input: &str, _print: &Print) {}
+    /// A verdict was explained, if that was requested.
+    fn explained(&mut self, _input: &str, _explanation: &Explanation) {}
+    /// An input is done.
+    fn ended(&mut self, _input: &Input) {}
+}

@@ -1,0 +1,117 @@
+//! The formats of the gate's report for other tools.
+//!
+//! Owns the list of formats and how each is written from [`Run`]. It decides nothing: a state that
+//! a format can't express (unknown, skipped, waived) is expressed by the nearest one that doesn't
+//! read as a pass. The command's own formats, `human` and `json`, are elsewhere.
+
+mod cases;
+#[doc(hidden)]
+pub mod errors;
+#[doc(hidden)]
+pub mod facts;
+mod github;
+mod html;
+mod junit;
+mod markdown;
+mod sarif;
+mod tap;
+#[doc(hidden)]
+pub mod view;
+mod words;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::model::Run;
+use super::report::Report;
+use view::View;
+
+pub use github::GitHub;
+pub use html::Html;
+pub use junit::JUnit;
+pub use markdown::Markdown;
+pub use sarif::Sarif;
+#[doc(hidden)]
+pub use sarif::is_sarif_of;
+pub use tap::Tap;
+
+/// A format of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReportFormat {
+    /// `JUnit` XML: a suite for each input, a case for each policy.
+    Junit,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// GitHub's workflow commands, with the Markdown report as the step's summary.
+    Github,
+    /// Markdown, as GitHub and GitLab render it.
+    Markdown,
+    /// TAP, version 14.
+    Tap,
+    /// A self-contained HTML page.
+    Html,
+}
+
+/// Options that some formats need.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Paths below this folder become relative to it (SARIF, GitHub).
+    pub folder: PathBuf,
+    /// The file for the summary of a step on GitHub: `GITHUB_STEP_SUMMARY`.
+    pub summary: Option<PathBuf>,
+    /// The file with the complete report, to which bounded reports refer.
+    pub more: Option<String>,
+}
+
+impl Options {
+    fn view(&self) -> View {
+        View { more: self.more.clone() }
+    }
+}
+
+/// Appends `run` to the summary of a step on GitHub, which the report itself does without one.
+#[doc(hidden)]
+pub fn summarize(run: &Run, options: &Options, path: &Path) -> io::Result<()> {
+    github::append(run, &options.view(), path)
+}
+
+impl ReportFormat {
+    /// The formats with their names on the command line.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("junit", Self::Junit),
+        ("sarif", Self::Sarif),
+        ("github", Self::Github),
+        ("markdown", Self::Markdown),
+        ("tap", Self::Tap),
+        ("html", Self::Html),
+    ];
+
+    /// Returns the report in this format.
+    pub fn report(self, options: &Options) -> Box<dyn Report> {
+        let (folder, view) = (options.folder.clone(), options.view());
+        match self {
+            Self::Junit => Box::new(JUnit),
+            Self::Sarif => Box::new(Sarif { folder }),
+            Self::Github => Box::new(GitHub { folder, summary: options.summary.clone(), view }),
+            Self::Markdown => Box::new(Markdown { view }),
+            Self::Tap => Box::new(Tap),
+            Self::Html => Box::new(Html { view }),
+        }
+    }
+}
+
+/// Writes `run` in a format.
+///
+/// # Errors
+/// Only errors of writing.
+pub fn write(
+    run: &Run,
+    format: ReportFormat,
+    out: &mut dyn Write,
+    options: &Options,
+) -> io::Result<()> {
+    format.report(options).write(run, out)
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;

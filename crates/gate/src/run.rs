@@ -1,0 +1,320 @@
+//! A run: evaluates every policy over every input in parallel, and reports in the order of the
+//! inputs.
+//!
+//! Owns the threads and the bound on memory: at most a few documents per thread, however many there
+//! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use rego_platform::evaluate::{Cancellation, Recording};
+use rego_platform::functions::known_fields::STATUSES;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::escape;
+
+use super::account;
+use super::conclude;
+use super::gathered::{Limited, RunCollector, Unread};
+use super::inputs::{Documents, InputSource, JsonLines};
+use super::load::Gate;
+use super::model::{Failure, Input, Ledger, Outcome, Run};
+use super::options::{RunObserver, RunOptions};
+use super::reports::facts;
+use super::work::{Event, Job, MemoryBound, Stop, Work, millis};
+
+/// The number of concurrent evaluations if policies wait for the service.
+const WAITING: usize = 16;
+
+/// The number of jobs that lie ready for each thread, so that none waits for the next document.
+const READY: usize = 8;
+
+/// The most warnings about policies that are noted.
+const MAX_WARNINGS: usize = 50;
+
+fn is_cancelled(options: &RunOptions) -> bool {
+    options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
+}
+
+/// Returns `true` if an input has no verdict because the run was cancelled.
+fn is_incomplete(run: &Run) -> bool {
+    let cancelled = |failure: &Option<Failure>| {
+        failure.as_ref().is_some_and(|failure| failure.kind == ErrorKind::Cancelled.code())
+    };
+    run.totals.not_evaluated > 0
+        || run.inputs.iter().any(|input| {
+            cancelled(&input.error) || input.verdicts.iter().any(|v| cancelled(&v.error))
+        })
+}
+
+impl Gate {
+    /// Evaluates every policy over every document. Without sources, each policy is evaluated once
+    /// without an input; see [`RunOptions::without_input`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when there are no sources and a policy looks at `input`,
+    /// [`ErrorKind::Internal`] when a thread can't be started.
+    /// A problem with an input is part of the model instead.
+    pub fn run(
+        &self,
+        places: Vec<InputSource>,
+        options: &RunOptions,
+        observer: &mut dyn RunObserver,
+    ) -> Result<(Run, Option<Recording>), Error> {
+        let (started, clock) = (chrono::Utc::now(), Instant::now());
+        let nothing = places.is_empty();
+        if nothing && !options.without_input {
+            self.refuse_no_input()?;
+        }
+        self.refuse_data(&places)?;
+        let documents = Documents::new(
+            places,
+            options.documents.clone(),
+            self.json_lines(),
+            options.evaluate.budget.timeout,
+            options.evaluate.cancellation.clone(),
+        );
+        let mut gathered = RunCollector::new(self, options);
+        let stop = Stop::default();
+        let workers = self.workers();
+        let (to_workers, jobs) = mpsc::sync_channel(workers.saturating_mul(READY));
+        let jobs = Mutex::new(jobs);
+        let (events, heard) = mpsc::channel();
+        std::thread::scope(|scope| {
+            // Moved into the scope so that they are dropped on every exit; otherwise the workers
+            // would wait forever.
+            let (to_workers, events) = (to_workers, events);
+            let thread = || std::thread::Builder::new().name("gate".to_owned());
+            let failed = |error: std::io::Error| {
+                Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
+            };
+            for _ in 0..workers {
+                let (jobs, events, stop) = (&jobs, events.clone(), &stop);
+                let work = move || self.work(jobs, &events, stop, options);
+                thread().spawn_scoped(scope, work).map_err(failed)?;
+            }
+            let stopped = &stop;
+            let read = move || self.read(documents, &to_workers, &events, stopped, options);
+            thread().spawn_scoped(scope, read).map_err(failed)?;
+            gathered.listen(&heard, &stop, observer);
+            Ok::<_, Error>(())
+        })?;
+        let mut run = gathered.run;
+        // Inputs behind the first that didn't pass may have been evaluated at the same time.
+        let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
+        run.totals.not_evaluated += behind.len() as u64;
+        run.inputs = gathered.finished.into_values().collect();
+        run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        run.duration_ms = millis(clock.elapsed());
+        let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
+        let requests = gathered.requests;
+        run.notes.clone_from(&self.left_out);
+        run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
+        let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
+        if more > 0 {
+            run.notes.push(format!("there are {more} more warnings about the policies"));
+        }
+        if is_cancelled(options) && is_incomplete(&run) {
+            run.failure = Some(Failure {
+                kind: ErrorKind::Cancelled.code().to_owned(),
+                message: "the run was interrupted before every input had its verdict".to_owned(),
+                ..Failure::default()
+            });
+        }
+        if let Err(error) = &gathered.recording
+            && run.failure.is_none()
+        {
+            run.failure = Some(Failure::new(error, options.hint));
+        }
+        for (index, unread) in &gathered.unread {
+            let Some(check) = self.checks.get(*index) else { continue };
+            run.notes.push(unread_note(&check.package.name, unread));
+        }
+        run.notes.extend(skipped_note(gathered.skipped));
+        run.notes.extend(status_notes(&gathered.unknown_statuses));
+        run.notes.extend(limited_notes(&gathered.limited));
+        conclude::totals(&mut run);
+        account::settle(&mut run, undefined, swallowed, requests);
+        for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
+            let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
+            let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
+            let of: Vec<_> = policy.into_iter().chain(finding).collect();
+            let (of, subject) = (of.join(", "), &waiver.subject);
+            run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
+        }
+        conclude::run(&mut run, options.hint);
+        Ok((run, gathered.recording.ok()))
+    }
+
+    /// Returns what several JSON values in a file are for these policies.
+    fn json_lines(&self) -> JsonLines {
+        let mut of_documents = self.checks.iter().map(|check| check.context.document);
+        match of_documents.next() {
+            Some(first) if of_documents.any(|other| other != first) => JsonLines::Either,
+            Some(true) => JsonLines::Elements,
+            _ => JsonLines::Inputs,
+        }
+    }
+
+    fn workers(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.waits { cores.max(WAITING) } else { cores }
+    }
+
+    /// The number of policies in a job. Those that wait for the service do so at the same time; of
+    /// the others, each thread gets its part at once.
+    fn job_size(&self, workers: usize) -> usize {
+        if self.waits { 1 } else { self.checks.len().div_ceil(workers).max(1) }
+    }
+
+    /// Reads documents a little ahead of the workers, until the end or until the run is stopped.
+    fn read(
+        &self,
+        mut documents: Documents,
+        to_workers: &SyncSender<Job>,
+        events: &Sender<Event>,
+        stop: &Stop,
+        options: &RunOptions,
+    ) {
+        let memory = MemoryBound::default();
+        let size = self.job_size(self.workers());
+        for index in 0.. {
+            if stop.is_before(index) || is_cancelled(options) {
+                let _ = events.send(Event::Left(documents.left()));
+                return;
+            }
+            let Some(document) = documents.next() else { return };
+            let (value, error) = match document.value {
+                Ok(value) => (value, None),
+                Err(error) => (None, Some(conclude::failure(&error, None, options.hint))),
+            };
+            let readable = error.is_none();
+            if !readable && options.fail_fast {
+                stop.after(index);
+            }
+            let input = Input {
+                name: document.name.clone(),
+                digest: document.digest.clone(),
+                subjects: document.subjects.clone(),
+                predicate_type: document.predicate_type,
+                outcome: Outcome::NoVerdict,
+                error,
+                verdicts: Vec::new(),
+                ledger: Ledger::default(),
+                duration_ms: 0,
+            };
+            if events.send(Event::Began(index, Box::new(input), readable)).is_err() {
+                return;
+            }
+            let work = Arc::new(Work {
+                index,
+                name: document.name,
+                file: document.file,
+                digest: document.digest,
+                subjects: document.subjects,
+                value,
+                reading: document.reading,
+                started: OnceLock::new(),
+                _memory: memory.take(document.bytes),
+            });
+            for first in (0..self.checks.len()).step_by(size).filter(|_| readable) {
+                let checks = first..self.checks.len().min(first + size);
+                if to_workers.send(Job { work: Arc::clone(&work), checks }).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn work(
+        &self,
+        jobs: &Mutex<Receiver<Job>>,
+        events: &Sender<Event>,
+        stop: &Stop,
+        options: &RunOptions,
+    ) {
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(Job { work, checks }) = job else { return };
+            let (document, count) = (work.index, checks.len());
+            let results: Vec<_> = checks
+                .filter_map(|index| Some((index, self.checks.get(index)?)))
+                .take_while(|_| !stop.is_before(document))
+                .map(|(index, check)| self.evaluate(&work, index, check, options))
+                .collect();
+            drop(work);
+            let dropped = count - results.len();
+            if events.send(Event::Done(results)).is_err()
+                || dropped > 0 && events.send(Event::Dropped(document, dropped)).is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns the note about inputs that passed although a policy read nothing of them: probably
+/// documents of another kind.
+fn unread_note(policy: &str, unread: &Unread) -> String {
+    let (policy, first) = (escape(policy), escape(&unread.first));
+    match unread.inputs {
+        1 => format!("the policy `{policy}` read nothing of `{first}`, which passed"),
+        inputs => {
+            format!(
+                "the policy `{policy}` read nothing of {inputs} inputs that passed, such as `{first}`"
+            )
+        }
+    }
+}
+
+/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
+/// `skipped` passes.
+fn skipped_note(count: u64) -> Option<String> {
+    let what = match count {
+        0 => return None,
+        1 => "an AI analysis was skipped".to_owned(),
+        count => format!("{count} AI analyses were skipped"),
+    };
+    Some(format!(
+        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
+    ))
+}
+
+/// Returns the notes about answers of which the verdicts don't know all.
+fn limited_notes(limited: &Limited) -> Vec<String> {
+    let counted = |count, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        count => Some(format!("{count} {many}")),
+    };
+    let cut = counted(limited.cut, "a list was", "lists were")
+        .map(|what| format!("{what} cut at the policies' own `limit`: the rest wasn't looked at"));
+    let base64 = counted(limited.base64, "an artifact isn't", "artifacts aren't").map(|what| {
+        format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+    });
+    [cut, base64].into_iter().flatten().collect()
+}
+
+/// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
+/// in them.
+fn status_notes(unknown: &BTreeMap<(&str, String), u64>) -> Vec<String> {
+    /// Each status that isn't known has a note of its own, up to this many.
+    const SHOWN: usize = 10;
+    let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let note = |((field, status), count): (&(&str, String), &u64)| {
+        let rows = match count {
+            1 => "an evaluation".to_owned(),
+            count => format!("{count} evaluations"),
+        };
+        let how = match status.as_str() {
+            "" => format!("without a `{field}`"),
+            status => format!("with the unknown `{field}` `{status}`"),
+        };
+        format!(
+            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
+             statuses are {known}"
+        )
+    };
+    unknown.iter().take(SHOWN).map(note).collect()
+}

@@ -1,0 +1,27 @@
+//! The gate's settings that failures and findings refer to.
+
+rego_platform_client::settings! {
+    /// The files of a folder that are left out
+    IGNORED = "ignored",
+    /// The files that are inputs
+    INPUTS = "inputs",
+    /// The parser of the inputs, [`DocumentOptions::parser`](rego_platform::DocumentOptions::parser)
+    PARSER = "parser",
+    /// Evaluating policies that use `input` without one,
+    /// [`RunOptions::without_input`](rego_platform::RunOptions::without_input)
+    WITHOUT_INPUT = "without-input",
+    /// Passing inputs that every policy skips, [`Rules::allow_skipped`](crate::model::Rules::allow_skipped)
+    SKIPPED_INPUTS = "skipped-inputs",
+    /// The arguments of policy documents
+    ARGUMENTS = "arguments",
+    /// Values of the input, [`GateOptions::values`](rego_platform::GateOptions::values)
+    INPUT_VALUES = "input-values",
+    /// Wrapping arrays in objects, [`DocumentOptions::wrap_arrays`](rego_platform::DocumentOptions::wrap_arrays)
+    WRAPPED_ARRAYS = "wrapped-arrays",
+    /// Treating inputs as attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
+    ATTESTATIONS = "attestations",
+    /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
+    WARNINGS = "warnings",
+    /// Giving no verdict if there are notes, [`Rules::fail_on_notes`](crate::model::Rules::fail_on_notes)
+    NOTES = "notes",
+}

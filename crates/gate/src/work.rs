@@ -1,0 +1,238 @@
+//! The evaluation of one policy over one document, and its verdict.
+//!
+//! Owns the messages between the threads of a run.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rego_platform::evaluate::Evaluated;
+use rego_platform::explain::Explanation;
+use rego_platform::rego::Value;
+use rego_platform::{Error, ErrorKind};
+
+use super::conclude::{self, VerdictContext};
+use super::documents::{self, Origin};
+use super::load::{Check, Gate};
+use super::model::{Input, Status, Subject, Verdict};
+use super::options::RunOptions;
+use super::split::MAX_BYTES;
+use super::verdict::{self, RawVerdict};
+
+/// A document that is being evaluated.
+pub(super) struct Work {
+    pub index: usize,
+    pub name: String,
+    /// The name of its file.
+    pub file: Option<String>,
+    pub digest: Option<String>,
+    pub subjects: Vec<Subject>,
+    pub value: Option<Value>,
+    /// The time it took to read, which counts against its time limit.
+    pub reading: Duration,
+    pub started: OnceLock<Instant>,
+    /// Its share of the memory for documents.
+    pub _memory: MemoryShare,
+}
+
+/// A bound on the text of all documents in memory, however many are evaluated at once. A document
+/// waits until there is room; one larger than the bound waits until it is the only one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemoryBound(Arc<(Mutex<usize>, Condvar)>);
+
+/// A document's share of the memory, returned when it is dropped.
+#[derive(Debug)]
+pub(super) struct MemoryShare {
+    bound: MemoryBound,
+    bytes: usize,
+}
+
+impl MemoryBound {
+    /// Waits until there is room for `bytes` more.
+    pub fn take(&self, bytes: usize) -> MemoryShare {
+        let (taken, changed) = &*self.0;
+        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
+        let mut taken = changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
+        *taken += bytes;
+        MemoryShare { bound: self.clone(), bytes }
+    }
+}
+
+impl Drop for MemoryShare {
+    fn drop(&mut self) {
+        let (taken, changed) = &*self.bound.0;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        changed.notify_all();
+    }
+}
+
+/// The first input that didn't pass, behind which a run with `--fail-fast` evaluates nothing. Those
+/// before it are evaluated, whichever is done first: one of them may be the first.
+#[derive(Debug)]
+pub(super) struct Stop(AtomicUsize);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+}
+
+impl Stop {
+    /// Ends the run behind an input.
+    pub fn after(&self, index: usize) {
+        self.0.fetch_min(index, Ordering::Relaxed);
+    }
+
+    /// Returns the index of the last input that counts.
+    pub fn last(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the run ends before an input.
+    pub fn is_before(&self, index: usize) -> bool {
+        index > self.last()
+    }
+}
+
+/// Some of the policies, to be evaluated over one document.
+pub(super) struct Job {
+    pub work: Arc<Work>,
+    pub checks: Range<usize>,
+}
+
+/// The result of one policy for one document.
+pub(super) struct CheckResult {
+    pub index: usize,
+    pub check: usize,
+    pub verdict: Verdict,
+    pub evaluated: Option<Box<Evaluated>>,
+    pub explanation: Option<Explanation>,
+    /// Set if the policy passed and reached references to fields of the input, of which none found
+    /// anything.
+    pub read_nothing: bool,
+    pub took: Duration,
+}
+
+pub(super) enum Event {
+    /// An input was read; the flag is `false` if it is unreadable, so that no policy is evaluated
+    /// with it.
+    Began(usize, Box<Input>, bool),
+    /// The results of a job.
+    Done(Vec<CheckResult>),
+    /// The run was stopped before a number of policies were evaluated with this input.
+    Dropped(usize, usize),
+    /// The run was stopped before this number of inputs was read.
+    Left(usize),
+}
+
+impl Gate {
+    /// Evaluates one policy over one document.
+    pub(super) fn evaluate(
+        &self,
+        work: &Work,
+        index: usize,
+        check: &Check,
+        options: &RunOptions,
+    ) -> CheckResult {
+        let began = Instant::now();
+        let name = &check.package.name;
+        let mut how = options.evaluate.clone();
+        how.reached = true;
+        let started = *work.started.get_or_init(Instant::now);
+        let spent = started.elapsed().saturating_add(work.reading);
+        how.budget.timeout = how.budget.timeout.saturating_sub(spent);
+        let origin = Origin { file: work.file.as_deref(), digest: work.digest.as_deref() };
+        let value =
+            documents::finish(work.value.clone(), &check.context, &options.documents, origin);
+        let mut explanation = None;
+        let (mut verdict, evaluated) = match value
+            .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
+        {
+            Err(error) => (conclude::no_verdict(name, &error, None, options.hint), None),
+            Ok((value, query)) => {
+                let evaluated = check.policies.evaluate(&query, value.as_ref(), &how);
+                if options.explain {
+                    let found = check.policies.explain(&query, value.as_ref(), &evaluated, &how);
+                    explanation = found.ok();
+                }
+                let raw = match &evaluated.result {
+                    Ok(output) => {
+                        let described = self.policies.get(index).map_or(&[][..], |it| &it.rules);
+                        verdict::read(&check.package, described, output).and_then(bounded)
+                    }
+                    Err(error) => Err(error.clone()),
+                };
+                let verdict = match (raw, self.policies.get(index)) {
+                    (Ok(raw), Some(policy)) => conclude::verdict(
+                        raw,
+                        &VerdictContext {
+                            package: &check.package,
+                            policy,
+                            rules: &options.rules,
+                            waivers: &options.waivers,
+                            input: &work.name,
+                            input_digest: work.digest.as_deref(),
+                            subjects: &work.subjects,
+                        },
+                    ),
+                    (Ok(_), None) => {
+                        let error = Error::new(ErrorKind::Internal, "a policy isn't described");
+                        conclude::no_verdict(name, &error, None, options.hint)
+                    }
+                    (Err(error), _) => conclude::no_verdict(
+                        name,
+                        &error,
+                        evaluated.failed_at.clone(),
+                        options.hint,
+                    ),
+                };
+                let verdict = match conclude::cannot_pass(&evaluated.reached) {
+                    Some((error, at)) if verdict.status == Status::Passed => {
+                        conclude::no_verdict(name, &error, Some(at), options.hint)
+                    }
+                    _ => verdict,
+                };
+                (verdict, Some(Box::new(evaluated)))
+            }
+        };
+        let read_nothing = verdict.status == Status::Passed
+            && evaluated.as_ref().is_some_and(|evaluated| evaluated.reached.read_nothing);
+        let took = began.elapsed();
+        verdict.duration_ms = millis(took);
+        CheckResult {
+            index: work.index,
+            check: index,
+            verdict,
+            evaluated,
+            explanation,
+            read_nothing,
+            took,
+        }
+    }
+}
+
+/// The most violations and warnings of a policy for one input.
+const MAX_ITEMS: usize = 100_000;
+
+/// The most bytes of their messages.
+const MAX_MESSAGES: usize = 64 << 20;
+
+/// Refuses a verdict that no report could show.
+fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
+    let bytes: usize = raw.items.iter().map(|item| item.message.len()).sum();
+    let message = if raw.items.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
+    } else if bytes > MAX_MESSAGES {
+        let limit = rego_platform_client::text::size(MAX_MESSAGES as u64);
+        format!("the policy's violations and warnings have more than {limit} of text")
+    } else {
+        return Ok(raw);
+    };
+    Err(Error::new(ErrorKind::TooLarge, message))
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

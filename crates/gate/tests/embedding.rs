@@ -1,0 +1,29 @@
+//! A gate in a program of the host's own.
+
+#![allow(clippy::unwrap_used)]
+
+use rego_platform::evaluate::{Answers, EvaluateOptions};
+use rego_platform_gate::model::{AnsweredBy, Tool};
+use rego_platform_gate::{Gate, GateOptions, RunObserver, RunOptions};
+
+struct Silent;
+
+impl RunObserver for Silent {}
+
+#[test]
+fn a_gate_without_its_inputs_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.rego");
+    std::fs::write(&file, "package p\n\ndeny contains \"x\" if input.bad\n").unwrap();
+    let gate = Gate::load(&[file.display().to_string()], &GateOptions::default()).unwrap();
+    let tool = Tool { name: "host".to_owned(), version: "1".to_owned(), commit: None };
+    let mut how = RunOptions::new(
+        EvaluateOptions::new(Answers::Unavailable(String::new())),
+        AnsweredBy::None,
+        tool,
+    );
+    let error = gate.run(Vec::new(), &how, &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("no input was given"), "{error}");
+    how.without_input = true;
+    assert!(gate.run(Vec::new(), &how, &mut Silent).is_ok());
+}

@@ -1,0 +1,90 @@
+//! Functions that aggregate the elements of a collection.
+
+use super::operands::{answer, charge_elements, element_error, elements, operand, operand_error};
+use super::{Answer, Context, Error, Family, Run, Value};
+use crate::value::{Array, Number, NumberError};
+
+pub(super) const FUNCTIONS: Family = &[
+    ("count", Run::Plain(count)),
+    ("sum", Run::Plain(|_, args| total(args, |numbers| Number::sum(numbers.iter().copied())))),
+    (
+        "product",
+        Run::Plain(|_, args| total(args, |numbers| Number::product(numbers.iter().copied()))),
+    ),
+    ("max", Run::Plain(max)),
+    ("min", Run::Plain(min)),
+    ("sort", Run::Plain(sort)),
+    ("all", Run::Plain(all)),
+    ("any", Run::Plain(some)),
+];
+
+fn count(_: &dyn Context, args: &[Value]) -> Answer {
+    let value = operand(args, 0)?;
+    match value.len() {
+        Some(count) => answer(count),
+        None => Err(Error::operand(1, value, &["array", "object", "set", "string"])),
+    }
+}
+
+fn members(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
+    let value = operand(args, 0)?;
+    elements(value).ok_or_else(|| Error::operand(1, value, &["set", "array"]))
+}
+
+fn total(args: &[Value], fold: fn(&[&Number]) -> Result<Number, NumberError>) -> Answer {
+    let numbers: Result<Vec<&Number>, Error> = members(args)?
+        .map(|member| match member {
+            Value::Number(number) => Ok(number),
+            other => Err(element_error(1, operand(args, 0)?, other, &["number"])),
+        })
+        .collect();
+    answer(fold(&numbers?)?)
+}
+
+fn max(_: &dyn Context, args: &[Value]) -> Answer {
+    // If elements are equal, the last one is returned.
+    Ok(members(args)?.max().cloned())
+}
+
+fn min(_: &dyn Context, args: &[Value]) -> Answer {
+    // If elements are equal, the last one is returned.
+    Ok(members(args)?.reduce(|least, it| if *least >= *it { it } else { least }).cloned())
+}
+
+fn sort(context: &dyn Context, args: &[Value]) -> Answer {
+    let members = members(args)?;
+    charge_elements(context, members.len())?;
+    let mut sorted: Array = members.cloned().collect();
+    if matches!(args, [Value::Array(_), ..]) {
+        sorted.sort();
+    }
+    answer(sorted)
+}
+
+fn booleans(args: &[Value]) -> Result<Box<dyn ExactSizeIterator<Item = &Value> + '_>, Error> {
+    let value = operand(args, 0)?;
+    elements(value).ok_or_else(|| Error::operand(1, value, &["array", "set"]))
+}
+
+fn all(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(booleans(args)?.all(|boolean| *boolean == Value::Bool(true)))
+}
+
+fn some(_: &dyn Context, args: &[Value]) -> Answer {
+    answer(booleans(args)?.any(|boolean| *boolean == Value::Bool(true)))
+}
+
+/// Returns the elements of an argument that must be an array or a set; the error lists `expected`.
+pub(super) fn list_operand<'a>(
+    args: &'a [Value],
+    index: usize,
+    expected: &[&str],
+) -> Result<Box<dyn ExactSizeIterator<Item = &'a Value> + 'a>, Error> {
+    let value = operand(args, index)?;
+    elements(value).ok_or_else(|| match expected {
+        [text] => {
+            operand_error(index + 1, &format!("must be {text} but got {}", value.type_name()))
+        }
+        expected => Error::operand(index + 1, value, expected),
+    })
+}

@@ -1,0 +1,266 @@
+//! `rego.parse_module`: the syntax tree of a module, in OPA's JSON format.
+
+use super::encoding_rules::to_base64;
+use super::operands::{answer, operand, string};
+use super::{Answer, Context, Error, Family, Run};
+use crate::syntax::tree::{
+    Body, Comment, Expr, ExprKind, FileId, Head, Module, Rule, Template, TemplatePart, Term,
+    TermKind,
+};
+use crate::syntax::{BaseVersion, ParseOptions, parse_module};
+use crate::value::{Object, Value, deeper};
+
+pub(super) const FUNCTIONS: Family = &[("rego.parse_module", Run::Plain(parse))];
+
+fn parse(ctx: &dyn Context, args: &[Value]) -> Answer {
+    let name = string(args, 0)?;
+    // OPA reports the text as the first operand, too.
+    let text = operand(args, 1)?;
+    let text = text.as_str().ok_or_else(|| Error::operand(1, text, &["string"]))?;
+    // Each letter may become a term with a few members.
+    ctx.charge(text.len() as u64 * 64)?;
+    let options = ParseOptions::version(BaseVersion::V1);
+    let module = parse_module(FileId(0), text, &options).map_err(|problems| {
+        let first = problems.first().map(|problem| problem.message.clone());
+        Error::failed(format!("rego_parse_error: {}", first.unwrap_or_default()))
+    })?;
+    answer(module_value(&module, name, text))
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::from(
+        members.into_iter().map(|(name, value)| (Value::from(name), value)).collect::<Object>(),
+    )
+}
+
+fn insert(object: &mut Object, name: &str, value: Value) {
+    object.insert(Value::from(name), value);
+}
+
+fn list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Value {
+    Value::from(items.iter().map(show).collect::<Vec<_>>())
+}
+
+fn module_value(module: &Module, name: &str, text: &str) -> Value {
+    let mut members = Object::new();
+    insert(&mut members, "package", object([("path", reference(&module.package.path))]));
+    if !module.imports.is_empty() {
+        let imports = list(&module.imports, |import| {
+            let mut members = Object::new();
+            insert(&mut members, "path", term(&import.path));
+            if let Some((alias, _)) = &import.alias {
+                insert(&mut members, "alias", Value::from(&**alias));
+            }
+            Value::from(members)
+        });
+        insert(&mut members, "imports", imports);
+    }
+    if !module.rules.is_empty() {
+        insert(&mut members, "rules", list(&module.rules, rule));
+    }
+    if !module.comments.is_empty() {
+        insert(&mut members, "comments", list(&module.comments, |it| comment(it, name, text)));
+    }
+    Value::from(members)
+}
+
+fn comment(comment: &Comment, name: &str, text: &str) -> Value {
+    let before = text.get(..comment.span.start as usize).unwrap_or_default();
+    let row = before.matches('\n').count() + 1;
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let location = object([
+        ("col", Value::from(line.chars().count() + 1)),
+        ("file", Value::from(name)),
+        ("row", Value::from(row)),
+    ]);
+    object([("Location", location), ("Text", Value::from(to_base64(comment.text.as_bytes())))])
+}
+
+fn rule(rule: &Rule) -> Value {
+    let mut members = Object::new();
+    insert(&mut members, "head", head(&rule.head, rule.default));
+    insert(&mut members, "body", body(&rule.body));
+    if rule.default {
+        insert(&mut members, "default", Value::from(true));
+    }
+    if let Some(otherwise) = &rule.else_rule {
+        insert(&mut members, "else", deeper(|| self::rule(otherwise)));
+    }
+    Value::from(members)
+}
+
+fn head(head: &Head, default: bool) -> Value {
+    let mut members = Object::new();
+    // OPA keeps `name` from the time when a head was a plain name, possibly with a key.
+    let named = match head.reference.len() {
+        1 => true,
+        2 if default || head.has_contains => false,
+        2 if head.has_if => !head.generated_value,
+        2 => head.args.is_empty(),
+        _ => false,
+    };
+    if named && let Some(Term { kind: TermKind::Var(name), .. }) = head.reference.first() {
+        insert(&mut members, "name", Value::from(&**name));
+    }
+    insert(&mut members, "ref", reference(&head.reference));
+    if !head.args.is_empty() {
+        insert(&mut members, "args", terms(&head.args));
+    }
+    if let Some(key) = &head.key {
+        insert(&mut members, "key", term(key));
+    }
+    if let Some(value) = &head.value {
+        insert(&mut members, "value", term(value));
+    }
+    if head.assign {
+        insert(&mut members, "assign", Value::from(true));
+    }
+    Value::from(members)
+}
+
+fn body(body: &Body) -> Value {
+    let exprs = body.iter().zip(0_i64..).map(|(it, index)| expr(it, index));
+    Value::from(exprs.collect::<Vec<_>>())
+}
+
+fn expr(expr: &Expr, index: i64) -> Value {
+    let mut members = Object::new();
+    insert(&mut members, "index", Value::from(index));
+    let terms = deeper(|| match &expr.kind {
+        ExprKind::Term(it) => term(it),
+        ExprKind::Call(it) => call(it),
+        ExprKind::Some(it) => object([("symbols", terms(&it.symbols))]),
+        ExprKind::Every(it) => object([
+            ("body", body(&it.body)),
+            ("domain", term(&it.domain)),
+            ("key", it.key.as_ref().map_or(Value::Null, term)),
+            ("value", term(&it.value)),
+        ]),
+        ExprKind::Not(it) => object([
+            ("body", body(&it.body)),
+            ("explicit_body", Value::from(it.explicit)),
+            ("type", Value::from("not")),
+        ]),
+        ExprKind::And(it) | ExprKind::Or(it) => {
+            let and = matches!(expr.kind, ExprKind::And(_));
+            let mut members = Object::new();
+            insert(&mut members, "type", Value::from(if and { "and" } else { "or" }));
+            insert(&mut members, "lhs", body(&it.left));
+            insert(&mut members, "rhs", body(&it.right));
+            for (name, explicit) in
+                [("explicit_lhs", it.explicit_left), ("explicit_rhs", it.explicit_right)]
+            {
+                if explicit {
+                    insert(&mut members, name, Value::from(true));
+                }
+            }
+            Value::from(members)
+        }
+    });
+    insert(&mut members, "terms", terms);
+    if !expr.with.is_empty() {
+        let with = list(&expr.with, |it| {
+            object([("target", term(&it.target)), ("value", term(&it.value))])
+        });
+        insert(&mut members, "with", with);
+    }
+    if expr.generated {
+        insert(&mut members, "generated", Value::from(true));
+    }
+    if expr.negated {
+        insert(&mut members, "negated", Value::from(true));
+    }
+    Value::from(members)
+}
+
+fn terms(it: &[Term]) -> Value {
+    list(it, term)
+}
+
+fn variable(name: &str) -> Value {
+    object([("type", Value::from("var")), ("value", Value::from(name))])
+}
+
+/// Converts a reference, whose first part is always a variable.
+fn reference(it: &[Term]) -> Value {
+    let part = |(index, part): (usize, &Term)| match &part.kind {
+        TermKind::Var(name) if index == 0 => variable(name),
+        _ => term(part),
+    };
+    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+}
+
+/// Converts a call, in which the callee is a reference even if it is a single word.
+fn call(it: &[Term]) -> Value {
+    let part = |(index, part): (usize, &Term)| match &part.kind {
+        TermKind::Var(name) if index == 0 => root(name),
+        _ => term(part),
+    };
+    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+}
+
+/// Returns a reference that consists of a single variable.
+fn root(name: &str) -> Value {
+    let parts = Value::from(vec![variable(name)]);
+    object([("type", Value::from("ref")), ("value", parts)])
+}
+
+fn term(it: &Term) -> Value {
+    if let TermKind::Var(name) = &it.kind
+        && matches!(&**name, "input" | "data")
+    {
+        return root(name);
+    }
+    if let TermKind::Group(inner) = &it.kind {
+        return deeper(|| term(inner));
+    }
+    let (kind, value) = deeper(|| match &it.kind {
+        TermKind::Null | TermKind::Group(_) => ("null", Value::new_object()),
+        TermKind::Bool(value) => ("boolean", Value::from(*value)),
+        TermKind::Number(number) => ("number", Value::from(number.clone())),
+        TermKind::String(text) => ("string", Value::from(&**text)),
+        TermKind::Template(it) => ("templatestring", template(it)),
+        TermKind::Var(name) => ("var", Value::from(&**name)),
+        TermKind::Ref(it) => ("ref", reference(it)),
+        TermKind::Array(it) => ("array", terms(it)),
+        TermKind::Call(it) => ("call", call(it)),
+        TermKind::Set(it) => {
+            let mut elements: Vec<Value> = it.iter().map(term).collect();
+            elements.dedup();
+            ("set", Value::from(elements))
+        }
+        TermKind::Object(it) => {
+            // Of consecutive equal keys, the last one counts.
+            let mut pairs: Vec<(Value, Value)> = Vec::new();
+            for (key, value) in it {
+                let (key, value) = (term(key), term(value));
+                match pairs.last_mut() {
+                    Some((last, slot)) if *last == key => *slot = value,
+                    _ => pairs.push((key, value)),
+                }
+            }
+            let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
+            ("object", Value::from(pairs.collect::<Vec<_>>()))
+        }
+        TermKind::ArrayComprehension(it) => {
+            ("arraycomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
+        }
+        TermKind::SetComprehension(it) => {
+            ("setcomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
+        }
+        TermKind::ObjectComprehension(it) => (
+            "objectcomprehension",
+            object([("body", body(&it.body)), ("key", term(&it.key)), ("value", term(&it.value))]),
+        ),
+    });
+    object([("type", Value::from(kind)), ("value", value)])
+}
+
+fn template(it: &Template) -> Value {
+    let parts = list(&it.parts, |part| match part {
+        TemplatePart::Text(text) => term(text),
+        TemplatePart::Expr(it) => expr(it, 0),
+    });
+    let parts = if it.parts.is_empty() { Value::Null } else { parts };
+    object([("multi_line", Value::from(it.raw)), ("parts", parts)])
+}

@@ -1,0 +1,424 @@
+//! OPA's compile stages: from the parser's modules to those that are evaluated.
+//!
+//! Owns the stages of OPA 1.22.2's compiler, in its order and under its names, so that our tree,
+//! printed after a stage, is OPA's. Each stage is explained in its file. The modules are compiled
+//! in the order of their paths, which determines the names of the variables that the stages
+//! generate.
+
+mod calls;
+mod check_types;
+mod comprehension_indices;
+mod comprehension_terms;
+mod conflicts;
+mod dependency_graph;
+mod dynamic_terms;
+mod expr_terms;
+mod exprs;
+mod functions;
+mod hints;
+mod imports;
+mod locals;
+mod metadata_calls;
+mod names;
+mod normalize;
+mod order;
+mod print_calls;
+mod query;
+mod recursion;
+mod resolve;
+mod rule_tree;
+mod safety;
+mod stack;
+mod templates;
+mod text;
+mod unify;
+mod vars;
+mod walk;
+mod with_values;
+
+use std::sync::Arc;
+
+use super::annotations::{self, AnnotationSet, Annotations};
+use super::problem::{Problem, Sources};
+use super::syntax::tree::{Module, Name, Span, Term, TermKind};
+use super::value::Value;
+
+pub use dependency_graph::{DynamicDependency, Graph};
+pub use functions::{Arity, Function, Functions, function_name};
+pub use imports::check_v1;
+pub use names::{LocalVarGenerator, NameMap, VarMap, VarSet};
+pub use query::{CompiledQuery, QueryContext, compile_query};
+pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
+pub use text::{Quoted, RefText, Text};
+
+/// A compile stage, by OPA's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // each is explained in its file
+pub enum Stage {
+    ResolveRefs,
+    CheckUnusedImports,
+    InitLocalVarGen,
+    RewriteRuleHeadRefs,
+    CheckKeywordOverrides,
+    CheckDuplicateImports,
+    RemoveImports,
+    SetModuleTree,
+    SetRuleTree,
+    RewriteLocalVars,
+    RewriteTemplateStrings,
+    CheckVoidCalls,
+    RewritePrintCalls,
+    RewriteExprTerms,
+    ParseMetadataBlocks,
+    SetAnnotationSet,
+    RewriteRegoMetadataCalls,
+    SetGraph,
+    RewriteComprehensionTerms,
+    RewriteRefsInHead,
+    RewriteWithValues,
+    CheckRuleConflicts,
+    CheckUndefinedFuncs,
+    CheckSafetyRuleHeads,
+    CheckSafetyRuleBodies,
+    RewriteEquals,
+    RewriteDynamicTerms,
+    RewriteTestRulesForTracing,
+    CheckRecursion,
+    CheckTypes,
+    CheckUnsafeBuiltins,
+    CheckDeprecatedBuiltins,
+    BuildComprehensionIndices,
+}
+
+/// All stages, in order.
+pub const STAGES: [Stage; 33] = [
+    Stage::ResolveRefs,
+    Stage::CheckUnusedImports,
+    Stage::InitLocalVarGen,
+    Stage::RewriteRuleHeadRefs,
+    Stage::CheckKeywordOverrides,
+    Stage::CheckDuplicateImports,
+    Stage::RemoveImports,
+    Stage::SetModuleTree,
+    Stage::SetRuleTree,
+    Stage::RewriteLocalVars,
+    Stage::RewriteTemplateStrings,
+    Stage::CheckVoidCalls,
+    Stage::RewritePrintCalls,
+    Stage::RewriteExprTerms,
+    Stage::ParseMetadataBlocks,
+    Stage::SetAnnotationSet,
+    Stage::RewriteRegoMetadataCalls,
+    Stage::SetGraph,
+    Stage::RewriteComprehensionTerms,
+    Stage::RewriteRefsInHead,
+    Stage::RewriteWithValues,
+    Stage::CheckRuleConflicts,
+    Stage::CheckUndefinedFuncs,
+    Stage::CheckSafetyRuleHeads,
+    Stage::CheckSafetyRuleBodies,
+    Stage::RewriteEquals,
+    Stage::RewriteDynamicTerms,
+    Stage::RewriteTestRulesForTracing,
+    Stage::CheckRecursion,
+    Stage::CheckTypes,
+    Stage::CheckUnsafeBuiltins,
+    Stage::CheckDeprecatedBuiltins,
+    Stage::BuildComprehensionIndices,
+];
+
+/// A callback that sees the modules after each stage.
+pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
+
+/// A callback that sees the modules after each stage, with the authors' names of renamed variables,
+/// and may change the modules.
+pub type Hook<'a> = &'a dyn Fn(Stage, &mut [Module], &NameMap<Name>);
+
+/// The options of a compilation.
+#[derive(Clone)]
+pub struct CompileOptions<'a> {
+    /// The functions that policies may call besides their own.
+    pub functions: Arc<Functions>,
+    /// The base documents, with which rules may conflict.
+    pub data: Option<&'a Value>,
+    /// The schemas of documents from outside.
+    pub schemas: Option<Arc<super::types::Schemas>>,
+    /// `true` for OPA's strict mode.
+    pub strict: bool,
+    /// `true` to keep calls of `print`, which are otherwise erased.
+    pub prints: bool,
+    /// `true` to show the operands of comparisons in traces of tests.
+    pub rewrite_test_rules: bool,
+    /// Existing functions that policies may not call.
+    pub unsafe_builtins: Vec<Arc<str>>,
+    /// The last stage to run; `None` runs all.
+    pub stop_after: Option<Stage>,
+    /// The observer of the modules after each stage.
+    pub observer: Option<Observer<'a>>,
+    /// The hook that may change the modules after each stage.
+    pub hook: Option<Hook<'a>>,
+}
+
+impl CompileOptions<'_> {
+    /// Creates options with these functions and OPA's defaults, except that `print` calls are kept.
+    pub fn new(functions: Arc<Functions>) -> Self {
+        Self {
+            functions,
+            data: None,
+            schemas: None,
+            strict: false,
+            prints: true,
+            rewrite_test_rules: false,
+            unsafe_builtins: Vec::new(),
+            stop_after: None,
+            observer: None,
+            hook: None,
+        }
+    }
+}
+
+/// Compiled modules and the results of their analysis.
+#[derive(Debug, Clone, Default)]
+pub struct Compiled {
+    /// The modules, in the order of their paths.
+    pub modules: Vec<Module>,
+    /// The rules by path.
+    pub rule_tree: Arc<TreeNode>,
+    /// The modules by package.
+    pub module_tree: ModuleTreeNode,
+    /// All rules.
+    pub rules: Arc<Rules>,
+    /// The dependencies between rules.
+    pub graph: Graph,
+    /// The author's name of each renamed variable.
+    pub rewritten: NameMap<Name>,
+    /// The terms that generated variables stand for, where their bodies don't show them.
+    pub subjects: NameMap<Term>,
+    /// All rules, each after those that it depends on.
+    pub sorted: Vec<RuleId>,
+    /// The functions that policies may call besides their own.
+    pub functions: Arc<Functions>,
+    /// The types of functions and rules.
+    pub types: super::types::TypeEnv,
+}
+
+/// A compilation in progress.
+pub(crate) struct Compiler<'a> {
+    sources: &'a Sources,
+    options: &'a CompileOptions<'a>,
+    modules: Vec<Module>,
+    rule_tree: Arc<TreeNode>,
+    module_tree: ModuleTreeNode,
+    rules: Arc<Rules>,
+    graph: Graph,
+    generator: LocalVarGenerator,
+    rewritten: NameMap<Name>,
+    subjects: NameMap<Term>,
+    sorted: Vec<RuleId>,
+    types: super::types::TypeEnv,
+    /// The blocks of the annotations, until they are in `annotations`.
+    blocks: Vec<Annotations>,
+    annotations: AnnotationSet,
+    unused_imports: Vec<Problem>,
+    found: Vec<Problem>,
+    /// `true` if later stages would report errors that only follow from those found.
+    failed: bool,
+}
+
+/// Compiles modules, with a span `compile_stage` and an event for each stage.
+///
+/// # Errors
+/// All problems of the stage that ended the compilation, and those of earlier stages after which
+/// compilation could continue.
+pub fn compile(
+    modules: Vec<Module>,
+    sources: &Sources,
+    options: &CompileOptions<'_>,
+) -> Result<Compiled, Vec<Problem>> {
+    let mut compiler = Compiler::new(modules, sources, options);
+    match annotations::of_modules(&compiler.modules, sources) {
+        Ok(blocks) => compiler.blocks = blocks,
+        Err(mut found) => {
+            super::problem::sort_by_position(&mut found, sources);
+            return Err(found);
+        }
+    }
+    for stage in STAGES {
+        let span = tracing::debug_span!("compile_stage", stage = ?stage).entered();
+        compiler.run(stage);
+        tracing::debug!(problems = compiler.found.len(), "stage done");
+        drop(span);
+        if compiler.failed {
+            break;
+        }
+        if let Some(hook) = options.hook {
+            hook(stage, &mut compiler.modules, &compiler.rewritten);
+        }
+        if let Some(observer) = options.observer {
+            observer(stage, &compiler.modules);
+        }
+        if options.stop_after == Some(stage) {
+            break;
+        }
+    }
+    let Compiler {
+        modules,
+        rule_tree,
+        module_tree,
+        rules,
+        graph,
+        rewritten,
+        subjects,
+        sorted,
+        types,
+        mut found,
+        ..
+    } = compiler;
+    if found.is_empty() {
+        let functions = Arc::clone(&options.functions);
+        let all = Compiled {
+            modules,
+            rule_tree,
+            module_tree,
+            rules,
+            graph,
+            rewritten,
+            subjects,
+            sorted,
+            functions,
+            types,
+        };
+        return Ok(all);
+    }
+    super::problem::sort_by_position(&mut found, sources);
+    found.dedup();
+    Err(found)
+}
+
+impl<'a> Compiler<'a> {
+    fn new(
+        mut modules: Vec<Module>,
+        sources: &'a Sources,
+        options: &'a CompileOptions<'a>,
+    ) -> Self {
+        let path =
+            |module: &Module| sources.get(module.span.file).map(|source| source.path().to_owned());
+        modules.sort_by_cached_key(path);
+        for module in &mut modules {
+            normalize::module(module);
+        }
+        Self {
+            sources,
+            options,
+            modules,
+            rule_tree: Arc::default(),
+            module_tree: ModuleTreeNode::default(),
+            rules: Arc::default(),
+            graph: Graph::default(),
+            generator: LocalVarGenerator::new("__local", VarSet::default()),
+            rewritten: NameMap::default(),
+            subjects: NameMap::default(),
+            sorted: Vec::new(),
+            types: super::types::TypeEnv::default(),
+            blocks: Vec::new(),
+            annotations: AnnotationSet::default(),
+            unused_imports: Vec::new(),
+            found: Vec::new(),
+            failed: false,
+        }
+    }
+
+    fn run(&mut self, stage: Stage) {
+        match stage {
+            Stage::ResolveRefs => self.resolve_all_refs(),
+            Stage::CheckUnusedImports => self.check_unused_imports(),
+            Stage::InitLocalVarGen => self.init_local_var_gen(),
+            Stage::RewriteRuleHeadRefs => self.rewrite_rule_head_refs(),
+            Stage::CheckKeywordOverrides => self.check_keyword_overrides(),
+            Stage::CheckDuplicateImports => self.check_duplicate_imports(),
+            Stage::RemoveImports => self.remove_imports(),
+            Stage::SetModuleTree => self.set_module_tree(),
+            Stage::SetRuleTree => self.set_rule_tree(),
+            Stage::RewriteLocalVars => self.rewrite_local_vars(),
+            Stage::RewriteTemplateStrings => self.rewrite_template_strings(),
+            Stage::CheckVoidCalls => self.check_void_calls(),
+            Stage::RewritePrintCalls => self.rewrite_print_calls(),
+            Stage::RewriteExprTerms => self.rewrite_expr_terms(),
+            // OPA's commands read the blocks when they parse, and reject invalid ones.
+            Stage::ParseMetadataBlocks => {}
+            Stage::SetAnnotationSet => self.set_annotation_set(),
+            Stage::RewriteRegoMetadataCalls => self.rewrite_rego_metadata_calls(),
+            Stage::SetGraph => self.set_graph(),
+            Stage::RewriteComprehensionTerms => self.rewrite_comprehension_terms(),
+            Stage::RewriteRefsInHead => self.rewrite_refs_in_head(),
+            Stage::RewriteWithValues => self.rewrite_with_values(),
+            Stage::CheckRuleConflicts => self.check_rule_conflicts(),
+            Stage::CheckUndefinedFuncs => self.check_undefined_funcs(),
+            Stage::CheckSafetyRuleHeads => self.check_safety_rule_heads(),
+            Stage::CheckSafetyRuleBodies => self.check_safety_rule_bodies(),
+            Stage::RewriteEquals => self.rewrite_equals(),
+            Stage::RewriteDynamicTerms => self.rewrite_dynamic_terms(),
+            Stage::RewriteTestRulesForTracing => self.rewrite_test_rules_for_tracing(),
+            Stage::CheckRecursion => self.check_recursion(),
+            Stage::CheckTypes => self.check_types(),
+            Stage::CheckUnsafeBuiltins => self.check_unsafe_builtins(),
+            Stage::CheckDeprecatedBuiltins => self.check_deprecated_builtins(),
+            Stage::BuildComprehensionIndices => self.build_comprehension_indices(),
+        }
+    }
+
+    /// Creates the generator of variable names, none of which occurs in a module.
+    fn init_local_var_gen(&mut self) {
+        self.generator = LocalVarGenerator::new("__local", vars::of_modules(&self.modules));
+    }
+
+    /// Adds a problem that ends the compilation after this stage.
+    fn problem(&mut self, problem: Problem) {
+        self.found.push(problem);
+        self.failed = true;
+    }
+
+    /// Adds problems that end the compilation after this stage.
+    fn problems(&mut self, problems: Vec<Problem>) {
+        self.failed |= !problems.is_empty();
+        self.found.extend(problems);
+    }
+
+    /// Adds a problem after which later stages can report further ones.
+    fn recoverable(&mut self, problem: Problem) {
+        self.found.push(problem);
+    }
+
+    /// The path, line and column at which a span begins.
+    fn place(&self, span: Span) -> (&str, u32, u32) {
+        let position = self.sources.position(span);
+        (position.path, position.line, position.column)
+    }
+}
+
+/// Formats a value for messages.
+fn value_text(value: &Value) -> String {
+    Text(&value_term(value, Span::default())).to_string()
+}
+
+/// Converts a value to a term.
+fn value_term(value: &Value, span: Span) -> Term {
+    let kind = match value {
+        Value::Null => TermKind::Null,
+        Value::Bool(value) => TermKind::Bool(*value),
+        Value::Number(number) => TermKind::Number(number.clone()),
+        Value::String(text) => TermKind::String(text.to_name()),
+        Value::Array(items) => stack::deep(|| {
+            TermKind::Array(items.iter().map(|item| value_term(item, span)).collect())
+        }),
+        Value::Set(items) => {
+            stack::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
+        }
+        Value::Object(members) => stack::deep(|| {
+            let member =
+                |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));
+            TermKind::Object(members.iter().map(member).collect())
+        }),
+    };
+    Term { kind, span }
+}

@@ -1,0 +1,166 @@
+//! Finds the variables by which a comprehension can be indexed, so that its results are computed
+//! once for all their values.
+
+use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+use crate::threads;
+
+use super::functions::{Arity, function_name};
+use super::names::VarSet;
+use super::safety::output_vars_for_body;
+use super::vars::{SAFETY, Vars, VarsParams};
+use super::walk::{self, Node, NodeMut};
+use super::{Compiler, exprs};
+
+/// Sets the keys of the comprehensions of a body. The variables in `candidates` have values before
+/// it.
+pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
+    let mut candidates = candidates;
+    walk::body_mut(body, walk::Order::Kept, &mut |node| {
+        if let NodeMut::Body(body) = node {
+            for expr in body {
+                if let Some(keys) = comprehension(expr).and_then(|it| keys(arity, &candidates, it))
+                {
+                    set_keys(expr, keys);
+                }
+                let params = VarsParams {
+                    skip_closures: true,
+                    skip_ref_call_head: true,
+                    ..VarsParams::default()
+                };
+                let mut vars = Vars::from(params, std::mem::take(&mut candidates));
+                vars.expr(expr);
+                candidates = vars.take();
+            }
+        }
+        false
+    });
+}
+
+/// The comprehension of `x = [… | …]`.
+fn comprehension(expr: &Expr) -> Option<&Term> {
+    if !exprs::is_equality(expr) || expr.negated || !expr.with.is_empty() {
+        return None;
+    }
+    let [left, right, ..] = exprs::operands(expr) else { return None };
+    let is_var = |term: &Term| matches!(term.kind, TermKind::Var(_));
+    if is_var(left) && exprs::is_comprehension(right) {
+        Some(right)
+    } else if is_var(right) && exprs::is_comprehension(left) {
+        Some(left)
+    } else {
+        None
+    }
+}
+
+fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
+    let ExprKind::Call(terms) = &mut expr.kind else { return };
+    for term in terms.iter_mut().skip(1) {
+        match &mut term.kind {
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+                it.keys = keys;
+                return;
+            }
+            TermKind::ObjectComprehension(it) => {
+                it.keys = keys;
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>> {
+    let body = match &term.kind {
+        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
+        TermKind::ObjectComprehension(it) => &it.body,
+        _ => return None,
+    };
+    let reserved = VarSet::reserved();
+    let outputs = output_vars_for_body(body, arity, &reserved);
+    let mut vars = Vars::new(SAFETY);
+    vars.body(body);
+    if !vars.found().iter().all(|name| outputs.contains(name) || reserved.contains(name)) {
+        return None;
+    }
+    if would_iterate(body, candidates) || closes_over(body, candidates) {
+        return None;
+    }
+    let keys = candidates.intersect(&outputs).sorted();
+    (!keys.is_empty()).then_some(keys)
+}
+
+/// Returns `true` if indexing would iterate over a reference for a variable that has a value.
+fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
+    let mut seen = VarSet::default();
+    let mut iterates = false;
+    walk::body(body, &mut |node| {
+        if iterates {
+            return true;
+        }
+        let uses_candidate = |found: &VarSet, seen: &VarSet| {
+            found.iter().any(|name| candidates.contains(name) && !seen.contains(name))
+        };
+        match node {
+            Node::Expr(expr) => {
+                let walk = exprs::operator(expr)
+                    .and_then(function_name)
+                    .is_some_and(|name| name == "walk");
+                if let (true, Some(output)) = (walk, exprs::operands(expr).get(1)) {
+                    iterates = uses_candidate(&super::vars::of_term(output), &seen);
+                }
+            }
+            Node::Term(term) => match &term.kind {
+                TermKind::Ref(terms) => {
+                    let mut vars =
+                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    vars.reference(terms);
+                    iterates = uses_candidate(vars.found(), &seen);
+                }
+                TermKind::Var(name) => {
+                    seen.add(name);
+                }
+                _ if exprs::is_comprehension(term) => return true,
+                _ => {}
+            },
+            _ => {}
+        }
+        iterates
+    });
+    iterates
+}
+
+/// Returns `true` if a comprehension within the body uses variables from outside.
+fn closes_over(body: &Body, candidates: &VarSet) -> bool {
+    let mut found = false;
+    walk::body(body, &mut |node| {
+        if found {
+            return true;
+        }
+        let Node::Term(term) = node else { return false };
+        if !exprs::is_comprehension(term) {
+            return false;
+        }
+        let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+        vars.value(term);
+        found = !vars.found().intersect(candidates).is_empty();
+        true
+    });
+    found
+}
+
+impl Compiler<'_> {
+    /// Finds the keys of all comprehensions.
+    pub(super) fn build_comprehension_indices(&mut self) {
+        let mut modules = std::mem::take(&mut self.modules);
+        let arities = self.arities();
+        threads::map(modules.iter_mut().collect(), |module| {
+            walk::rules_mut(std::slice::from_mut(module), |rule| {
+                let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                vars.values(&rule.head.args);
+                build(&arities, vars.take(), &mut rule.body);
+                false
+            });
+        });
+        self.modules = modules;
+    }
+}

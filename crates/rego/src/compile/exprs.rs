@@ -1,0 +1,221 @@
+//! Helpers that inspect and build expressions, terms and heads.
+
+use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind};
+
+use super::functions::function_name;
+use super::names::is_wildcard;
+use super::stack::deep;
+use super::walk;
+
+/// The name of the function that an expression calls.
+pub fn operator(expr: &Expr) -> Option<&[Term]> {
+    match &expr.kind {
+        ExprKind::Call(terms) => match terms.first() {
+            Some(Term { kind: TermKind::Ref(operator), .. }) => Some(operator),
+            // A literal, which isn't a function.
+            other => other.map(std::slice::from_ref),
+        },
+        _ => None,
+    }
+}
+
+/// The arguments of a call.
+pub fn operands(expr: &Expr) -> &[Term] {
+    match &expr.kind {
+        ExprKind::Call(terms) => terms.get(1..).unwrap_or_default(),
+        _ => &[],
+    }
+}
+
+/// Returns `true` if a reference consists of just this name.
+pub fn is_name(reference: &[Term], name: &str) -> bool {
+    matches!(reference, [Term { kind: TermKind::Var(it), .. }] if **it == *name)
+}
+
+/// Returns `true` if an expression is `… = …`.
+pub fn is_equality(expr: &Expr) -> bool {
+    operator(expr).is_some_and(|it| is_name(it, "eq"))
+}
+
+/// Returns `true` if an expression is `… := …`.
+pub fn is_assignment(expr: &Expr) -> bool {
+    operator(expr).is_some_and(|it| is_name(it, "assign"))
+}
+
+/// Returns `true` if an expression calls the function with this name.
+pub fn calls(expr: &Expr, name: &str) -> bool {
+    operator(expr).is_some_and(|it| function_name(it).is_some_and(|it| it == name))
+}
+
+/// Makes a variable.
+pub fn var(name: Name, span: Span) -> Term {
+    Term { kind: TermKind::Var(name), span }
+}
+
+/// Makes the name of a function without dots, in the form that it has in a call.
+pub fn function(name: &str, span: Span) -> Term {
+    Term { kind: TermKind::Ref(vec![var(name.into(), span)]), span }
+}
+
+/// Makes `left = right`.
+pub fn equality(left: Term, right: Term, span: Span) -> Expr {
+    expr(ExprKind::Call(vec![function("eq", span), left, right]), span)
+}
+
+/// Makes an expression of this kind, without modifiers.
+pub fn expr(kind: ExprKind, span: Span) -> Expr {
+    Expr { kind, negated: false, with: Vec::new(), span, generated: false, from_assignment: false }
+}
+
+/// Makes the expression `true`.
+pub fn truth(span: Span) -> Expr {
+    expr(ExprKind::Term(Box::new(Term { kind: TermKind::Bool(true), span })), span)
+}
+
+/// Returns `true` if a body consists of just `true`.
+pub fn is_empty_body(body: &Body) -> bool {
+    matches!(
+        body.as_slice(),
+        [Expr { kind: ExprKind::Term(term), .. }] if matches!(term.kind, TermKind::Bool(true))
+    )
+}
+
+/// Appends to a body, replacing a lone `true`.
+pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
+    let mut more = more.into_iter().peekable();
+    if more.peek().is_some() && is_empty_body(body) {
+        body.clear();
+    }
+    body.extend(more);
+}
+
+/// Returns `true` if a term is a comprehension.
+pub fn is_comprehension(term: &Term) -> bool {
+    matches!(
+        term.kind,
+        TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_)
+    )
+}
+
+/// Returns `true` if a term is a string, a number, a boolean or null.
+pub fn is_scalar(term: &Term) -> bool {
+    matches!(
+        term.kind,
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_)
+    )
+}
+
+/// Returns `true` if a term is a value, without any variable, reference, call or closure.
+pub fn is_constant(term: &Term) -> bool {
+    is_scalar(term)
+        || !walk::any_in_term(term, |it| {
+            matches!(
+                it.kind,
+                TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_) | TermKind::Template(_)
+            ) || is_comprehension(it)
+        })
+}
+
+/// Returns `true` if a term has no variables. As in OPA, heads of references don't count.
+pub fn is_ground(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
+        TermKind::Var(_) | TermKind::Template(_) => false,
+        TermKind::Ref(terms) => is_ground_ref(terms),
+        TermKind::Array(terms) | TermKind::Set(terms) | TermKind::Call(terms) => {
+            deep(|| terms.iter().all(is_ground))
+        }
+        TermKind::Object(pairs) => {
+            deep(|| pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value)))
+        }
+        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+            deep(|| is_ground(&it.term) && it.body.iter().all(is_ground_expr))
+        }
+        TermKind::ObjectComprehension(it) => deep(|| {
+            is_ground(&it.key) && is_ground(&it.value) && it.body.iter().all(is_ground_expr)
+        }),
+        TermKind::Group(term) => deep(|| is_ground(term)),
+    }
+}
+
+fn is_ground_expr(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Term(term) => is_ground(term),
+        ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground),
+        ExprKind::Some(_) | ExprKind::Every(_) => false,
+        ExprKind::Not(not) => not.body.iter().all(is_ground_expr),
+        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).all(is_ground_expr),
+    }
+}
+
+/// Returns `true` if the operands of a reference have no variables.
+pub fn is_ground_ref(terms: &[Term]) -> bool {
+    terms.iter().skip(1).all(is_ground)
+}
+
+/// A reference up to its first operand with a variable.
+pub fn ground_prefix(terms: &[Term]) -> &[Term] {
+    let end =
+        terms.iter().skip(1).position(|term| !is_ground(term)).map_or(terms.len(), |at| at + 1);
+    terms.get(..end).unwrap_or(terms)
+}
+
+/// Returns `true` if a term contains a reference or a comprehension.
+pub fn requires_eval(term: &Term) -> bool {
+    !is_scalar(term)
+        && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
+}
+
+/// Returns `true` if a head contains any term that isn't a scalar.
+pub fn head_may_have_vars(head: &Head) -> bool {
+    let reference = head.reference.iter().skip(1);
+    head.args
+        .iter()
+        .chain(&head.key)
+        .chain(&head.value)
+        .chain(reference)
+        .any(|term| !is_scalar(term))
+}
+
+/// Returns `true` if a rule defines elements of a set.
+pub fn is_multi_value(head: &Head) -> bool {
+    head.value.is_none() && head.key.is_some()
+}
+
+/// Returns `true` if a rule has a known value and no condition.
+pub fn is_constant_rule(rule: &Rule) -> bool {
+    is_empty_body(&rule.body)
+        && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
+            TermKind::Var(_) => true,
+            TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => is_ground(value),
+            _ => is_scalar(value),
+        })
+}
+
+/// The name of the document if a term is just `data` or `input`.
+pub fn root_document(term: &Term) -> Option<&Name> {
+    match &term.kind {
+        TermKind::Ref(terms) => match terms.as_slice() {
+            [Term { kind: TermKind::Var(name), .. }] if matches!(&**name, "data" | "input") => {
+                Some(name)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The parts of a reference; a variable is a reference of one part.
+pub fn parts(term: &Term) -> &[Term] {
+    match &term.kind {
+        TermKind::Ref(terms) => terms,
+        _ => std::slice::from_ref(term),
+    }
+}
+
+/// The name of a variable in messages.
+pub fn show_var(name: &str) -> &str {
+    if is_wildcard(name) { "_" } else { name }
+}

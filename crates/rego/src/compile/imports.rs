@@ -1,0 +1,318 @@
+//! Checks imports, and names that hide documents; then removes the imports.
+
+use std::sync::Arc;
+
+use crate::builtins::is_missing;
+use crate::problem::Problem;
+use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind, Version};
+use crate::syntax::words::is_keyword_v1;
+use crate::threads;
+
+use super::names::NameMap;
+use super::resolve::import_name;
+use super::text::Text;
+use super::walk::{self, Node};
+use super::{Compiler, Function, Functions, exprs};
+
+/// The name of the root document to which an expression assigns.
+fn assigned_root(expr: &Expr) -> Option<&Name> {
+    if !exprs::is_assignment(expr) {
+        return None;
+    }
+    exprs::operands(expr).first().and_then(root)
+}
+
+/// The root document that a term names, resolved already or not.
+fn root(term: &Term) -> Option<&Name> {
+    match &term.kind {
+        TermKind::Var(name) if matches!(&**name, "data" | "input") => Some(name),
+        _ => exprs::root_document(term),
+    }
+}
+
+fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
+    if let Node::Expr(expr) = node
+        && let Some(name) = assigned_root(expr)
+    {
+        let message = format!("variables must not shadow {name} (use a different variable name)");
+        found.push(Problem::compile(expr.span, message));
+    }
+}
+
+/// The problems of a body that assigns to `data` or `input`.
+pub fn check_root_document_overrides_in_body(body: &Body) -> Vec<Problem> {
+    let mut found = Vec::new();
+    walk::body(body, &mut |node| {
+        check_expr(node, &mut found);
+        false
+    });
+    found
+}
+
+fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for rule in &module.rules {
+        if let [first, ..] = rule.head.reference.as_slice()
+            && let TermKind::Var(name) = &first.kind
+            && matches!(&**name, "data" | "input")
+        {
+            let message = format!("rules must not shadow {name} (use a different rule name)");
+            found.push(Problem::compile(rule.span, message));
+        }
+        for arg in &rule.head.args {
+            if let Some(name) = root(arg) {
+                let message =
+                    format!("args must not shadow {name} (use a different variable name)");
+                found.push(Problem::compile(arg.span, message));
+            }
+        }
+    }
+    for rule in &module.rules {
+        walk::rule(rule, &mut |node| {
+            check_expr(node, &mut found);
+            false
+        });
+    }
+    found
+}
+
+/// Returns `true` if Rego v1's checks apply.
+pub fn is_v1_compatible(module: &Module) -> bool {
+    module.version != Version::V0
+}
+
+/// The problems of calls that are used as values although their functions have no result.
+pub fn check_void_calls<'a>(
+    compiler: &Compiler<'_>,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    show(&mut |node| {
+        if let Node::Term(term) = node
+            && let TermKind::Call(terms) = &term.kind
+            && let Some(operator) = terms.first()
+            && compiler
+                .options
+                .functions
+                .by_reference(exprs::parts(operator))
+                .is_some_and(|it| it.void)
+        {
+            found.push(Problem::types(term.span, format!("{} used as value", Text(term))));
+        }
+        false
+    });
+    found
+}
+
+/// Returns the deprecated function that an expression calls.
+fn deprecated<'f>(functions: &'f Functions, expr: &Expr) -> Option<&'f Function> {
+    let function = functions.by_reference(exprs::operator(expr)?)?;
+    function.deprecated.then_some(function)
+}
+
+/// Returns `true` if OPA notes that a rule requires a deprecated function. Without any such rule it
+/// accepts all calls. Those in the bodies of `every`, `not`, `and` and `or` aren't noted, unless
+/// they are within a comprehension.
+fn requires_deprecated(functions: &Functions, rule: &Rule) -> bool {
+    let mut found = false;
+    let mut next = Some(rule);
+    while let Some(rule) = next {
+        required(functions, &rule.body, &mut found);
+        next = rule.else_rule.as_deref();
+    }
+    found
+}
+
+fn required(functions: &Functions, body: &Body, found: &mut bool) {
+    walk::body(body, &mut |node| {
+        let Node::Expr(expr) = node else { return *found };
+        *found |= deprecated(functions, expr).is_some();
+        let is_closure = matches!(
+            expr.kind,
+            ExprKind::Every(_) | ExprKind::Not(_) | ExprKind::And(_) | ExprKind::Or(_)
+        );
+        if is_closure {
+            walk::expr(expr, &mut |node| {
+                let Node::Term(term) = node else { return *found };
+                let body = match &term.kind {
+                    TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
+                    TermKind::ObjectComprehension(it) => &it.body,
+                    _ => return *found,
+                };
+                required(functions, body, found);
+                true
+            });
+        }
+        is_closure || *found
+    });
+}
+
+/// The problems of calls of deprecated functions.
+pub fn check_deprecated_builtins<'a>(
+    functions: &Functions,
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    show(&mut |node| {
+        let (operator, span) = match node {
+            Node::Expr(expr) => match &expr.kind {
+                ExprKind::Call(terms) => (terms.first(), expr.span),
+                _ => return false,
+            },
+            Node::Term(term) => match &term.kind {
+                TermKind::Call(terms) => {
+                    (terms.first(), terms.first().map_or(term.span, |term| term.span))
+                }
+                _ => return false,
+            },
+            _ => return false,
+        };
+        if let Some(function) =
+            operator.and_then(|operator| functions.by_reference(exprs::parts(operator)))
+            && function.deprecated
+        {
+            let message =
+                format!("deprecated built-in function calls in expression: {}", function.name);
+            let hint = super::hints::deprecated(&function.name);
+            found.push(Problem::types(span, message).hint(hint).valid_in_v0());
+        }
+        false
+    });
+    found
+}
+
+fn duplicate_imports(module: &Module) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut names: NameMap<usize> = NameMap::default();
+    for (index, import) in module.imports.iter().enumerate() {
+        let Some(name) = import_name(import) else { continue };
+        if let Some(other) = names.get(&name).and_then(|other| module.imports.get(*other)) {
+            let message = format!("import must not shadow {}", Text(other));
+            found.push(Problem::compile(import.span, message));
+        } else {
+            names.insert(name, index);
+        }
+    }
+    found
+}
+
+/// The problems that a parsed module, of whatever version, would have as a module of v1, besides
+/// missing keywords.
+pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
+    super::normalize::module(&mut module);
+    let mut found = duplicate_imports(&module);
+    found.extend(check_root_document_overrides(&module));
+    for rule in &module.rules {
+        found.extend(check_deprecated_builtins(functions, |show| {
+            walk::rule(rule, &mut |node| show(node));
+        }));
+    }
+    for rule in &module.rules {
+        if let [Term { kind: TermKind::Var(name), span }] = rule.head.reference.as_slice()
+            && is_keyword_v1(name)
+        {
+            let message = format!("{name} keyword cannot be used for rule name");
+            found.push(Problem::parse(*span, message));
+        }
+    }
+    found
+}
+
+impl Compiler<'_> {
+    /// Checks that rules, arguments and variables don't hide `data` or `input`.
+    pub(super) fn check_keyword_overrides(&mut self) {
+        let found =
+            self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
+        for problem in found.flat_map(check_root_document_overrides).collect::<Vec<_>>() {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Checks that imports don't hide each other.
+    pub(super) fn check_duplicate_imports(&mut self) {
+        let mut found = Vec::new();
+        for module in &self.modules {
+            if !(self.options.strict || is_v1_compatible(module)) {
+                continue;
+            }
+            found.extend(duplicate_imports(module));
+        }
+        for problem in found {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Removes the imports, which are resolved by now.
+    pub(super) fn remove_imports(&mut self) {
+        for module in &mut self.modules {
+            module.imports.clear();
+        }
+    }
+
+    /// Checks that calls of functions without a result aren't used as values.
+    pub(super) fn check_void_calls(&mut self) {
+        let mut found = Vec::new();
+        for rule in self.modules.iter().flat_map(|module| &module.rules) {
+            found.extend(check_void_calls(self, |f| walk::rule(rule, &mut |node| f(node))));
+        }
+        self.problems(found);
+    }
+
+    /// Checks that v1 modules don't call deprecated functions.
+    pub(super) fn check_deprecated_builtins(&mut self) {
+        let rules = self.modules.iter().flat_map(|module| &module.rules);
+        if !rules.clone().any(|rule| requires_deprecated(&self.options.functions, rule)) {
+            return;
+        }
+        let mut found = Vec::new();
+        for module in &self.modules {
+            if self.options.strict || is_v1_compatible(module) {
+                for rule in &module.rules {
+                    found.extend(check_deprecated_builtins(&self.options.functions, |f| {
+                        walk::rule(rule, &mut |node| f(node))
+                    }));
+                }
+            }
+        }
+        for problem in found {
+            self.recoverable(problem);
+        }
+    }
+
+    /// Checks that functions that the host forbids aren't called.
+    pub(super) fn check_unsafe_builtins(&mut self) {
+        let forbidden = &*self.options.unsafe_builtins;
+        let of_module = |module: &Module| -> Vec<Problem> {
+            let of_rule =
+                |rule| check_unsafe_builtins(forbidden, |f| walk::rule(rule, &mut |node| f(node)));
+            module.rules.iter().flat_map(of_rule).collect()
+        };
+        let found = threads::map(self.modules.iter().collect(), of_module);
+        for problem in found.into_iter().flatten() {
+            self.recoverable(problem);
+        }
+    }
+}
+
+/// The problems of calls of forbidden functions and of functions that aren't supported.
+pub fn check_unsafe_builtins<'a>(
+    forbidden: &[Arc<str>],
+    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+) -> Vec<Problem> {
+    let mut found = Vec::new();
+    show(&mut |node| {
+        if let Node::Expr(expr) = node
+            && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
+        {
+            if forbidden.iter().any(|it| **it == *name) {
+                let message = format!("unsafe built-in function calls in expression: {name}");
+                found.push(Problem::types(expr.span, message));
+            } else if is_missing(&name) {
+                let message = format!("the built-in function `{name}` isn't supported");
+                found.push(Problem::types(expr.span, message));
+            }
+        }
+        false
+    });
+    found
+}

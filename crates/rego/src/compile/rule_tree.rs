@@ -1,0 +1,403 @@
+//! The tree of rules, by their paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::syntax::tree::{Module, Name, Rule, Span, Term, TermKind};
+use crate::value::Value;
+
+use super::functions::{Arity, Functions};
+use super::{Compiler, exprs};
+
+/// The id of a definition: a rule of a module, or an `else` branch of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(pub u32);
+
+impl RuleId {
+    /// The id as an index.
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// Facts about a rule that don't require looking it up in its module.
+#[derive(Debug, Clone)]
+pub struct RuleInfo {
+    /// The index of the module.
+    pub module: usize,
+    /// The index of the rule in its module.
+    pub rule: usize,
+    /// The number of the `else` branch; 0 is the rule itself.
+    pub branch: usize,
+    /// The path, beginning with `data`; operands that aren't scalars are `None`.
+    pub path: Vec<Option<Value>>,
+    /// The number of operands of `path` before the first with a variable.
+    pub ground: usize,
+    /// The number of arguments.
+    pub args: usize,
+    /// `true` for a `default` rule.
+    pub default: bool,
+    /// `true` if the rule defines elements of a set.
+    pub multi_value: bool,
+    /// The position.
+    pub span: Span,
+    /// The next `else` branch.
+    pub else_rule: Option<RuleId>,
+}
+
+/// All rules of the modules, in order, each followed by its `else` branches.
+#[derive(Debug, Clone, Default)]
+pub struct Rules(pub Vec<RuleInfo>);
+
+impl Rules {
+    /// The facts about a rule.
+    pub fn get(&self, id: RuleId) -> Option<&RuleInfo> {
+        self.0.get(id.index())
+    }
+
+    /// All rules with their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (RuleId, &RuleInfo)> {
+        (0..).map(RuleId).zip(&self.0)
+    }
+
+    /// The rule itself, from its module.
+    pub fn find<'a>(&self, id: RuleId, modules: &'a [Module]) -> Option<&'a Rule> {
+        let info = self.get(id)?;
+        let mut rule = modules.get(info.module)?.rules.get(info.rule)?;
+        for _ in 0..info.branch {
+            rule = rule.else_rule.as_deref()?;
+        }
+        Some(rule)
+    }
+
+    fn new(modules: &[Module]) -> Self {
+        let mut all = Vec::new();
+        for (at, module) in modules.iter().enumerate() {
+            for (index, rule) in module.rules.iter().enumerate() {
+                let mut next = Some(rule);
+                let mut branch = 0;
+                while let Some(rule) = next {
+                    next = rule.else_rule.as_deref();
+                    let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
+                    let else_rule = next.is_some().then_some(RuleId(id.saturating_add(1)));
+                    all.push(RuleInfo {
+                        module: at,
+                        rule: index,
+                        branch,
+                        else_rule,
+                        ..info(module, rule)
+                    });
+                    branch += 1;
+                }
+            }
+        }
+        Self(all)
+    }
+}
+
+fn info(module: &Module, rule: &Rule) -> RuleInfo {
+    let mut path: Vec<Option<Value>> = module.package.path.iter().map(scalar).collect();
+    let prefix = path.len();
+    path.extend(rule.head.reference.iter().enumerate().map(|(index, term)| match &term.kind {
+        TermKind::Var(name) if index == 0 => Some(Value::from(Name::clone(name))),
+        _ => scalar(term),
+    }));
+    let ground = exprs::ground_prefix(&rule.head.reference).len() + prefix;
+    RuleInfo {
+        module: 0,
+        rule: 0,
+        branch: 0,
+        path,
+        ground,
+        args: rule.head.args.len(),
+        default: rule.default,
+        multi_value: exprs::is_multi_value(&rule.head),
+        span: rule.span,
+        else_rule: None,
+    }
+}
+
+/// The value of a scalar term.
+pub fn scalar(term: &Term) -> Option<Value> {
+    Some(match &term.kind {
+        TermKind::Null => Value::Null,
+        TermKind::Bool(value) => Value::Bool(*value),
+        TermKind::Number(number) => Value::Number(number.clone()),
+        TermKind::String(text) => Value::from(Name::clone(text)),
+        _ => return None,
+    })
+}
+
+/// Returns `true` if a term is this scalar.
+pub fn is_scalar_value(term: &Term, value: &Value) -> bool {
+    match (&term.kind, value) {
+        (TermKind::Null, Value::Null) => true,
+        (TermKind::Bool(a), Value::Bool(b)) => a == b,
+        (TermKind::Number(a), Value::Number(b)) => a == b,
+        (TermKind::String(a), Value::String(b)) => **a == **b,
+        _ => false,
+    }
+}
+
+/// A node of the tree of rules; the root is `data`.
+#[derive(Debug, Clone, Default)]
+pub struct TreeNode {
+    /// The rules whose paths, up to the first variable, end here.
+    pub values: Vec<RuleId>,
+    /// The child nodes, by key.
+    pub children: BTreeMap<Value, TreeNode>,
+    /// `true` for `data.system`, which references with variables don't reach.
+    pub hide: bool,
+}
+
+impl TreeNode {
+    /// The child node for an operand of a reference.
+    pub fn child(&self, key: &Term) -> Option<&Self> {
+        match &key.kind {
+            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {
+                self.children.get(&scalar(key)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// The node that a reference, beginning with `data`, names exactly.
+    pub fn find(&self, reference: &[Term]) -> Option<&Self> {
+        let (head, operands) = reference.split_first()?;
+        if !matches!(&head.kind, TermKind::Var(name) if **name == *"data") {
+            return None;
+        }
+        operands.iter().try_fold(self, |node, key| node.child(key))
+    }
+
+    /// The node at a path of values below this one.
+    pub fn at(&self, path: &[Value]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.children.get(key))
+    }
+
+    fn make(&mut self, path: &[Option<Value>]) -> &mut Self {
+        path.iter().fold(self, |node, key| {
+            let key = key.clone().unwrap_or(Value::Null);
+            node.children.entry(key).or_default()
+        })
+    }
+
+    /// Calls `f` with this node and its descendants, in the order of keys. If `f` returns `true`,
+    /// the descendants of its node are skipped.
+    pub fn depth_first<'a>(&'a self, f: &mut impl FnMut(&'a Self) -> bool) {
+        if !f(self) {
+            for child in self.children.values() {
+                child.depth_first(f);
+            }
+        }
+    }
+
+    /// All rules of this node and its descendants.
+    pub fn all(&self) -> Vec<RuleId> {
+        let mut found = Vec::new();
+        self.depth_first(&mut |node| {
+            found.extend(&node.values);
+            false
+        });
+        found
+    }
+}
+
+/// A node of the tree of packages; the root is `data`.
+#[derive(Debug, Clone, Default)]
+pub struct ModuleTreeNode {
+    /// The indices of the modules of this package.
+    pub modules: Vec<usize>,
+    /// The child packages, by name.
+    pub children: BTreeMap<Name, ModuleTreeNode>,
+    /// `true` for `data.system`.
+    pub hide: bool,
+}
+
+impl ModuleTreeNode {
+    /// Calls `f` with this node and its descendants.
+    pub fn depth_first<'a>(&'a self, f: &mut impl FnMut(&'a Self)) {
+        f(self);
+        for child in self.children.values() {
+            child.depth_first(f);
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// Builds the tree of packages.
+    pub(super) fn set_module_tree(&mut self) {
+        let mut root = ModuleTreeNode::default();
+        for (at, module) in self.modules.iter().enumerate() {
+            let mut node = &mut root;
+            for (depth, term) in module.package.path.iter().enumerate().skip(1) {
+                let TermKind::String(name) = &term.kind else { continue };
+                let hide = depth == 1 && **name == *"system";
+                node = node
+                    .children
+                    .entry(Name::clone(name))
+                    .or_insert_with(|| ModuleTreeNode { hide, ..ModuleTreeNode::default() });
+            }
+            node.modules.push(at);
+        }
+        self.module_tree = root;
+    }
+
+    /// Builds the tree of rules.
+    pub(super) fn set_rule_tree(&mut self) {
+        self.rules = Arc::new(Rules::new(&self.modules));
+        let mut root = TreeNode::default();
+        let mut order: Vec<usize> = Vec::new();
+        self.module_tree.depth_first(&mut |node| order.extend(&node.modules));
+        let mut first: Vec<usize> = vec![usize::MAX; self.modules.len()];
+        for (index, info) in self.rules.0.iter().enumerate() {
+            if let Some(first) = first.get_mut(info.module) {
+                *first = (*first).min(index);
+            }
+        }
+        for at in order {
+            let Some(module) = self.modules.get(at) else { continue };
+            let package: Vec<_> = module.package.path.iter().skip(1).map(scalar).collect();
+            let node = root.make(&package);
+            let start = first.get(at).copied().unwrap_or_default();
+            let infos = self
+                .rules
+                .0
+                .iter()
+                .enumerate()
+                .skip(start)
+                .take_while(|(_, info)| info.module == at);
+            for (index, info) in infos.filter(|(_, info)| info.branch == 0) {
+                let id = RuleId(u32::try_from(index).unwrap_or(u32::MAX));
+                let path = info.path.get(1 + package.len()..info.ground).unwrap_or_default();
+                node.make(path).values.push(id);
+            }
+        }
+        if let Some(system) = root.children.get_mut(&Value::from("system")) {
+            system.hide = true;
+        }
+        self.rule_tree = Arc::new(root);
+    }
+
+    /// Collects the rules that a reference may refer to.
+    pub(super) fn rules_dynamic(&self, reference: &[Term], found: &mut BTreeSet<RuleId>) {
+        let Some(Term { kind: TermKind::Var(head), .. }) = reference.first() else { return };
+        if **head == *"data" {
+            self.collect_dynamic(&self.rule_tree, reference, 1, found);
+        }
+    }
+
+    fn collect_dynamic(
+        &self,
+        node: &TreeNode,
+        reference: &[Term],
+        at: usize,
+        found: &mut BTreeSet<RuleId>,
+    ) {
+        let Some(key) = reference.get(at) else {
+            found.extend(node.all());
+            return;
+        };
+        if exprs::is_constant(key) {
+            if let Some(child) = node.child(key) {
+                self.collect_intersecting(child, reference, at + 1, found);
+                self.collect_dynamic(child, reference, at + 1, found);
+            }
+            return;
+        }
+        for child in node.children.values() {
+            self.collect_intersecting(child, reference, at + 1, found);
+            self.collect_dynamic(child, reference, at + 1, found);
+        }
+    }
+
+    /// Collects the rules of a node whose paths don't contradict the reference.
+    fn collect_intersecting(
+        &self,
+        node: &TreeNode,
+        reference: &[Term],
+        from: usize,
+        found: &mut BTreeSet<RuleId>,
+    ) {
+        for id in &node.values {
+            let Some(info) = self.rules.get(*id) else { continue };
+            let pairs = info.path.iter().zip(reference).skip(from);
+            let differs = |(value, term): (&Option<Value>, &Term)| {
+                value
+                    .as_ref()
+                    .is_some_and(|value| exprs::is_constant(term) && !is_scalar_value(term, value))
+            };
+            if !pairs.into_iter().any(differs) {
+                found.insert(*id);
+            }
+        }
+    }
+
+    /// Replaces operands of heads that are neither scalars nor variables by variables.
+    pub(super) fn rewrite_rule_head_refs(&mut self) {
+        let mut modules = std::mem::take(&mut self.modules);
+        for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
+            let last = rule.head.reference.len().saturating_sub(1);
+            for index in 1..rule.head.reference.len() {
+                let Some(term) = rule.head.reference.get_mut(index) else { continue };
+                if matches!(term.kind, TermKind::Var(_)) || exprs::is_scalar(term) {
+                    continue;
+                }
+                let equality = self.generate_equality(term.clone());
+                let Some(var) = exprs::operands(&equality).first().cloned() else { continue };
+                if index == last
+                    && rule.head.key.as_ref().is_some_and(|key| super::order::equal(key, term))
+                {
+                    rule.head.key = Some(var.clone());
+                }
+                *term = var;
+                exprs::append(&mut rule.body, [equality]);
+            }
+        }
+        self.modules = modules;
+    }
+}
+
+impl Arity for Compiler<'_> {
+    fn arity(&self, reference: &[Term]) -> Option<usize> {
+        self.arities().arity(reference)
+    }
+}
+
+impl Compiler<'_> {
+    /// The arities of all functions, to be shared by threads.
+    pub(super) fn arities(&self) -> Arities<'_> {
+        let functions = &self.options.functions;
+        Arities { functions, rule_tree: &self.rule_tree, rules: &self.rules }
+    }
+}
+
+/// The arities of built-in functions, the host's and the policies'.
+pub(super) struct Arities<'a> {
+    functions: &'a Functions,
+    rule_tree: &'a TreeNode,
+    rules: &'a Rules,
+}
+
+impl Arity for Arities<'_> {
+    fn arity(&self, reference: &[Term]) -> Option<usize> {
+        if let Some(function) = self.functions.by_reference(reference) {
+            return Some(function.arity);
+        }
+        let rules = &self.rule_tree.find(reference)?.values;
+        Some(self.rules.get(*rules.first()?)?.args)
+    }
+}
+
+/// A rule's path, as messages show it.
+pub fn rule_path(module: &Module, rule: &Rule) -> Vec<Term> {
+    let mut path = module.package.path.clone();
+    for (index, term) in rule.head.reference.iter().enumerate() {
+        let mut term = term.clone();
+        if let (0, TermKind::Var(name)) = (index, &term.kind) {
+            term.kind = TermKind::String(Name::clone(name));
+        }
+        path.push(term);
+    }
+    path
+}

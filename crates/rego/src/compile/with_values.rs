@@ -1,0 +1,294 @@
+//! Checks the targets of `with`, and hoists values that must be evaluated.
+
+use crate::problem::Problem;
+use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
+
+use super::comprehension_terms::generate_equality;
+use super::functions::function_name;
+use super::names::LocalVarGenerator;
+use super::stack::deep;
+use super::text::{Quoted, Text};
+use super::walk::{self, Node};
+use super::{Compiler, exprs, order};
+
+/// Rewrites `with`.
+pub struct WithValues<'a> {
+    pub compiler: &'a Compiler<'a>,
+    pub generator: &'a mut LocalVarGenerator,
+    pub problems: Vec<Problem>,
+}
+
+impl WithValues<'_> {
+    /// Rewrites a body and then its closures.
+    pub fn body(&mut self, body: &mut Body) {
+        self.own(body);
+        for expr in body {
+            self.closures(expr);
+        }
+    }
+
+    /// Rewrites a body, without its closures. After the first problem of an expression, the rest of
+    /// it remains unchanged.
+    pub fn own(&mut self, body: &mut Body) {
+        if body.iter().all(|expr| expr.with.is_empty()) {
+            return;
+        }
+        let mut result = Vec::with_capacity(body.len());
+        let mut shared: Option<(Vec<With>, Vec<With>)> = None;
+        for mut expr in std::mem::take(body) {
+            if expr.with.is_empty() {
+                shared = None;
+            } else if let Some((before, after)) = &shared
+                && order::same_withs(before, &expr.with)
+            {
+                expr.with.clone_from(after);
+            } else {
+                let before = expr.with.clone();
+                self.expr(&mut expr, &mut result);
+                shared = Some((before, expr.with.clone()));
+            }
+            result.push(expr);
+        }
+        *body = result;
+    }
+
+    fn expr(&mut self, expr: &mut Expr, result: &mut Body) {
+        for with in &mut expr.with {
+            match self.validate(with) {
+                Err(problem) => {
+                    self.problems.push(problem);
+                    return;
+                }
+                Ok(false) => {}
+                Ok(true) => {
+                    let span = with.value.span;
+                    let value =
+                        std::mem::replace(&mut with.value, Term { kind: TermKind::Null, span });
+                    let equality = generate_equality(self.generator, value);
+                    if let Some(var) = exprs::operands(&equality).first() {
+                        with.value = var.clone();
+                    }
+                    result.push(equality);
+                }
+            }
+        }
+    }
+
+    fn closures(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Term(term) => self.term(term),
+            ExprKind::Call(terms) => self.terms(terms),
+            ExprKind::Some(_) => {}
+            ExprKind::Every(every) => deep(|| {
+                self.term(&mut every.domain);
+                self.body(&mut every.body);
+            }),
+            ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
+            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
+                self.body(&mut logical.left);
+                self.body(&mut logical.right);
+            }),
+        }
+        for with in &mut expr.with {
+            self.term(&mut with.target);
+            self.term(&mut with.value);
+        }
+    }
+
+    fn terms(&mut self, terms: &mut [Term]) {
+        for term in terms {
+            self.term(term);
+        }
+    }
+
+    /// Rewrites the closures of a term.
+    pub fn term(&mut self, term: &mut Term) {
+        match &mut term.kind {
+            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
+                deep(|| self.terms(terms))
+            }
+            TermKind::Set(terms) => deep(|| {
+                self.terms(terms);
+                order::sort_set(terms);
+            }),
+            TermKind::Object(pairs) => deep(|| {
+                for (key, value) in pairs.iter_mut() {
+                    self.term(key);
+                    self.term(value);
+                }
+                order::sort_object(pairs);
+            }),
+            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
+                self.term(&mut it.term);
+                self.body(&mut it.body);
+            }),
+            TermKind::ObjectComprehension(it) => deep(|| {
+                self.term(&mut it.key);
+                self.term(&mut it.value);
+                self.body(&mut it.body);
+            }),
+            _ => {}
+        }
+    }
+
+    /// Checks a `with`; returns `true` if its value must be evaluated first.
+    fn validate(&self, with: &mut With) -> Result<bool, Problem> {
+        let functions = &self.compiler.options.functions;
+        // A variable with the name of a function refers to the function.
+        if let TermKind::Var(name) = &with.value.kind
+            && functions.get(name).is_some()
+        {
+            with.value = exprs::function(&Name::clone(name), with.value.span);
+        }
+        let is_builtin = self.is_builtin(&with.target)?;
+        let span = with.target.span;
+        let target = exprs::parts(&with.target);
+        let root = match &with.target.kind {
+            TermKind::Ref(terms) => match terms.first().map(|term| &term.kind) {
+                Some(TermKind::Var(name)) => &**name,
+                _ => "",
+            },
+            _ => "",
+        };
+        match root {
+            "data" => {
+                let last = target.len().saturating_sub(1);
+                let mut node = Some(&*self.compiler.rule_tree);
+                for key in target.get(1..last).unwrap_or_default() {
+                    let Some(child) = node.and_then(|node| node.child(key)) else { break };
+                    if !child.values.is_empty() {
+                        let message = "with keyword cannot partially replace virtual document(s)";
+                        return Err(Problem::compile(span, message));
+                    }
+                    node = Some(child);
+                }
+                if last > 0
+                    && let Some(child) = target.get(last).and_then(|key| node?.child(key))
+                    && self.has_function(&child.values)
+                    && self.is_function_value(&with.value)?
+                {
+                    return Ok(false);
+                }
+                // A function that isn't called is kept as it is.
+                if let TermKind::Ref(reference) = &with.value.kind
+                    && let Some(node) = self.compiler.rule_tree.find(reference)
+                    && self.has_function(&node.values)
+                {
+                    return Ok(false);
+                }
+            }
+            "input" => {}
+            _ if is_builtin => {
+                if let TermKind::Var(name) = &with.target.kind {
+                    with.target = exprs::function(&Name::clone(name), span);
+                }
+                self.validate_builtin(&with.target)?;
+                if self.is_function_value(&with.value)? {
+                    return Ok(false);
+                }
+            }
+            _ => {
+                let message =
+                    "with keyword target must reference existing input, data, or a function";
+                let problem = Problem::types(span, message);
+                let name = super::text::RefText(target).to_string();
+                return Err(match super::hints::with_target(self.compiler, &name) {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                });
+            }
+        }
+        Ok(exprs::requires_eval(&with.value))
+    }
+
+    fn has_function(&self, rules: &[super::rule_tree::RuleId]) -> bool {
+        rules.iter().filter_map(|id| self.compiler.rules.get(*id)).any(|info| info.args > 0)
+    }
+
+    fn validate_builtin(&self, target: &Term) -> Result<(), Problem> {
+        let reference = exprs::parts(target);
+        let Some(function) = self.compiler.options.functions.by_reference(reference) else {
+            return Ok(());
+        };
+        let problem = |what: String| {
+            let message = format!("with keyword replacing built-in function: {what}");
+            Err(Problem::compile(target.span, message))
+        };
+        if matches!(&*function.name, "eq" | "rego.metadata.chain" | "rego.metadata.rule") {
+            return problem(format!("replacement of {} invalid", Quoted(&function.name)));
+        }
+        if function.name.starts_with("internal.") {
+            return problem(format!(
+                "replacement of internal function {} invalid",
+                Quoted(&function.name)
+            ));
+        }
+        if function.relation {
+            return problem("target must not be a relation".to_owned());
+        }
+        if function.void {
+            return problem("target must not be a void function".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a value is a function: a rule or a built-in one.
+    fn is_function_value(&self, value: &Term) -> Result<bool, Problem> {
+        if let TermKind::Ref(reference) = &value.kind
+            && self.compiler.rule_tree.find(reference).is_some()
+        {
+            return Ok(true);
+        }
+        self.is_builtin(value)
+    }
+
+    fn is_builtin(&self, term: &Term) -> Result<bool, Problem> {
+        let (TermKind::Ref(_) | TermKind::Var(_)) = &term.kind else { return Ok(false) };
+        let Some(name) = function_name(exprs::parts(term)) else { return Ok(false) };
+        if self
+            .compiler
+            .options
+            .unsafe_builtins
+            .iter()
+            .any(|unsafe_builtin| **unsafe_builtin == *name)
+        {
+            let message = format!(
+                "with keyword replacing built-in function: target must not be unsafe: {}",
+                Quoted(&Text(term).to_string())
+            );
+            return Err(Problem::compile(term.span, message));
+        }
+        Ok(self.compiler.options.functions.get(&name).is_some())
+    }
+}
+
+impl Compiler<'_> {
+    /// Rewrites `with` in all rules.
+    pub(super) fn rewrite_with_values(&mut self) {
+        let mut modules = std::mem::take(&mut self.modules);
+        let mut generator = self.generator.clone();
+        let mut rewriter =
+            WithValues { compiler: &*self, generator: &mut generator, problems: Vec::new() };
+        for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
+            if !walk::any_in_rule(rule, |node| matches!(node, Node::With(_))) {
+                continue;
+            }
+            let mut next = Some(rule);
+            while let Some(rule) = next {
+                let head = &mut rule.head;
+                let reference = head.reference.iter_mut().skip(1);
+                for term in
+                    reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
+                {
+                    rewriter.term(term);
+                }
+                rewriter.body(&mut rule.body);
+                next = rule.else_rule.as_deref_mut();
+            }
+        }
+        let problems = rewriter.problems;
+        self.generator = generator;
+        self.modules = modules;
+        self.problems(problems);
+    }
+}

@@ -1,0 +1,112 @@
+//! Lowers comprehensions.
+//!
+//! ```text
+//! [x | body]           array slot 0 of body
+//! {x: y | body}        object slot 0, slot 1 of body
+//! [x | f(y, x)]        the same, cached by slot 2, if the compile stages say so
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::core::{
+    Body, Comprehension, ComprehensionIndex, ComprehensionKind, Head, Op, OpKind, Side, Slot, Term,
+};
+use crate::problem::Problem;
+use crate::syntax::tree::{self, Name, TermKind};
+
+use super::frame::Frame;
+use super::{Lowering, unexpected};
+
+impl Lowering<'_> {
+    /// Lowers a comprehension.
+    pub(super) fn comprehension(
+        &mut self,
+        frame: &mut Frame,
+        term: &tree::Term,
+    ) -> Result<Comprehension, Problem> {
+        let span = term.span;
+        let before = frame.enter();
+        let (kind, body, keys): (_, Body, &[Name]) = match &term.kind {
+            TermKind::ArrayComprehension(it) => {
+                let body = self.body(frame, &it.body)?;
+                (ComprehensionKind::Array(self.term(frame, &it.term)?), body, &it.keys)
+            }
+            TermKind::SetComprehension(it) => {
+                let body = self.body(frame, &it.body)?;
+                (ComprehensionKind::Set(self.term(frame, &it.term)?), body, &it.keys)
+            }
+            TermKind::ObjectComprehension(it) => {
+                let body = self.body(frame, &it.body)?;
+                let key = self.term(frame, &it.key)?;
+                let value = self.term(frame, &it.value)?;
+                (ComprehensionKind::Object(key, value, it.key.span), body, &it.keys)
+            }
+            _ => return Err(unexpected(span, "what isn't a comprehension")),
+        };
+        frame.leave(before);
+        let keys: Box<[Slot]> = keys.iter().map(|name| frame.slot(name)).collect();
+        let index = if keys.is_empty() {
+            None
+        } else {
+            let head = open_head(&kind, &body);
+            Some(ComprehensionIndex {
+                id: self.add_comprehension(),
+                keys,
+                head,
+                slots: frame.len(),
+                reaches: false,
+            })
+        };
+        Ok(Comprehension { kind, body, span, index })
+    }
+}
+
+/// Returns the variables in the head, or none if the body by itself binds all of them.
+fn open_head(kind: &ComprehensionKind, body: &Body) -> Box<[Slot]> {
+    let mut bound = BTreeSet::new();
+    let mut bind = |term: &Term| {
+        term.each_slot(&mut |slot| {
+            bound.insert(slot);
+        });
+    };
+    for op in body {
+        each_binding(op, &mut bind);
+    }
+    let mut head = BTreeSet::new();
+    let mut collect = |term: &Term| {
+        term.each_slot(&mut |slot| {
+            head.insert(slot);
+        });
+    };
+    match kind {
+        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => collect(term),
+        ComprehensionKind::Object(key, value, _) => {
+            collect(key);
+            collect(value);
+        }
+    }
+    if head.is_subset(&bound) { Box::default() } else { head.into_iter().collect() }
+}
+
+fn each_binding(op: &Op, bind: &mut dyn FnMut(&Term)) {
+    let mut side = |side: &Side| match side {
+        Side::Term(term) => bind(term),
+        Side::Ref(reference) => {
+            if let Head::Var(slot) = reference.head {
+                bind(&Term::Var(slot));
+            }
+            reference.path.iter().for_each(&mut *bind);
+        }
+        Side::Comprehension(_) => {}
+    };
+    match &op.kind {
+        OpKind::Unify(sides) => {
+            side(&sides.0);
+            side(&sides.1);
+        }
+        OpKind::Test(it) => side(it),
+        OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(bind),
+        OpKind::With(_, op) => each_binding(op, bind),
+        _ => {}
+    }
+}

@@ -1,0 +1,1963 @@
+//! Writes the layout, line by line.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::super::compare;
+use super::super::print::{
+    begins_with_brace, escape_braces, not_needs_parens as not_needs_parens_plain, quote,
+};
+use super::super::token::Keywords;
+use super::super::tree::{
+    Body, Every, Expr, ExprKind, FileId, Head, Import, Module, Name, Not, Package, Rule, SomeDecl,
+    Span, Template, TemplatePart, Term, TermKind, Version, With,
+};
+use super::super::visit::{is_ground, walk_terms};
+use super::super::words::infix;
+use super::{ImportLine, arity_problem, may_follow_dot};
+use crate::problem::{Problem, Problems, Source};
+use crate::value::deeper;
+
+/// The options that determine between alternative forms.
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct Style {
+    /// `true` to write elements of sets with `contains`.
+    pub(super) contains: bool,
+    /// `true` to write bodies with `if`.
+    pub(super) ifs: bool,
+    /// `true` if a head is a reference with more than one operand.
+    pub(super) ref_heads: bool,
+    pub(super) v1: bool,
+    pub(super) v2: bool,
+    /// The version whose keywords need brackets in references.
+    pub(super) keywords: Version,
+    /// The imported keywords.
+    pub(super) future: Vec<Name>,
+    /// `true` to depart from OPA's text where it loses parentheses or modifiers.
+    pub(super) keep_meaning: bool,
+    /// `true` to write the author's parentheses around operands, and no others.
+    pub(super) own_parens: bool,
+}
+
+/// A position in the author's text.
+#[derive(Clone, Copy, Debug)]
+struct Loc {
+    row: i64,
+    column: i64,
+    /// The first byte of the node; its text may begin earlier, with parentheses.
+    offset: usize,
+    start: usize,
+    end: usize,
+}
+
+#[derive(Clone)]
+struct Note {
+    row: i64,
+    column: i64,
+    text: Rc<str>,
+}
+
+/// The comments that haven't been written yet.
+#[derive(Clone)]
+struct Notes {
+    all: Rc<Vec<Note>>,
+    from: usize,
+}
+
+impl Notes {
+    fn none() -> Self {
+        Self { all: Rc::new(Vec::new()), from: 0 }
+    }
+
+    fn rest(&self) -> &[Note] {
+        self.all.get(self.from..).unwrap_or_default()
+    }
+
+    /// Splits the comments: those before a row, the last one in it, and those after it.
+    fn split(&self, row: i64) -> (&[Note], Option<Note>, Self) {
+        let rest = self.rest();
+        let before = rest.partition_point(|note| note.row < row);
+        let behind = rest.partition_point(|note| note.row <= row);
+        let at = if behind > before { rest.get(behind - 1).cloned() } else { None };
+        let after = Self { all: Rc::clone(&self.all), from: self.from + behind };
+        (rest.get(..before).unwrap_or_default(), at, after)
+    }
+}
+
+/// The reason for which a node can't be laid out.
+#[derive(Debug)]
+enum Failure {
+    /// A comment is at a position that the layout doesn't have.
+    Comment,
+    /// Anything else.
+    Other(String),
+}
+
+type WriteResult = (Notes, Option<Failure>);
+
+/// Continues with the remaining comments; on failure, returns without comments.
+macro_rules! or_drop {
+    ($result:expr) => {
+        match $result {
+            (notes, None) => notes,
+            (_, failure) => return (Notes::none(), failure),
+        }
+    };
+}
+
+/// Continues with the remaining comments; on failure, returns with them.
+macro_rules! or_keep {
+    ($result:expr) => {
+        match $result {
+            (notes, None) => notes,
+            (notes, failure) => return (notes, failure),
+        }
+    };
+}
+
+/// Continues with the remaining comments, even if a comment couldn't be placed; on any other
+/// failure, returns with the comments dropped or kept.
+macro_rules! unless_comment {
+    ($result:expr, drop) => {
+        match $result {
+            (notes, None | Some(Failure::Comment)) => notes,
+            (_, failure) => return (Notes::none(), failure),
+        }
+    };
+    ($result:expr, keep) => {
+        match $result {
+            (notes, None | Some(Failure::Comment)) => notes,
+            (notes, failure) => return (notes, failure),
+        }
+    };
+}
+
+/// An element of a collection or body that is written in lines.
+#[derive(Clone, Copy)]
+enum Element<'t> {
+    Term(&'t Term),
+    Pair(&'t Term, &'t Term),
+    Expr(&'t Expr),
+}
+
+#[derive(Clone, Copy)]
+enum Entries {
+    /// Terms. Unions are put in parentheses always, or only where the author did so.
+    List {
+        parens: bool,
+    },
+    Pairs,
+}
+
+/// An operand of `and` or `or`.
+struct Operand<'t> {
+    body: &'t Body,
+    explicit: bool,
+    parens: bool,
+    brace: Loc,
+}
+
+struct LogicalStep<'t> {
+    operator: &'static str,
+    right: Operand<'t>,
+    left_end_row: i64,
+}
+
+pub(super) struct Writer<'a> {
+    text: &'a str,
+    file: FileId,
+    source: Source,
+    style: Style,
+    out: String,
+    level: usize,
+    inline: bool,
+    /// The comment to write at the end of the line.
+    before_end: Option<Note>,
+    delay: bool,
+    comment_on_final_line: bool,
+    /// The expression to write in parentheses.
+    paren_expr: Option<*const Expr>,
+    paren_term: Option<*const Term>,
+    /// Terms that are laid out as if they were at another position.
+    moved: HashMap<*const Term, Loc>,
+    problems: Problems,
+}
+
+fn parts(term: &Term) -> &[Term] {
+    match &term.kind {
+        TermKind::Ref(parts) => parts,
+        _ => std::slice::from_ref(term),
+    }
+}
+
+fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// The operator of a function, with the number of its operands.
+fn operator(function: &Term) -> Option<(&'static str, usize)> {
+    match function.to_string().as_str() {
+        "internal.member_2" => Some(("in", 2)),
+        "internal.member_3" => Some(("in", 3)),
+        name => infix(name).map(|sign| (sign, 2)),
+    }
+}
+
+fn is_union(terms: &[Term]) -> bool {
+    matches!(terms.first(), Some(Term { kind: TermKind::Var(name), .. }) if &**name == "or")
+}
+
+fn is_union_call(term: &Term) -> bool {
+    matches!(&term.ungrouped().kind, TermKind::Call(terms) if is_union(terms))
+}
+
+fn is_union_expr(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(terms) if terms.len() == 3 && is_union(terms))
+}
+
+fn is_group(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Group(_))
+}
+
+fn is_logical(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::And(_) | ExprKind::Or(_))
+}
+
+fn is_true(term: &Term) -> bool {
+    matches!(term.ungrouped().kind, TermKind::Bool(true))
+}
+
+/// Returns `true` if a body is just `true`.
+fn is_true_body(body: &Body) -> bool {
+    match body.as_slice() {
+        [only] => {
+            !only.negated
+                && only.with.is_empty()
+                && matches!(&only.kind, ExprKind::Term(term) if is_true(term))
+        }
+        _ => false,
+    }
+}
+
+fn is_set_expr(expr: &Expr) -> bool {
+    !expr.negated
+        && matches!(&expr.kind, ExprKind::Term(term)
+            if matches!(term.ungrouped().kind, TermKind::Set(_)))
+}
+
+/// Returns `true` if an expression begins with a brace when operators are written in infix form.
+fn leads_with_brace(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Term(term) => term_leads_with_brace(term),
+        ExprKind::Call(terms) => match leading_operand(terms) {
+            Some(operand) => term_leads_with_brace(operand),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+fn term_leads_with_brace(term: &Term) -> bool {
+    match &term.ungrouped().kind {
+        TermKind::Call(terms) => match terms.as_slice() {
+            [function, first, ..]
+                if operator(function).is_some_and(|(_, count)| terms.len() == count + 1) =>
+            {
+                deeper(|| term_leads_with_brace(first))
+            }
+            _ => false,
+        },
+        TermKind::Ref(parts) => parts.first().is_some_and(term_leads_with_brace),
+        _ => begins_with_brace(term),
+    }
+}
+
+/// The operand that is written first in the call of an operator, with or without a result.
+fn leading_operand(terms: &[Term]) -> Option<&Term> {
+    let (function, operands) = terms.split_first()?;
+    let (_, count) = operator(function)?;
+    if operands.len() == count {
+        operands.first()
+    } else if operands.len() == count + 1 {
+        operands.last()
+    } else {
+        None
+    }
+}
+
+fn not_needs_parens(expr: &Expr) -> bool {
+    not_needs_parens_plain(expr) || leads_with_brace(expr)
+}
+
+fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
+    !expr.with.is_empty()
+        || match &expr.kind {
+            ExprKind::Or(_) => operator == "and" || right,
+            ExprKind::And(_) => operator == "and" && right,
+            _ => leads_with_brace(expr),
+        }
+}
+
+/// Returns `true` if a reference has operands that aren't constant.
+fn is_dynamic(reference: &[Term]) -> bool {
+    reference.iter().skip(1).any(|part| !is_constant(part))
+}
+
+fn is_constant(term: &Term) -> bool {
+    match &term.ungrouped().kind {
+        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
+        TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_constant),
+        TermKind::Object(pairs) => {
+            pairs.iter().all(|(key, value)| is_constant(key) && is_constant(value))
+        }
+        _ => false,
+    }
+}
+
+fn is_metadata(note: &Note) -> bool {
+    let text = note.text.strip_prefix('#').unwrap_or(&note.text);
+    note.column == 1 && text.trim().starts_with("METADATA")
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(text: &'a str, source: Source, file: FileId, style: Style) -> Self {
+        Self {
+            text,
+            file,
+            source,
+            style,
+            out: String::new(),
+            level: 0,
+            inline: false,
+            before_end: None,
+            delay: false,
+            comment_on_final_line: false,
+            paren_expr: None,
+            paren_term: None,
+            moved: HashMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<String, Problems> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        if self.out.ends_with('\n') {
+            let length = self.out.trim_end_matches('\n').len();
+            self.out.truncate(length);
+            self.out.push('\n');
+        }
+        Ok(self.out)
+    }
+
+    // Positions.
+
+    fn slice(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    fn loc_text(&self, loc: Loc) -> &'a str {
+        self.slice(loc.start, loc.end)
+    }
+
+    fn first_byte(&self, loc: Loc) -> Option<u8> {
+        self.loc_text(loc).bytes().next()
+    }
+
+    fn at(&self, offset: usize, start: usize, end: usize) -> Loc {
+        let (row, column) = self.source.line_column(u32::try_from(offset).unwrap_or(u32::MAX));
+        Loc { row: i64::from(row), column: i64::from(column), offset, start, end }
+    }
+
+    fn span_loc(&self, span: Span) -> Loc {
+        let (start, end) = (unsigned(span.start), unsigned(span.end));
+        self.at(start, start, end)
+    }
+
+    /// The position of a term. As in OPA, its text includes parentheses and its position doesn't.
+    fn loc(&self, term: &Term) -> Loc {
+        if let Some(loc) = self.moved.get(&std::ptr::from_ref(term)) {
+            return *loc;
+        }
+        let (start, end) = (unsigned(term.span.start), unsigned(term.span.end));
+        // A long chain of operators isn't followed to its first operand for each of its parts.
+        let first = match self.text.as_bytes().get(start) {
+            Some(b'(') | None => leftmost(term),
+            Some(_) => start,
+        };
+        self.at(first, text_start(term), end)
+    }
+
+    fn end_row(&self, loc: Loc) -> i64 {
+        loc.row + self.lines_between(loc.start, loc.end)
+    }
+
+    /// The number of line breaks between two offsets.
+    fn lines_between(&self, start: usize, end: usize) -> i64 {
+        let row = |offset: usize| {
+            i64::from(self.source.line_column(u32::try_from(offset).unwrap_or(u32::MAX)).0)
+        };
+        if start < end { row(end) - row(start) } else { 0 }
+    }
+
+    /// The row where the delimiters that open first in a text close, after those in `skip`; -1 if
+    /// they don't.
+    fn closing(&self, skip: Option<(u8, u8)>, open: u8, close: u8, loc: Loc) -> i64 {
+        let bytes = self.loc_text(loc).as_bytes();
+        let mut row = loc.row;
+        let mut at = 0;
+        if let Some((skip_open, skip_close)) = skip {
+            let Some(first) = bytes.iter().position(|byte| *byte == skip_open) else { return -1 };
+            match balanced(bytes, first, skip_open, skip_close) {
+                Some((end, lines)) => {
+                    at = end;
+                    row += lines;
+                }
+                None => return -1,
+            }
+        }
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(first) = rest.iter().position(|byte| *byte == open) else { return -1 };
+        match balanced(bytes, at + first, open, close) {
+            Some((_, lines)) => row + lines,
+            None => -1,
+        }
+    }
+
+    // Lines.
+
+    fn write(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn start_line(&mut self) {
+        self.inline = true;
+        for _ in 0..self.level {
+            self.out.push('\t');
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.inline = false;
+        if !self.delay
+            && let Some(note) = self.before_end.take()
+        {
+            self.out.push(' ');
+            self.out.push_str(&note.text);
+        }
+        self.delay = false;
+        self.out.push('\n');
+    }
+
+    fn blank_line(&mut self) {
+        if self.inline {
+            self.end_line();
+        }
+        self.out.push('\n');
+    }
+
+    fn write_line(&mut self, text: &str) {
+        if !self.inline {
+            self.start_line();
+        }
+        self.write(text);
+        self.end_line();
+    }
+
+    fn down(&mut self) {
+        self.level = self.level.saturating_sub(1);
+    }
+
+    fn fail(&mut self, failure: Option<Failure>) {
+        if let Some(Failure::Other(message)) = failure {
+            let span = Span { file: self.file, start: 0, end: 0 };
+            self.problems.push(Problem::parse(span, message));
+        }
+    }
+
+    // Comments.
+
+    fn notes(&mut self, notes: &[Note]) {
+        let mut in_metadata = false;
+        let mut previous: Option<&Note> = None;
+        for note in notes {
+            if let Some(previous) = previous {
+                let distance = match note.row - previous.row {
+                    0 => note.column - previous.column,
+                    rows => rows,
+                };
+                if distance > 1 {
+                    self.blank_line();
+                    in_metadata = false;
+                } else if distance == 1 && in_metadata && is_metadata(note) {
+                    self.blank_line();
+                }
+            }
+            in_metadata |= is_metadata(note);
+            self.write_line(&Rc::clone(&note.text));
+            previous = Some(note);
+        }
+    }
+
+    /// Writes the comments before a row, and keeps the one in it for the end of the line.
+    fn insert(&mut self, notes: Notes, row: i64) -> WriteResult {
+        if notes.rest().is_empty() {
+            return (notes, None);
+        }
+        let (before, at, after) = notes.split(row);
+        self.notes(before);
+        if before.last().is_some_and(|last| row - last.row > 1) {
+            self.blank_line();
+        }
+        let failure = self.before_line_end(at);
+        (after, failure)
+    }
+
+    fn before_line_end(&mut self, note: Option<Note>) -> Option<Failure> {
+        if self.before_end.is_some() {
+            note.as_ref()?;
+            self.before_end = None;
+            return Some(Failure::Comment);
+        }
+        self.before_end = note;
+        None
+    }
+
+    // Modules.
+
+    pub(super) fn module(&mut self, module: &Module, imports: &[ImportLine]) {
+        let notes = module.comments.iter().map(|comment| {
+            let loc = self.span_loc(comment.span);
+            let text = comment.text.trim_end();
+            Note { row: loc.row, column: loc.column, text: format!("#{text}").into() }
+        });
+        let mut notes = Notes { all: Rc::new(notes.collect()), from: 0 };
+        match self.package(&module.package, notes) {
+            (left, None) => notes = left,
+            (_, failure) => return self.fail(failure),
+        }
+        let mut rules: Vec<(i64, &Rule)> =
+            module.rules.iter().map(|rule| (self.span_loc(rule.span).row, rule)).collect();
+        rules.sort_by_key(|(row, rule)| (*row, rule.span.start));
+        let mut imports: Vec<&ImportLine> = imports.iter().collect();
+        imports.sort_by_key(|placed| (placed.row, placed.import.span.start));
+        // Imports after the first rule would have no effect.
+        let first_rule = rules.first().map_or(i64::MAX, |(row, _)| *row);
+        if imports.iter().any(|placed| placed.added && placed.row >= first_rule) {
+            let (added, own) = imports.into_iter().partition(|placed: &&ImportLine| placed.added);
+            imports = own;
+            match self.imports(&added, notes) {
+                (left, None) => notes = left,
+                (_, failure) => return self.fail(failure),
+            }
+        }
+        let mut imports = imports.into_iter().peekable();
+        let mut rules = rules.into_iter().peekable();
+        while imports.peek().is_some() || rules.peek().is_some() {
+            let place = |row: i64, span: Span| (row, span.start);
+            let mut group = Vec::new();
+            let first_rule = rules.peek().map(|(row, rule)| place(*row, rule.span));
+            while let Some(import) = imports.next_if(|import| {
+                first_rule.is_none_or(|rule| place(import.row, import.import.span) < rule)
+            }) {
+                group.push(import);
+            }
+            match self.imports(&group, notes) {
+                (left, None) => notes = left,
+                (_, failure) => return self.fail(failure),
+            }
+            let mut group = Vec::new();
+            let first_import = imports.peek().map(|import| place(import.row, import.import.span));
+            while let Some((_, rule)) = rules.next_if(|(row, rule)| {
+                first_import.is_none_or(|import| place(*row, rule.span) < import)
+            }) {
+                group.push(rule);
+            }
+            notes = self.rules(&group, notes);
+        }
+        for note in notes.rest() {
+            self.write_line(&note.text);
+        }
+        if !notes.rest().is_empty() {
+            self.write("\n");
+        }
+    }
+
+    fn package(&mut self, package: &Package, notes: Notes) -> WriteResult {
+        let row = self.span_loc(package.span).row;
+        let notes = or_drop!(self.insert(notes, row));
+        self.start_line();
+        self.write("package ");
+        if let Some((_, path)) = package.path.split_first()
+            && let Some((first, rest)) = path.split_first()
+        {
+            if let TermKind::String(name) = &first.kind {
+                self.write(name);
+            }
+            for part in rest {
+                self.ref_operand(part, Notes::none());
+            }
+        }
+        self.blank_line();
+        (notes, None)
+    }
+
+    fn imports(&mut self, imports: &[&ImportLine], notes: Notes) -> WriteResult {
+        if imports.is_empty() {
+            return (notes, None);
+        }
+        let rows: Vec<i64> = imports.iter().map(|placed| placed.row).collect();
+        let mut trailing: Vec<Option<Rc<str>>> = vec![None; imports.len()];
+        let mut left = Vec::new();
+        for note in notes.rest() {
+            match rows.binary_search(&note.row) {
+                Ok(index) => {
+                    // Of several imports in one row, the first gets the comment.
+                    let first = rows.partition_point(|row| *row < note.row).min(index);
+                    if let Some(slot) = trailing.get_mut(first) {
+                        *slot = Some(Rc::clone(&note.text));
+                    }
+                }
+                Err(_) => left.push(note.clone()),
+            }
+        }
+        let mut notes = Notes { all: Rc::new(left), from: 0 };
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut last = None;
+        for (index, row) in rows.iter().enumerate() {
+            match (groups.last_mut(), last) {
+                (Some(group), Some(last)) if row - last <= 1 => group.push(index),
+                _ => groups.push(vec![index]),
+            }
+            last = Some(*row);
+        }
+        for mut group in groups {
+            let first = group.first().and_then(|index| rows.get(*index)).copied().unwrap_or(1);
+            notes = or_drop!(self.insert(notes, first));
+            group.sort_by(|a, b| match (imports.get(*a), imports.get(*b)) {
+                (Some(a), Some(b)) => {
+                    let alias = |import: &Import| {
+                        import.alias.as_ref().map(|(name, _)| name.to_string()).unwrap_or_default()
+                    };
+                    compare::terms(&a.import.path, &b.import.path)
+                        .then_with(|| alias(&a.import).cmp(&alias(&b.import)))
+                }
+                _ => std::cmp::Ordering::Equal,
+            });
+            for index in group {
+                self.start_line();
+                if let Some(placed) = imports.get(index) {
+                    self.import(&placed.import);
+                }
+                if let Some(Some(note)) = trailing.get(index) {
+                    let text = format!(" {note}");
+                    self.write(&text);
+                }
+                self.end_line();
+            }
+            self.blank_line();
+        }
+        (notes, None)
+    }
+
+    fn import(&mut self, import: &Import) {
+        self.write("import ");
+        // Keywords are plain words in import paths.
+        let keywords = self.style.keywords;
+        let future = std::mem::take(&mut self.style.future);
+        if super::future_keyword(import).is_some() {
+            self.style.keywords = Version::V0;
+        } else {
+            self.style.future.clone_from(&future);
+        }
+        let path = parts(&import.path);
+        if let Some((first, rest)) = path.split_first() {
+            let first = first.to_string();
+            self.write(&first);
+            for part in rest {
+                self.ref_operand(part, Notes::none());
+            }
+        }
+        self.style.keywords = keywords;
+        self.style.future = future;
+        if let Some((alias, _)) = &import.alias {
+            let alias = format!(" as {alias}");
+            self.write(&alias);
+        }
+    }
+
+    // Rules.
+
+    fn rules(&mut self, rules: &[&Rule], mut notes: Notes) -> Notes {
+        for (index, rule) in rules.iter().enumerate() {
+            let row = self.span_loc(rule.span).row;
+            let (left, failure) = self.insert(notes, row);
+            notes = left;
+            self.fail(failure);
+            let (left, failure) = self.rule(rule, false, notes);
+            notes = left;
+            self.fail(failure);
+            if let Some(next) = rules.get(index + 1)
+                && self.is_one_liner(rule)
+                && self.is_one_liner(next)
+                && self.span_loc(next.span).row == row + 1
+            {
+                continue;
+            }
+            self.blank_line();
+        }
+        notes
+    }
+
+    /// Returns `true` if no blank line is needed between this rule and the next.
+    fn is_one_liner(&self, rule: &Rule) -> bool {
+        rule.body.len() <= 1
+            && !rule.default
+            && rule.else_rule.is_none()
+            && !rule.body.first().is_some_and(is_set_expr)
+            && (self.style.v1 || self.style.ifs)
+            && (self.style.contains || rule.head.value.is_some())
+    }
+
+    fn rule(&mut self, rule: &Rule, is_else: bool, notes: Notes) -> WriteResult {
+        if !is_else {
+            self.start_line();
+        }
+        if rule.default {
+            self.write("default ");
+        }
+        // The body of a rule such as `p := 1` is `true`.
+        let is_constant = is_true_body(&rule.body) && rule.else_rule.is_none();
+        self.comment_on_final_line = is_constant;
+        let mut in_the_way = false;
+        let mut notes = match self.head(rule, is_else, is_constant, notes) {
+            (notes, None) => notes,
+            (notes, Some(Failure::Comment)) => {
+                in_the_way = true;
+                notes
+            }
+            (_, failure) => return (Notes::none(), failure),
+        };
+        if is_constant {
+            self.end_line();
+            return (notes, None);
+        }
+        self.comment_on_final_line = true;
+        let uses_if =
+            (self.style.v1 || self.style.ifs) && (self.style.contains || rule.head.value.is_some());
+        if uses_if {
+            self.write(" if");
+            if let [only] = rule.body.as_slice() {
+                let head_end = self.end_row(self.span_loc(rule.head.span));
+                if self.span_loc(only.span).row == head_end && !is_set_expr(only) {
+                    self.write(" ");
+                    notes = unless_comment!(self.expr(only, notes), drop);
+                    self.end_line();
+                    if let Some(next) = &rule.else_rule {
+                        notes = or_drop!(self.else_rule(rule, next, notes));
+                    }
+                    return (notes, None);
+                }
+            }
+        }
+        if in_the_way && !notes.rest().is_empty() {
+            self.write(" { ");
+        } else {
+            self.write(" {");
+            self.end_line();
+        }
+        if uses_if
+            && !is_else
+            && let Some(first) = rule.body.first()
+        {
+            self.mark_leading_union(first);
+        }
+        self.level += 1;
+        notes = unless_comment!(self.body(&rule.body, notes), drop);
+        let loc = self.span_loc(rule.span);
+        let close = if !rule.head.args.is_empty() && !is_else {
+            self.closing(Some((b'(', b')')), b'{', b'}', loc)
+        } else if rule.head.key.is_some() {
+            self.closing(Some((b'[', b']')), b'{', b'}', loc)
+        } else {
+            self.closing(None, b'{', b'}', loc)
+        };
+        notes = or_drop!(self.insert(notes, close));
+        self.down();
+        self.start_line();
+        self.write("}");
+        if let Some(next) = &rule.else_rule {
+            notes = or_drop!(self.else_rule(rule, next, notes));
+        }
+        (notes, None)
+    }
+
+    fn else_rule(&mut self, rule: &Rule, next: &Rule, notes: Notes) -> WriteResult {
+        let (outer, loc) = (self.span_loc(rule.span), self.span_loc(next.span));
+        let row = usize::try_from(loc.row - outer.row).unwrap_or(0);
+        let inline = row > 0
+            && self
+                .loc_text(outer)
+                .split('\n')
+                .nth(row)
+                .is_some_and(|line| !line.trim().starts_with("else"));
+        let head = self.span_loc(next.head.span);
+        let comment_above = notes.rest().first().is_some_and(|note| note.row < head.row)
+            || self.before_end.is_some();
+        if !comment_above && inline {
+            self.write(" ");
+        } else {
+            self.blank_line();
+            self.start_line();
+        }
+        let notes = or_drop!(self.insert(notes, head.row));
+        if comment_above && !inline {
+            self.start_line();
+        }
+        if let Some(value) = &next.head.value {
+            self.moved.insert(std::ptr::from_ref(value), head);
+        }
+        deeper(|| self.rule(next, true, notes))
+    }
+
+    fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool, notes: Notes) -> WriteResult {
+        let Head { reference, args, key, value, .. } = &rule.head;
+        let loc = self.span_loc(rule.head.span);
+        let mut notes = notes;
+        if is_else {
+            notes = or_drop!(self.insert(notes, loc.row));
+            self.write("else");
+        } else {
+            let mut path = reference.as_slice();
+            if key.is_some() && value.is_none() && !is_dynamic(path) {
+                let ground = path.iter().skip(1).take_while(|part| is_ground(part)).count() + 1;
+                path = path.get(..ground).unwrap_or(path);
+            }
+            if self.style.ref_heads || path.len() == 1 {
+                notes = or_drop!(self.reference(path, notes));
+            } else if let [first, second, ..] = path {
+                let row = self.loc(second).row;
+                if notes.rest().first().is_some_and(|note| note.row == row) {
+                    return match self.unformatted(loc, &notes) {
+                        Ok(notes) => (notes, None),
+                        Err(failure) => (Notes::none(), Some(failure)),
+                    };
+                }
+                let text = format!("{first}[{second}]");
+                self.write(&text);
+            }
+        }
+        if !args.is_empty() && !is_else {
+            self.write("(");
+            let close = self.closing(None, b'(', b')', loc);
+            let elements = args.iter().map(Element::Term).collect();
+            let (left, failure) =
+                self.iterable(elements, loc, close, notes, Entries::List { parens: false });
+            self.write(")");
+            notes = left;
+            if failure.is_some() {
+                return (notes, failure);
+            }
+        }
+        if let (Some(key), None) = (key, value) {
+            if self.style.contains {
+                self.write(" contains ");
+                notes = or_keep!(self.term(key, notes));
+            } else {
+                self.write("[");
+                notes = or_keep!(self.term(key, notes));
+                self.write("]");
+            }
+        }
+        let Some(value) = value else { return (notes, None) };
+        if key.is_none() && is_true(value) && !is_constant && !rule.default {
+            return (notes, None);
+        }
+        let ref_constant = self.style.v1 && is_constant && key.is_none() && args.is_empty();
+        if !is_else && is_true(value) && !ref_constant && self.is_implied(rule, value) {
+            return (notes, None);
+        }
+        self.write(if rule.head.assign || self.style.v1 { " := " } else { " = " });
+        self.term(value, notes)
+    }
+
+    /// Returns `true` if OPA gives a head's value `true` the position of the head, which means that
+    /// it isn't written.
+    fn is_implied(&self, rule: &Rule, value: &Term) -> bool {
+        let head = &rule.head;
+        value.span == head.span
+            && (super::is_chained(rule, self.text)
+                || !head.generated_value
+                || rule.generated_body
+                || head.reference.len() == 2 && head.args.is_empty())
+    }
+
+    // Bodies.
+
+    fn body(&mut self, body: &Body, notes: Notes) -> WriteResult {
+        let Some(first) = body.first() else { return (notes, None) };
+        let row = self.span_loc(first.span).row;
+        let mut notes = or_keep!(self.insert(notes, row));
+        let mut last_row: Option<i64> = None;
+        for expr in body {
+            let loc = self.span_loc(expr.span);
+            if last_row.is_some_and(|last| loc.row > last + 1) {
+                self.blank_line();
+            }
+            last_row = Some(self.end_row(loc));
+            self.start_line();
+            let (left, failure) = self.expr(expr, notes);
+            notes = left;
+            self.fail(failure);
+            self.end_line();
+        }
+        (notes, None)
+    }
+
+    fn expr(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
+        deeper(|| self.expr_within(expr, notes))
+    }
+
+    fn expr_within(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
+        let parens = self.paren_expr.is_some_and(|marked| std::ptr::eq(marked, expr));
+        if parens {
+            self.paren_expr = None;
+        }
+        let loc = self.span_loc(expr.span);
+        let mut notes = or_keep!(self.insert(notes, loc.row));
+        if !self.inline {
+            self.start_line();
+        }
+        let negated_parens =
+            expr.negated && (is_logical(expr) || self.style.v2 && leads_with_brace(expr));
+        if expr.negated {
+            self.write(if negated_parens { "not (" } else { "not " });
+        }
+        if parens {
+            self.write("(");
+        }
+        notes = match &expr.kind {
+            ExprKind::Some(some) => or_drop!(self.some(some, notes)),
+            ExprKind::Every(every) => or_drop!(self.every(every, loc, notes)),
+            ExprKind::Not(not) => or_drop!(self.not(not, loc, notes)),
+            ExprKind::And(_) | ExprKind::Or(_) => or_drop!(self.logical(expr, notes)),
+            ExprKind::Call(terms) => or_keep!(self.statement_call(terms, notes)),
+            ExprKind::Term(term) => or_keep!(self.term(term, notes)),
+        };
+        if parens {
+            self.write(")");
+        }
+        if negated_parens {
+            self.write(")");
+        }
+        self.withs(expr, loc, notes)
+    }
+
+    fn withs(&mut self, expr: &Expr, loc: Loc, notes: Notes) -> WriteResult {
+        let Some(first) = expr.with.first() else { return (notes, None) };
+        let mut notes = notes;
+        let first = self.span_loc(first.span);
+        let end = first.offset.clamp(loc.start, loc.end);
+        let text = self.slice(loc.start, end).trim_end_matches([' ', '\t', '\r', '\n']);
+        let mut last_row = loc.row + newlines(text);
+        let mut withs = expr.with.as_slice();
+        if first.row == last_row
+            && let Some((with, rest)) = withs.split_first()
+        {
+            notes = or_keep!(self.with(with, false, notes));
+            withs = rest;
+        }
+        let level = self.level;
+        for with in withs {
+            let row = self.span_loc(with.span).row;
+            let indent = row > last_row;
+            if indent {
+                self.level = level + 1;
+                self.end_line();
+                self.start_line();
+                last_row = row;
+            }
+            let (left, failure) = self.with(with, indent, notes);
+            notes = left;
+            if failure.is_some() {
+                self.level = level;
+                return (notes, failure);
+            }
+        }
+        self.level = level;
+        (notes, None)
+    }
+
+    fn with(&mut self, with: &With, indented: bool, notes: Notes) -> WriteResult {
+        let row = self.span_loc(with.span).row;
+        let notes = or_drop!(self.insert(notes, row));
+        self.write(if indented { "with " } else { " with " });
+        let notes = or_drop!(self.term(&with.target, notes));
+        self.write(" as ");
+        let notes = unless_comment!(self.term(&with.value, notes), keep);
+        (notes, None)
+    }
+
+    fn some(&mut self, some: &SomeDecl, notes: Notes) -> WriteResult {
+        let mut row = self.span_loc(some.span).row;
+        let mut notes = or_drop!(self.insert(notes, row));
+        self.write("some ");
+        let count = some.symbols.len();
+        for (index, term) in some.symbols.iter().enumerate() {
+            match &term.ungrouped().kind {
+                TermKind::Call(terms) => {
+                    let Some((function, operands)) = terms.split_first() else { continue };
+                    notes = or_drop!(self.member(false, function, operands, notes));
+                }
+                TermKind::Var(_) => {
+                    let here = self.loc(term).row;
+                    if here > row {
+                        self.end_line();
+                        self.start_line();
+                        self.write("\t");
+                        row = here;
+                    } else if index > 0 {
+                        self.write(" ");
+                    }
+                    notes = or_drop!(self.term(term, notes));
+                    if index + 1 < count {
+                        self.write(",");
+                    }
+                }
+                _ => {}
+            }
+        }
+        (notes, None)
+    }
+
+    fn every(&mut self, every: &Every, loc: Loc, notes: Notes) -> WriteResult {
+        let mut notes = or_drop!(self.insert(notes, loc.row));
+        self.write("every ");
+        if let Some(key) = &every.key {
+            notes = or_drop!(self.term(key, notes));
+            self.write(", ");
+        }
+        notes = or_drop!(self.term(&every.value, notes));
+        self.write(" in ");
+        notes = or_drop!(self.term(&every.domain, notes));
+        self.write(" {");
+        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc, notes);
+        notes = unless_comment!(result, drop);
+        if let [only] = every.body.as_slice()
+            && self.span_loc(only.span).row == self.span_loc(every.span).row
+        {
+            self.write(" ");
+        }
+        self.write("}");
+        (notes, None)
+    }
+
+    fn not(&mut self, not: &Not, loc: Loc, notes: Notes) -> WriteResult {
+        let mut notes = or_drop!(self.insert(notes, loc.row));
+        self.write("not ");
+        match not.body.as_slice() {
+            [only] if !not.explicit => {
+                let parens = not_needs_parens(only);
+                if parens {
+                    self.write("(");
+                }
+                notes = unless_comment!(self.expr(only, notes), drop);
+                if parens {
+                    self.write(")");
+                }
+            }
+            body => {
+                if let Some(first) = body.first()
+                    && is_union_expr(first)
+                {
+                    self.paren_expr = Some(std::ptr::from_ref(first));
+                }
+                self.write("{");
+                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc, notes);
+                notes = unless_comment!(result, drop);
+                if body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row) {
+                    self.write(" ");
+                }
+                self.write("}");
+            }
+        }
+        (notes, None)
+    }
+
+    // `and`, `or`.
+
+    fn logical(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
+        let Some((first, steps)) = self.flatten(expr) else { return (notes, None) };
+        let mut notes = unless_comment!(self.operand(&first, notes), keep);
+        let level = self.level;
+        for step in steps {
+            let sign = format!(" {}", step.operator);
+            self.write(&sign);
+            let start = if step.right.explicit {
+                Some(step.right.brace.row)
+            } else {
+                step.right.body.first().map(|first| self.span_loc(first.span).row)
+            };
+            if start.is_some_and(|row| row > step.left_end_row) {
+                self.level = level + 1;
+                self.end_line();
+                self.start_line();
+            } else {
+                self.write(" ");
+            }
+            match self.operand(&step.right, notes) {
+                (left, None | Some(Failure::Comment)) => notes = left,
+                result => {
+                    self.level = level;
+                    return result;
+                }
+            }
+        }
+        self.level = level;
+        (notes, None)
+    }
+
+    fn operand(&mut self, operand: &Operand<'_>, notes: Notes) -> WriteResult {
+        let first = operand.body.first();
+        if !operand.explicit {
+            let Some(first) = first else { return (notes, None) };
+            if operand.parens {
+                self.write("(");
+            }
+            let result = self.expr(first, notes);
+            if operand.parens {
+                self.write(")");
+            }
+            return result;
+        }
+        let Some(first) = first else {
+            self.write("{}");
+            return (notes, None);
+        };
+        if is_union_expr(first) {
+            self.paren_expr = Some(std::ptr::from_ref(first));
+        }
+        self.write("{");
+        let brace = operand.brace;
+        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace, notes);
+        let notes = unless_comment!(result, keep);
+        if operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row) {
+            self.write(" ");
+        }
+        self.write("}");
+        (notes, None)
+    }
+
+    /// Flattens a chain of `and` and `or` into its operands.
+    fn flatten<'t>(&self, expr: &'t Expr) -> Option<(Operand<'t>, Vec<LogicalStep<'t>>)> {
+        let (name, logical) = match &expr.kind {
+            ExprKind::And(logical) => ("and", logical),
+            ExprKind::Or(logical) => ("or", logical),
+            _ => return None,
+        };
+        let loc = self.span_loc(expr.span);
+        let right = self.new_operand(&logical.right, logical.explicit_right, name, true, loc);
+        if let [left] = logical.left.as_slice()
+            && !logical.explicit_left
+            && is_logical(left)
+            && !operand_needs_parens(left, name, false)
+        {
+            let (first, mut steps) = deeper(|| self.flatten(left))?;
+            let left_end_row = self.body_end_row(&logical.left);
+            steps.push(LogicalStep { operator: name, right, left_end_row });
+            return Some((first, steps));
+        }
+        let first = self.new_operand(&logical.left, logical.explicit_left, name, false, loc);
+        let left_end_row = if first.explicit {
+            match self.closing(None, b'{', b'}', first.brace) {
+                row if row > 0 => row,
+                _ => self.body_end_row(first.body),
+            }
+        } else {
+            self.body_end_row(first.body)
+        };
+        Some((first, vec![LogicalStep { operator: name, right, left_end_row }]))
+    }
+
+    fn new_operand<'t>(
+        &self,
+        body: &'t Body,
+        explicit: bool,
+        operator: &str,
+        right: bool,
+        node: Loc,
+    ) -> Operand<'t> {
+        match body.as_slice() {
+            [only] if !explicit => {
+                let parens = operand_needs_parens(only, operator, right);
+                Operand { body, explicit: false, parens, brace: node }
+            }
+            _ => Operand { body, explicit: true, parens: false, brace: self.brace(node, body) },
+        }
+    }
+
+    /// The position of the brace before a body.
+    fn brace(&self, node: Loc, body: &Body) -> Loc {
+        let Some(first) = body.first() else { return node };
+        let text = self.loc_text(node).as_bytes();
+        let before = unsigned(first.span.start).saturating_sub(node.offset).min(text.len());
+        let before = text.get(..before).unwrap_or_default();
+        match before.iter().rposition(|byte| *byte == b'{') {
+            Some(at) => Loc {
+                row: node.row + self.lines_between(node.start, node.start + at),
+                offset: node.offset + at,
+                start: node.start + at,
+                ..node
+            },
+            None => node,
+        }
+    }
+
+    fn body_end_row(&self, body: &Body) -> i64 {
+        let Some(last) = body.last() else { return 0 };
+        let loc = self.span_loc(last.span);
+        let text = self.loc_text(loc).trim_end_matches([' ', '\t', '\r', '\n']);
+        loc.row + self.lines_between(loc.start, loc.start + text.len())
+    }
+
+    /// Marks a union at the beginning of a body in braces for parentheses; otherwise it would look
+    /// like a comprehension.
+    fn mark_leading_union(&mut self, expr: &Expr) {
+        if expr.negated {
+            return;
+        }
+        if is_logical(expr) {
+            if let Some((first, _)) = self.flatten(expr)
+                && !first.explicit
+                && !first.parens
+                && let Some(first) = first.body.first()
+            {
+                self.mark_leading_union(first);
+            }
+            return;
+        }
+        if is_union_expr(expr) {
+            self.paren_expr = Some(std::ptr::from_ref(expr));
+            return;
+        }
+        if let ExprKind::Call(terms) = &expr.kind
+            && let Some(lead) = leading_operand(terms)
+            && is_union_call(lead)
+        {
+            self.paren_term = Some(std::ptr::from_ref(lead));
+        }
+    }
+
+    // Calls.
+
+    fn statement_call(&mut self, terms: &[Term], notes: Notes) -> WriteResult {
+        let Some((function, operands)) = terms.split_first() else { return (notes, None) };
+        let Some((sign, count)) = operator(function) else {
+            return self.plain_call(function, operands, notes);
+        };
+        if sign == "in" {
+            return self.member(false, function, operands, notes);
+        }
+        let sign = format!(" {sign} ");
+        match operands {
+            [left, right] => {
+                let notes = or_drop!(self.side(left, notes));
+                self.write(&sign);
+                self.side(right, notes)
+            }
+            [left, right, result] => {
+                let notes = or_drop!(self.side(result, notes));
+                self.write(" = ");
+                let notes = or_drop!(self.side(left, notes));
+                self.write(&sign);
+                let notes = or_drop!(self.side(right, notes));
+                (notes, None)
+            }
+            _ => {
+                debug_assert_eq!(count, 2);
+                self.problems.push(arity_problem(function));
+                self.plain_call(function, operands, notes)
+            }
+        }
+    }
+
+    /// Writes an operand of a statement. OPA's text has no parentheses around it, and another meaning
+    /// where it needs them.
+    fn side(&mut self, term: &Term, notes: Notes) -> WriteResult {
+        let is_call = matches!(term.ungrouped().kind, TermKind::Call(_));
+        self.in_parens(self.style.own_parens && is_call && is_group(term), term, notes)
+    }
+
+    /// Writes a term, in parentheses if `parens` is set.
+    fn in_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+        if parens {
+            self.write("(");
+        }
+        let result = self.term(term, notes);
+        if parens {
+            self.write(")");
+        }
+        result
+    }
+
+    /// Writes an operand within a term.
+    fn inner_side(&mut self, term: &Term, notes: Notes) -> WriteResult {
+        self.term_parens(!self.style.own_parens || is_group(term), term, notes)
+    }
+
+    fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
+        let notes = or_keep!(self.reference(parts(function), notes));
+        self.write("(");
+        let loc = self.loc(function);
+        // The text of a function's name contains no parentheses.
+        let close = self.closing(None, b'(', b')', loc);
+        let elements = operands.iter().map(Element::Term).collect();
+        let result = self.iterable(elements, loc, close, notes, Entries::List { parens: false });
+        self.write(")");
+        (or_drop!(result), None)
+    }
+
+    fn call(&mut self, parens: bool, terms: &[Term], notes: Notes) -> WriteResult {
+        let Some((function, operands)) = terms.split_first() else { return (notes, None) };
+        let Some((sign, _)) = operator(function) else {
+            return self.plain_call(function, operands, notes);
+        };
+        if sign == "in" {
+            return self.member(parens || !self.style.own_parens, function, operands, notes);
+        }
+        if parens {
+            self.write("(");
+        }
+        let [left, right] = operands else {
+            self.problems.push(arity_problem(function));
+            return (notes, None);
+        };
+        let notes = or_drop!(self.inner_side(left, notes));
+        let sign = format!(" {sign} ");
+        self.write(&sign);
+        let notes = or_drop!(self.inner_side(right, notes));
+        if parens {
+            self.write(")");
+        }
+        (notes, None)
+    }
+
+    fn member(
+        &mut self,
+        parens: bool,
+        function: &Term,
+        operands: &[Term],
+        notes: Notes,
+    ) -> WriteResult {
+        let count = operator(function).map_or(0, |(_, count)| count);
+        if operands.len() != count {
+            self.problems.push(arity_problem(function));
+            return (notes, None);
+        }
+        match operands {
+            [value, domain] => {
+                let parens = parens && self.style.keep_meaning;
+                if parens {
+                    self.write("(");
+                }
+                let notes = or_drop!(self.inner_side(value, notes));
+                self.write(" in ");
+                let notes = or_drop!(self.inner_side(domain, notes));
+                if parens {
+                    self.write(")");
+                }
+                (notes, None)
+            }
+            [key, value, domain] => {
+                if parens {
+                    self.write("(");
+                }
+                let result = self.member_with_key(key, value, domain, notes);
+                if parens {
+                    self.write(")");
+                }
+                result
+            }
+            _ => (notes, None),
+        }
+    }
+
+    fn member_with_key(
+        &mut self,
+        key: &Term,
+        value: &Term,
+        domain: &Term,
+        notes: Notes,
+    ) -> WriteResult {
+        let notes = or_drop!(self.inner_side(key, notes));
+        self.write(", ");
+        let notes = or_drop!(self.inner_side(value, notes));
+        self.write(" in ");
+        let notes = or_drop!(self.inner_side(domain, notes));
+        (notes, None)
+    }
+
+    // Terms.
+
+    fn term(&mut self, term: &Term, notes: Notes) -> WriteResult {
+        if notes.rest().is_empty() {
+            return self.term_parens(false, term, notes);
+        }
+        let (length, level, saved) = (self.out.len(), self.level, notes.clone());
+        match self.term_parens(false, term, notes) {
+            (notes, None) => (notes, None),
+            (_, Some(Failure::Comment)) => {
+                self.out.truncate(length);
+                self.level = level;
+                let loc = self.loc(term);
+                if let Some(note) = &self.before_end
+                    && loc.end > loc.start
+                    && (loc.row..=self.end_row(loc)).contains(&note.row)
+                {
+                    self.before_end = None;
+                }
+                match self.unformatted(loc, &saved) {
+                    Ok(notes) if self.style.keep_meaning => (notes, None),
+                    Ok(notes) => (notes, Some(Failure::Comment)),
+                    Err(failure) => (Notes::none(), Some(failure)),
+                }
+            }
+            (_, failure) => (Notes::none(), failure),
+        }
+    }
+
+    /// Copies the author's text as it is, with the comments in it.
+    fn unformatted(&mut self, loc: Loc, notes: &Notes) -> Result<Notes, Failure> {
+        let text = self.loc_text(loc);
+        if text.is_empty() {
+            return Err(Failure::Other("original unformatted text is empty".to_owned()));
+        }
+        let last_row = loc.row + newlines(text);
+        self.write(text);
+        let mut left = notes.clone();
+        left.from += left.rest().partition_point(|note| note.row < last_row);
+        if self.comment_on_final_line {
+            let behind = left.rest().partition_point(|note| note.row == last_row);
+            for note in left.rest().get(..behind).unwrap_or_default() {
+                self.out.push(' ');
+                self.out.push_str(&note.text);
+            }
+            left.from += behind;
+        }
+        Ok(left)
+    }
+
+    fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+        deeper(|| self.term_within(parens, term, notes))
+    }
+
+    fn term_within(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+        let mut parens = parens;
+        if self.paren_term.is_some_and(|marked| std::ptr::eq(marked, term)) {
+            self.paren_term = None;
+            parens = true;
+        }
+        let loc = self.loc(term);
+        let mut notes = or_drop!(self.insert(notes, loc.row));
+        if !self.inline {
+            self.start_line();
+        }
+        let inner = term.ungrouped();
+        notes = match &inner.kind {
+            TermKind::Ref(parts) => or_drop!(self.reference(parts, notes)),
+            TermKind::Object(pairs) => {
+                let elements = pairs.iter().map(|(key, value)| Element::Pair(key, value)).collect();
+                self.write("{");
+                let close = self.closing(None, b'{', b'}', loc);
+                let result = self.iterable(elements, loc, close, notes, Entries::Pairs);
+                self.write("}");
+                or_drop!(result)
+            }
+            TermKind::Array(terms) => {
+                let elements = terms.iter().map(Element::Term).collect();
+                self.write("[");
+                let close = self.closing(None, b'[', b']', loc);
+                let entries = Entries::List { parens: true };
+                let result = self.iterable(elements, loc, close, notes, entries);
+                self.write("]");
+                or_drop!(result)
+            }
+            TermKind::Set(terms) if terms.is_empty() => {
+                self.write("set()");
+                let close = self.closing(None, b'(', b')', loc);
+                or_drop!(self.insert(notes, close))
+            }
+            TermKind::Set(terms) => {
+                let elements = terms.iter().map(Element::Term).collect();
+                self.write("{");
+                let close = self.closing(None, b'{', b'}', loc);
+                let entries = Entries::List { parens: true };
+                let result = self.iterable(elements, loc, close, notes, entries);
+                self.write("}");
+                or_drop!(result)
+            }
+            TermKind::ArrayComprehension(inner) => {
+                self.write("[");
+                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc, notes);
+                self.write("]");
+                or_drop!(result)
+            }
+            TermKind::SetComprehension(inner) => {
+                self.write("{");
+                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc, notes);
+                self.write("}");
+                or_drop!(result)
+            }
+            TermKind::ObjectComprehension(inner) => {
+                self.write("{");
+                // The value is written on the line of the key.
+                let value = self.loc(&inner.value);
+                let moved = Loc { row: loc.row, ..value };
+                self.moved.insert(std::ptr::from_ref(&inner.value), moved);
+                let parens = is_union_call(&inner.key);
+                if parens {
+                    self.write("(");
+                }
+                let result = match self.term(&inner.key, notes) {
+                    (notes, None) => {
+                        self.write(if parens { "): " } else { ": " });
+                        self.comprehension(b'{', b'}', &inner.value, &inner.body, loc, notes)
+                    }
+                    (_, failure) => (Notes::none(), failure),
+                };
+                self.write("}");
+                or_drop!(result)
+            }
+            TermKind::String(text) => {
+                self.string(text, loc);
+                notes
+            }
+            TermKind::Template(template) => or_drop!(self.template(template, notes)),
+            TermKind::Call(terms) => or_drop!(self.call(parens, terms, notes)),
+            TermKind::Number(_) => {
+                let literal = self.slice(unsigned(inner.span.start), unsigned(inner.span.end));
+                let compact: String = literal.split_whitespace().collect();
+                let text = inner.to_string();
+                // A number without a zero before its decimal point is kept as it is.
+                let digits = compact.strip_prefix('-').unwrap_or(&compact);
+                self.write(if digits.starts_with('.') { &compact } else { &text });
+                notes
+            }
+            _ => {
+                let text = inner.to_string();
+                self.write(&text);
+                notes
+            }
+        };
+        if !self.inline {
+            self.start_line();
+        }
+        (notes, None)
+    }
+
+    /// Writes a string as the author did, including escapes.
+    fn string(&mut self, value: &str, loc: Loc) {
+        let text = self.loc_text(loc);
+        if text.starts_with('`') {
+            self.write(text);
+            return;
+        }
+        let last = text.chars().next_back().filter(|last| matches!(last, '"' | '`'));
+        match last.and_then(|last| Some((last, text.split_once(last)?.1))) {
+            Some((mark, after)) => {
+                self.out.push(mark);
+                self.write(after);
+            }
+            // The string is a name after a dot.
+            None => self.write(&quote(value)),
+        }
+    }
+
+    fn template(&mut self, template: &Template, notes: Notes) -> WriteResult {
+        let mark = if template.raw { "`" } else { "\"" };
+        self.write("$");
+        self.write(mark);
+        let mut notes = notes;
+        for (index, part) in template.parts.iter().enumerate() {
+            match part {
+                TemplatePart::Expr(expr) => {
+                    self.write("{");
+                    self.level += 1;
+                    if self.before_end.is_some() {
+                        self.end_line();
+                        self.start_line();
+                    } else {
+                        let row = self.span_loc(expr.span).row;
+                        let (before, _, _) = notes.split(row);
+                        let before = before.to_vec();
+                        if !before.is_empty() {
+                            self.write(" ");
+                            self.inline = true;
+                            self.notes(&before);
+                            notes.from += before.len();
+                        }
+                    }
+                    notes = or_keep!(self.expr(expr, notes));
+                    if let Some(next) = template.parts.get(index + 1) {
+                        let row = match next {
+                            TemplatePart::Text(term) => self.loc(term).row,
+                            TemplatePart::Expr(expr) => self.span_loc(expr.span).row,
+                        };
+                        let (before, _, _) = notes.split(row);
+                        let before = before.to_vec();
+                        if !before.is_empty() {
+                            self.end_line();
+                            self.notes(&before);
+                            notes.from += before.len();
+                            self.start_line();
+                        }
+                    }
+                    self.write("}");
+                    self.down();
+                }
+                TemplatePart::Text(term) => match &term.ungrouped().kind {
+                    TermKind::String(text) if template.raw => self.write(&escape_braces(text)),
+                    TermKind::String(text) => {
+                        let quoted = escape_braces(&quote(text));
+                        let inner = quoted.get(1..quoted.len().saturating_sub(1));
+                        self.write(inner.unwrap_or_default());
+                    }
+                    kind => {
+                        let text = kind.to_string();
+                        self.write(&text);
+                    }
+                },
+            }
+        }
+        self.write(mark);
+        (notes, None)
+    }
+
+    fn reference(&mut self, path: &[Term], notes: Notes) -> WriteResult {
+        let Some((first, rest)) = path.split_first() else { return (notes, None) };
+        let parens = matches!(first.ungrouped().kind, TermKind::Call(_))
+            && self.first_byte(self.loc(first)) == Some(b'(');
+        let mut notes = or_drop!(self.term_parens(parens, first, notes));
+        for part in rest {
+            notes = or_drop!(self.ref_operand(part, notes));
+        }
+        (notes, None)
+    }
+
+    fn ref_operand(&mut self, part: &Term, notes: Notes) -> WriteResult {
+        match &part.ungrouped().kind {
+            TermKind::String(text) => {
+                let written = if self.needs_brackets(text, part) {
+                    format!("[{}]", quote(text))
+                } else {
+                    format!(".{text}")
+                };
+                self.write(&written);
+                (notes, None)
+            }
+            TermKind::Var(name) if !super::super::tree::is_root(name) => {
+                let name = if name.starts_with('$') { "_" } else { name };
+                let written = format!("[{name}]");
+                self.write(&written);
+                (notes, None)
+            }
+            _ => {
+                self.write("[");
+                let (mut notes, failure) = self.term(part, notes);
+                match failure {
+                    None => {}
+                    // The bracket must not become part of the comment.
+                    Some(Failure::Comment) => self.write("\n"),
+                    failure => {
+                        notes = Notes::none();
+                        return (notes, failure);
+                    }
+                }
+                self.write("]");
+                (notes, None)
+            }
+        }
+    }
+
+    fn needs_brackets(&self, text: &str, part: &Term) -> bool {
+        if !may_follow_dot(text) {
+            return true;
+        }
+        let keywords = match self.style.keywords {
+            Version::V2 => Keywords::ALL,
+            Version::V0 => Keywords::NOT,
+            _ => Keywords::NOT.with(Keywords::V0_FUTURE),
+        };
+        let is_keyword = keywords.contains(text)
+            || self.style.keywords != Version::V2
+                && self.style.future.iter().any(|word| &**word == text);
+        // Names that were written in brackets keep them.
+        is_keyword && self.first_byte(self.loc(part)) == Some(b'"')
+    }
+
+    // Collections.
+
+    fn comprehension(
+        &mut self,
+        open: u8,
+        close: u8,
+        term: &Term,
+        body: &Body,
+        loc: Loc,
+        notes: Notes,
+    ) -> WriteResult {
+        let place = self.loc(term);
+        if place.row > loc.row {
+            self.end_line();
+            self.start_line();
+        }
+        let parens = matches!(term.ungrouped().kind, TermKind::Call(_))
+            && (is_union_call(term) || self.first_byte(place) == Some(b'('));
+        let notes = or_drop!(self.term_parens(parens, term, notes));
+        self.write(" |");
+        self.comprehension_body(open, close, body, place, loc, notes)
+    }
+
+    fn comprehension_body(
+        &mut self,
+        open: u8,
+        close: u8,
+        body: &Body,
+        term: Loc,
+        loc: Loc,
+        notes: Notes,
+    ) -> WriteResult {
+        let Some(first) = body.first() else { return (notes, None) };
+        let lines = self.lines(body.iter().map(Element::Expr).collect(), term);
+        let close_row = self.closing(None, open, close, loc);
+        if self.span_loc(first.span).row > term.row || lines.len() > 1 {
+            self.end_line();
+            self.level += 1;
+            let result = match self.body(body, notes) {
+                (notes, None) => match self.insert(notes, close_row) {
+                    (notes, None) => (notes, None),
+                    (_, failure) => (Notes::none(), failure),
+                },
+                result => result,
+            };
+            self.down();
+            self.start_line();
+            return result;
+        }
+        let mut notes = notes;
+        for (index, expr) in body.iter().enumerate() {
+            self.write(if index == 0 { " " } else { "; " });
+            notes = or_keep!(self.expr(expr, notes));
+        }
+        (or_drop!(self.insert(notes, close_row)), None)
+    }
+
+    fn element_loc(&self, element: Element<'_>) -> Loc {
+        match element {
+            Element::Term(term) | Element::Pair(term, _) => self.loc(term),
+            Element::Expr(expr) => self.span_loc(expr.span),
+        }
+    }
+
+    /// Groups elements by the lines on which the author wrote them.
+    fn lines<'t>(&self, elements: Vec<Element<'t>>, last: Loc) -> Vec<Vec<Element<'t>>> {
+        // A node that a compile stage generated has no position of its own.
+        if elements.iter().any(|element| has_generated(*element)) {
+            return vec![elements];
+        }
+        let mut placed: Vec<(Loc, Element<'t>)> =
+            elements.into_iter().map(|element| (self.element_loc(element), element)).collect();
+        placed.sort_by_key(|(loc, _)| (loc.row, loc.column));
+        let mut lines = Vec::new();
+        let mut line = Vec::new();
+        let mut last = last.row;
+        for (index, (loc, element)) in placed.into_iter().enumerate() {
+            if loc.row > last && index > 0 {
+                lines.push(std::mem::take(&mut line));
+            }
+            last = loc.row;
+            line.push(element);
+        }
+        lines.push(line);
+        lines
+    }
+
+    fn iterable(
+        &mut self,
+        elements: Vec<Element<'_>>,
+        loc: Loc,
+        close: i64,
+        notes: Notes,
+        entries: Entries,
+    ) -> WriteResult {
+        let mut notes = notes;
+        let lines = self.lines(elements, loc);
+        let mut multiline = lines.len() > 1;
+        if !multiline {
+            // If there are comments within a single line, only the author's layout has room for
+            // them.
+            let after = notes.rest().partition_point(|note| note.row <= loc.row);
+            if notes.rest().get(after).is_some_and(|note| note.row < close) {
+                return (notes, Some(Failure::Comment));
+            }
+            if let Some(first) = lines.first().and_then(|line| line.first()) {
+                let text = self.loc_text(loc);
+                let first = self.loc_text(self.element_loc(*first));
+                multiline = text
+                    .find(first)
+                    .and_then(|cut| text.get(..cut))
+                    .and_then(|before| before.find('\n'))
+                    .is_some_and(|at| at > 0);
+            }
+        }
+        if multiline {
+            self.delay = true;
+            self.end_line();
+            self.level += 1;
+            self.start_line();
+        }
+        let count = lines.len();
+        for (index, line) in lines.into_iter().enumerate() {
+            for (index, element) in line.into_iter().enumerate() {
+                if index > 0 {
+                    self.write(", ");
+                }
+                notes = or_drop!(self.entry(element, entries, notes));
+            }
+            if index + 1 < count {
+                self.write(",");
+                self.end_line();
+                self.start_line();
+            }
+        }
+        if multiline {
+            self.write(",");
+            self.end_line();
+            notes = or_drop!(self.insert(notes, close));
+            self.down();
+            self.start_line();
+        }
+        (notes, None)
+    }
+
+    fn entry(&mut self, element: Element<'_>, entries: Entries, notes: Notes) -> WriteResult {
+        match (element, entries) {
+            (Element::Pair(key, value), _) => {
+                let parens = is_union_call(key);
+                if parens {
+                    self.write("(");
+                }
+                let notes = or_drop!(self.term(key, notes));
+                self.write(if parens { "): " } else { ": " });
+                self.in_parens(is_union_call(value), value, notes)
+            }
+            (Element::Term(term), entries) => {
+                let always = matches!(entries, Entries::List { parens: true });
+                let parens = is_union_call(term)
+                    && (always || self.first_byte(self.loc(term)) == Some(b'('));
+                self.in_parens(parens, term, notes)
+            }
+            (Element::Expr(expr), _) => self.expr(expr, notes),
+        }
+    }
+}
+
+fn has_generated(element: Element<'_>) -> bool {
+    let mut found = false;
+    let mut look = |term: &Term| {
+        found |= matches!(&term.kind, TermKind::Var(name) if name.starts_with("__local"));
+        !found
+    };
+    match element {
+        Element::Term(term) => walk_terms(term, &mut look),
+        Element::Pair(key, value) => {
+            walk_terms(key, &mut look);
+            walk_terms(value, &mut look);
+        }
+        Element::Expr(expr) => walk_terms(expr, &mut look),
+    }
+    found
+}
+
+/// The first byte of a term, and the span of its text, as OPA sees them. The text includes
+/// parentheses, which the first byte doesn't count.
+pub fn place(term: &Term) -> (u32, Span) {
+    let start = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    (start(leftmost(term)), Span { start: start(text_start(term)), ..term.span })
+}
+
+fn newlines(text: &str) -> i64 {
+    signed(memchr::memchr_iter(b'\n', text.as_bytes()).count())
+}
+
+/// The position at which the delimiter at `first` is closed, with the number of line breaks before
+/// it.
+fn balanced(bytes: &[u8], first: usize, open: u8, close: u8) -> Option<(usize, i64)> {
+    let mut depth = 1;
+    let mut lines = 0;
+    for (index, byte) in bytes.iter().enumerate().skip(first + 1) {
+        if *byte == open {
+            depth += 1;
+        } else if *byte == close {
+            depth -= 1;
+        } else if *byte == b'\n' {
+            lines += 1;
+        }
+        if depth == 0 {
+            return Some((index, lines));
+        }
+    }
+    None
+}
+
+fn is_infix(terms: &[Term]) -> bool {
+    match terms {
+        [function, first, ..] => function.span.start >= first.span.end,
+        _ => false,
+    }
+}
+
+/// The first byte of a term, without parentheses.
+fn leftmost(term: &Term) -> usize {
+    let mut term = term;
+    loop {
+        let first = match &term.kind {
+            TermKind::Group(inner) => Some(&**inner),
+            TermKind::Ref(parts) => parts.first(),
+            TermKind::Call(terms) => terms.get(usize::from(is_infix(terms))),
+            _ => return unsigned(term.span.start),
+        };
+        let Some(first) = first else { return 0 };
+        term = first;
+    }
+}
+
+/// The position at which OPA lets a term's text begin: if the head is a collection, at the head's
+/// end.
+fn text_start(term: &Term) -> usize {
+    let first = match &term.kind {
+        TermKind::Ref(parts) => parts.first(),
+        TermKind::Call(terms) if !is_infix(terms) => {
+            terms.first().and_then(|function| parts(function).first())
+        }
+        _ => None,
+    };
+    match first {
+        Some(first) => match first.kind {
+            TermKind::Group(_)
+            | TermKind::Array(_)
+            | TermKind::Object(_)
+            | TermKind::Set(_)
+            | TermKind::ArrayComprehension(_)
+            | TermKind::SetComprehension(_)
+            | TermKind::ObjectComprehension(_) => unsigned(first.span.end).saturating_sub(1),
+            _ => unsigned(term.span.start),
+        },
+        None => unsigned(term.span.start),
+    }
+}

@@ -1,0 +1,93 @@
+//! Values as Rego terms: `{1, 2}`, `set()`, `{"a": [true]}`.
+
+use std::fmt::{self, Write};
+
+use super::unicode::is_printable;
+use super::{Value, deeper, meter};
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_term(f, self)
+    }
+}
+
+fn write_term(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+    match value {
+        Value::Null => out.write_str("null"),
+        Value::Bool(value) => out.write_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => fmt::Display::fmt(number, out),
+        Value::String(text) => quote(out, text),
+        Value::Array(array) if meter::visits(array.len()) => deeper(|| {
+            out.write_char('[')?;
+            write_list(out, array.iter())?;
+            out.write_char(']')
+        }),
+        Value::Set(set) if set.is_empty() => out.write_str("set()"),
+        Value::Set(set) if meter::visits(set.len()) => deeper(|| {
+            out.write_char('{')?;
+            write_list(out, set.iter())?;
+            out.write_char('}')
+        }),
+        Value::Object(object) if meter::visits(object.len()) => deeper(|| {
+            out.write_char('{')?;
+            for (i, (key, value)) in object.iter().enumerate() {
+                if i > 0 {
+                    out.write_str(", ")?;
+                }
+                write_term(out, key)?;
+                out.write_str(": ")?;
+                write_term(out, value)?;
+            }
+            out.write_char('}')
+        }),
+        // The evaluation ends with an error.
+        Value::Array(_) | Value::Set(_) | Value::Object(_) => Ok(()),
+    }
+}
+
+fn write_list<'a>(
+    out: &mut fmt::Formatter<'_>,
+    values: impl Iterator<Item = &'a Value>,
+) -> fmt::Result {
+    for (i, value) in values.enumerate() {
+        if i > 0 {
+            out.write_str(", ")?;
+        }
+        write_term(out, value)?;
+    }
+    Ok(())
+}
+
+/// Writes a string as Go's `%q` does: printable characters as they are, all others escaped.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn quote(out: &mut dyn Write, text: &str) -> fmt::Result {
+    quote_with(out, text, '"', false)
+}
+
+/// Writes a string in quotes as Go does; with `ascii`, escapes everything outside ASCII.
+pub(crate) fn quote_with(out: &mut dyn Write, text: &str, mark: char, ascii: bool) -> fmt::Result {
+    out.write_char(mark)?;
+    for c in text.chars() {
+        match c {
+            c if c == mark => {
+                out.write_char('\\')?;
+                out.write_char(c)?;
+            }
+            '\\' => out.write_str("\\\\")?,
+            '\u{7}' => out.write_str("\\a")?,
+            '\u{8}' => out.write_str("\\b")?,
+            '\u{c}' => out.write_str("\\f")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            '\u{b}' => out.write_str("\\v")?,
+            c if c < ' ' || c == '\u{7f}' => write!(out, "\\x{:02x}", u32::from(c))?,
+            c if (c.is_ascii() || !ascii) && is_printable(c) => out.write_char(c)?,
+            c if u32::from(c) < 0x1_0000 => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => write!(out, "\\U{:08x}", u32::from(c))?,
+        }
+    }
+    out.write_char(mark)
+}

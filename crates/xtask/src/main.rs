@@ -1,0 +1,250 @@
+//! The tasks of this repository's developers: `cargo xtask`, which lists them.
+//!
+//! Owns what takes more than one command, so that a developer and CI do the same. Each task runs other
+//! programs from the repository's root, and stops at the first that fails.
+
+mod packages;
+mod surface;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// A task: its name, its arguments, what it does.
+struct Task {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+/// `Err` with what went wrong.
+type Outcome = Result<(), String>;
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "oracle",
+        arguments: "",
+        about: "builds OPA as a program that answers questions; needs Go",
+        run: |_| oracle().map(drop),
+    },
+    Task {
+        name: "compare",
+        arguments: "KIND ARGUMENT…",
+        about: "compares generated programs with OPA: `random 0 10000`, `calls 0 1000`, `yaml 0 1000`",
+        run: compare,
+    },
+    Task {
+        name: "fuzz",
+        arguments: "TARGET [SECONDS]",
+        about: "runs a fuzz target, for a minute if no time is given; needs nightly Rust, installs cargo-fuzz",
+        run: fuzz,
+    },
+    Task {
+        name: "features",
+        arguments: "",
+        about: "checks each feature of each crate alone, and all together; installs cargo-hack",
+        run: |_| features(),
+    },
+    Task {
+        name: "msrv",
+        arguments: "",
+        about: "checks all crates with the oldest Rust that they say they need",
+        run: |_| msrv(),
+    },
+    Task {
+        name: "targets",
+        arguments: "",
+        about: "checks the command's Rust code for macOS and Windows",
+        run: |_| targets(),
+    },
+    Task {
+        name: "surface",
+        arguments: "[--update]",
+        about: "compares each crate's public items with its public-api.txt; needs nightly Rust",
+        run: surface::check,
+    },
+    Task {
+        name: "package",
+        arguments: "[--no-verify]",
+        about: "makes each crate's package, and builds it from that",
+        run: packages::check,
+    },
+    Task {
+        name: "snapshots",
+        arguments: "",
+        about: "takes over the snapshots of tests that changed, and shows their differences",
+        run: |_| snapshots(),
+    },
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        for task in TASKS {
+            println!("cargo xtask {} {}\n    {}", task.name, task.arguments, task.about);
+        }
+        return if name.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    };
+    match (task.run)(&arguments.collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// Returns `cargo`, to be run from the root.
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(root());
+    // The toolchain that runs this would be used instead of one that is named.
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
+
+/// Runs a command to its end.
+fn run(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| format!("{}: {error}", shown(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(command))) }
+}
+
+/// Runs a command and returns its output.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", shown(command), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{}: {error}", shown(command)))
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the path of a tool from crates.io, installed below `target` unless it is there.
+fn tool(name: &str, version: &str) -> Result<PathBuf, String> {
+    let folder = root().join("target/tools");
+    let path = folder.join("bin").join(name);
+    let is_there = path.exists()
+        && output(cargo(&["install", "--list", "--root"]).arg(&folder))
+            .is_ok_and(|list| list.contains(&format!("{name} v{version}:")));
+    if !is_there {
+        let install = ["install", "--locked", "--quiet", name, "--version", version, "--root"];
+        run(cargo(&install).arg(&folder))?;
+    }
+    Ok(path)
+}
+
+/// A member of the workspace.
+struct Member {
+    name: String,
+    folder: PathBuf,
+}
+
+/// Returns the crates that are published, the lowest first.
+fn published() -> Vec<Member> {
+    let folders =
+        ["crates/rego", "crates/client", "crates/emulator", ".", "crates/gate", "crates/cli"];
+    let member = |folder: &str| {
+        let last = folder.strip_prefix("crates/");
+        let name =
+            last.map_or_else(|| "rego-platform".to_owned(), |it| format!("rego-platform-{it}"));
+        Member { name, folder: root().join(folder) }
+    };
+    folders.into_iter().map(member).collect()
+}
+
+fn oracle() -> Result<PathBuf, String> {
+    let (folder, path) = (root().join("crates/rego/tests/oracle"), root().join("target/oracle"));
+    run(Command::new("go").args(["build", "-o"]).arg(&path).arg(".").current_dir(folder))?;
+    Ok(path)
+}
+
+fn compare(arguments: &[String]) -> Outcome {
+    let oracle = oracle()?;
+    let command = [
+        "run",
+        "--release",
+        "--locked",
+        "--package",
+        "rego-platform-rego",
+        "--example",
+        "opa",
+        "--",
+    ];
+    run(cargo(&command).args(arguments).env("ORACLE", oracle))
+}
+
+fn fuzz(arguments: &[String]) -> Outcome {
+    let target = arguments.first().ok_or("which target? `fuzz/Cargo.toml` lists them")?;
+    let seconds = arguments.get(1).map_or("60", String::as_str);
+    let fuzz = tool("cargo-fuzz", "0.13.2")?;
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).arg(fuzz).args(["run", target, "--"]);
+    run(command.arg(format!("-max_total_time={seconds}")).current_dir(root()))
+}
+
+fn features() -> Outcome {
+    let hack = tool("cargo-hack", "0.6.46")?;
+    for member in published() {
+        let mut command = Command::new(&hack);
+        command.args(["hack", "check", "--locked", "--each-feature", "--package"]);
+        run(command.arg(&member.name).current_dir(root()))?;
+    }
+    Ok(())
+}
+
+fn msrv() -> Outcome {
+    let manifest = root().join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).map_err(|error| error.to_string())?;
+    let version = text
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
+        .ok_or("Cargo.toml has no rust-version")?;
+    // The lints, which come before this in CI, check the same then.
+    if output(Command::new("rustc").arg("--version").current_dir(root()))?
+        .contains(&format!(" {version}."))
+    {
+        println!("it is the present one, {version}");
+        return Ok(());
+    }
+    let install = ["toolchain", "install", version, "--profile", "minimal", "--no-self-update"];
+    run(Command::new("rustup").args(install))?;
+    let toolchain = format!("+{version}");
+    let check = [&toolchain, "check", "--locked", "--workspace", "--all-features"];
+    run(cargo(&check).env("CARGO_TARGET_DIR", root().join("target/msrv")))
+}
+
+fn targets() -> Outcome {
+    for target in ["aarch64-apple-darwin", "x86_64-pc-windows-gnu"] {
+        if run(Command::new("rustup").args(["target", "add", target])).is_err() {
+            println!("NOT CHECKED: the standard library of {target} can't be had here");
+            continue;
+        }
+        let mut check = cargo(&["check", "--locked", "--target", target]);
+        // Nothing is linked, so that no compiler of the other system is needed for the parts in C.
+        for tool in ["CC", "AR"] {
+            check.env(format!("{tool}_{}", target.replace('-', "_")), "true");
+        }
+        run(check.env("CARGO_TARGET_DIR", root().join("target/targets")))?;
+    }
+    Ok(())
+}
+
+fn snapshots() -> Outcome {
+    run(cargo(&["test", "--locked", "--tests"]).env("INSTA_UPDATE", "always"))?;
+    run(Command::new("git").args(["diff", "--", "*.snap"]).current_dir(root()))
+}

@@ -1,0 +1,60 @@
+//! The functions on a `regorus::Engine`: register, check, evaluate.
+//!
+//! `cargo run --example regorus`
+use std::error::Error;
+
+use rego_platform::evaluate::{Answers, EvaluateOptions};
+use rego_platform::regorus::{Engine, Value};
+use rego_platform::{Platform, Token};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
+
+const POLICY: &str = r#"package release
+image := platform.discover(input.image, "CONTAINER_IMAGE")
+sboms := [r.digest | some r in image.references; r.kind == "SBOM_CYCLONEDX_JSON"]
+
+deny contains "no SBOM" if count(sboms) == 0
+deny contains sprintf("an SBOM in %s", [sbom.bomFormat]) if {
+	some digest in sboms
+	sbom := json.unmarshal(platform.download_artifact(digest))
+	sbom.bomFormat != "CycloneDX"
+}
+deny contains "no test report" if {
+	filters := {"project_name": input.project, "project_version_name": input.version}
+	every row in platform.evidence(filters).results { row.kind != "JUNIT_XML" }
+}
+deny contains sprintf("%s: %s", [row.name, row.status]) if {
+	filters := {"project_version_id": input.project_version_id}
+	some row in platform.project_compliance(filters).evaluations
+	row.status != "pass"
+}
+deny contains message if {
+	answer := platform.evidence_prompt(input.documents[0].digest, "What does this model lack?")
+	some message in answer.violations
+}
+"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // A real host leaves the emulator out and calls `Platform::builder().from_env()?`.
+    let dataset = Dataset::load("testdata/platform".as_ref())?;
+    let service = Emulator::start(dataset, EmulatorOptions::default())?;
+    let platform = Platform::builder()
+        .controlplane_url(service.controlplane_url())
+        .base_url(service.base_url())
+        .token(Token::new(service.default_token())?)
+        .build()?;
+
+    let mut engine = Engine::new();
+    let functions = platform.register(&mut engine)?;
+    engine.add_policy("release.rego".into(), POLICY.into())?;
+    let options = EvaluateOptions::new(Answers::Service(platform));
+    functions.check(&engine, &options)?; // a misspelt function is refused here, reached or not
+
+    engine.set_input(Value::from_json_file("testdata/inputs/release/fail.json")?);
+    let evaluated = functions
+        .evaluate(&mut engine, &options, |engine| engine.eval_rule("data.release.deny".into()));
+    println!("{}", evaluated.ledger.table());
+    for violation in evaluated.result?.as_set()? {
+        println!("{violation}");
+    }
+    Ok(())
+}

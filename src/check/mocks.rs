@@ -1,0 +1,139 @@
+//! Mocks of the product's functions, held against the types of their answers.
+//!
+//! Owns what can be read of a mock: literals, in place, through variables and constant rules, and as
+//! values of a function that stands for another. An answer may lack fields; any other type or field
+//! is one that no test should rely on.
+
+use std::collections::HashMap;
+
+use super::model::function_name;
+use super::{Constants, File, Inspected, arguments, names};
+use crate::Diagnostic;
+use crate::functions::known_fields::known_fields;
+use crate::functions::{Field, Type};
+use crate::rego::internal::deeper;
+use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+
+/// The definitions of policies' functions, by full name, each with its file.
+type Functions<'a> = HashMap<String, Vec<(&'a File<'a>, &'a Rule)>>;
+
+/// Finds mocks that aren't of the type of the function's answer.
+pub(super) fn check<'a>(
+    all: &Inspected<'_>,
+    files: &'a [File<'a>],
+    constants: &Constants<'a>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let own = functions_of(files);
+    for file in files {
+        for (function, value) in &file.model.mocks {
+            let name = function_name(value).filter(|_| constants.find(value).is_none());
+            let definitions = name.and_then(|name| own.get(&name));
+            let values: Vec<_> = match definitions {
+                Some(all) => all
+                    .iter()
+                    .flat_map(|(of, rule)| values_of(rule).map(move |value| (*of, value)))
+                    .collect(),
+                None => vec![(file, *value)],
+            };
+            for (of, part) in values {
+                let Err((at, what)) = (Mock { file: of, constants }).fits(part, function.result)
+                else {
+                    continue;
+                };
+                let at = if at.file == file.id() { at } else { value.span };
+                let name = all.product.function(function.name);
+                let finding =
+                    Diagnostic::warning("wrong-mock", format!("a mock of `{name}` {what}"))
+                        .with_hint(
+                            "give it the form of the function's answer; fields may be left out",
+                        )
+                        .at(all.position(at));
+                if !out.contains(&finding) {
+                    out.push(finding);
+                }
+            }
+        }
+    }
+}
+
+fn functions_of<'a>(files: &'a [File<'a>]) -> Functions<'a> {
+    let mut found = Functions::new();
+    for file in files {
+        for rule in file.module.rules.iter().filter(|rule| rule.head.is_function()) {
+            if let Some(path) = names::rule_path(file.module, rule) {
+                found.entry(format!("data.{}", path.join("."))).or_default().push((file, rule));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the values of a definition and of its `else` branches.
+fn values_of(rule: &Rule) -> impl Iterator<Item = &Term> {
+    let all = std::iter::successors(Some(rule), |rule| rule.else_rule.as_deref());
+    all.filter_map(|rule| rule.head.value.as_ref())
+}
+
+/// A part of a mock that doesn't fit, and why.
+type Wrong = (Span, String);
+
+struct Mock<'l, 'a> {
+    file: &'l File<'a>,
+    constants: &'l Constants<'a>,
+}
+
+impl<'a> Mock<'_, 'a> {
+    /// Returns the part of a value that isn't of a type. What isn't known may be.
+    fn fits(&self, value: &'a Term, ty: Type) -> Result<(), Wrong> {
+        let literal = arguments::literal(self.file, self.constants, value);
+        let at = if literal.span.file == self.file.id() { literal.span } else { value.span };
+        let is = |what: &str| Err((at, format!("has {what} where it is {ty}")));
+        deeper(|| match (&literal.kind, ty) {
+            (_, Type::Any)
+            | (TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_), _)
+            | (TermKind::Null, Type::Null)
+            | (TermKind::Bool(_), Type::Boolean)
+            | (TermKind::Number(_), Type::Integer | Type::Number)
+            | (
+                TermKind::String(_) | TermKind::Template(_),
+                Type::String | Type::Digest | Type::Uuid | Type::Timestamp | Type::Count,
+            ) => Ok(()),
+            (_, Type::Either(one, other)) => {
+                self.fits(literal, *one).or_else(|_| self.fits(literal, *other))
+            }
+            (TermKind::Object(members), Type::Object(fields)) => self.members(members, fields),
+            (TermKind::Object(members), Type::Map(of)) => {
+                members.iter().try_for_each(|(_, value)| self.fits(value, *of))
+            }
+            (TermKind::Array(items), Type::Array(of)) => {
+                items.iter().try_for_each(|item| self.fits(item, *of))
+            }
+            (TermKind::ArrayComprehension(it), Type::Array(of)) => self.fits(&it.term, *of),
+            (TermKind::ObjectComprehension(_), Type::Object(_) | Type::Map(_)) => Ok(()),
+            (TermKind::Null, _) => is("null"),
+            (TermKind::Bool(_), _) => is("a boolean"),
+            (TermKind::Number(_), _) => is("a number"),
+            (TermKind::String(_) | TermKind::Template(_), _) => is("a string"),
+            (TermKind::Array(_) | TermKind::ArrayComprehension(_), _) => is("an array"),
+            (TermKind::Set(_) | TermKind::SetComprehension(_), _) => is("a set"),
+            (TermKind::Object(_) | TermKind::ObjectComprehension(_), _) => is("an object"),
+            (TermKind::Group(_), _) => Ok(()),
+        })
+    }
+
+    fn members(&self, members: &'a [(Term, Term)], fields: &'static [Field]) -> Result<(), Wrong> {
+        for (key, value) in members {
+            let TermKind::String(name) = &key.kind else { continue };
+            let documented =
+                fields.iter().find(|field| field.name == &**name).map(|found| found.ty);
+            let known = || known_fields(fields).iter().find(|known| known.name == &**name);
+            let Some(ty) = documented.or_else(|| known().map(|known| known.ty)) else {
+                let at = if key.span.file == self.file.id() { key.span } else { value.span };
+                return Err((at, format!("has the unknown field `{name}`")));
+            };
+            self.fits(value, ty)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Evaluation of policies: the result that OPA would give, or an error with its reason.
+//!
+//! Owns the path from sources to a result: reading (`sources`), loading (`load`, `policies`),
+//! passes (`pass_loop`, `batch`), recordings and the ledger. The meaning of a policy belongs to
+//! [`crate::rego`], the request behind a call to `functions` and `client`.
+
+mod answered_calls;
+mod batch;
+mod blocking;
+mod budget;
+mod builder;
+mod call;
+mod cancellation;
+mod coverage;
+mod dispatcher;
+mod environment;
+mod evaluation;
+mod fetch;
+mod ledger;
+mod network;
+mod options;
+mod output;
+mod pass_loop;
+mod policies;
+mod pool;
+mod query;
+mod reachable_calls;
+mod recording;
+mod recording_checks;
+mod scope;
+mod session;
+mod survey;
+
+pub use crate::load::{self, HostFunction};
+pub use crate::sources;
+pub use budget::{Answers, Budget, FunctionCall, Responder};
+pub use builder::PoliciesBuilder;
+pub use cancellation::Cancellation;
+pub use ledger::{CallRecord, Ledger, Origin};
+pub use options::EvaluateOptions;
+pub use output::{OutputFormat, write};
+pub use policies::{Evaluated, Policies, Query, Site};
+pub use pool::Pool;
+pub use query::{Expression, QueryOutput, Row};
+pub use recording::{Recording, Replay};
+pub use scope::Print;
+pub use survey::{MisshapenInput, Reached, UnmadeCall};
+
+use cancellation::cancelled;
+pub(crate) use coverage::{CoverageTracer, Covered, Shortcut};
+#[cfg(feature = "regorus-core")]
+pub(crate) use environment::Environment;
+#[cfg(feature = "regorus-core")]
+pub(crate) use evaluation::{Callable, Ended, Evaluation, Record, cancel_on_drop};
+#[doc(hidden)]
+pub use network::is_network;
+#[doc(hidden)]
+pub use output::compact;
+#[doc(hidden)]
+pub use policies::OtherEngine;
+#[cfg(feature = "regorus-core")]
+pub(crate) use {
+    pass_loop::PassOutcome,
+    scope::{Calls, Scope},
+};

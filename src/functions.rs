@@ -1,0 +1,210 @@
+//! The functions that policies call, in one table.
+//!
+//! Owns the definition of a function: its name, arguments, result, documentation and cost.
+//! Registration, argument errors, documentation and static checks all come from this table. Each
+//! function has its own file; `client` owns how requests are sent, `evaluate` how evaluations
+//! use them.
+
+mod arguments;
+mod discover;
+mod download_artifact;
+pub(crate) mod environments;
+mod evidence;
+mod evidence_prompt;
+#[doc(hidden)]
+pub mod known_fields;
+mod lists;
+pub(crate) mod product_compliance;
+mod product_version;
+pub(crate) mod products;
+mod project_compliance;
+pub(crate) mod projects;
+mod set;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::rego::Value;
+
+use crate::client::{Client, Context};
+use crate::{Error, ErrorKind, Product};
+
+pub use crate::resources::types::{Field, Type};
+pub use rego_platform_client::call::{ContentForm, Cost};
+pub use set::FunctionSet;
+
+#[doc(hidden)]
+pub use crate::resources::types::describe;
+pub(crate) use rego_platform_client::call::Answer;
+
+pub(crate) use arguments::{Filter, Invalid, identifier};
+pub(crate) use evidence_prompt::is_skipped;
+pub(crate) use lists::Listing;
+pub(crate) use product_version::VersionRequest;
+
+/// The place of a function's result in the service's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It is the value of this key. The service may have sent fields that aren't documented.
+    Key(&'static str),
+    /// It is put together from the answer, and has only the documented fields.
+    Composed,
+}
+
+/// An argument of a function.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Argument {
+    /// Its name in the documentation and in errors.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: Type,
+    /// Its meaning.
+    pub doc: &'static str,
+}
+
+/// A checked call, or the violation in its arguments.
+pub(crate) type Parsed = Result<Arc<dyn Request>, Invalid>;
+
+/// A row of the table: everything there is to know about a function.
+#[non_exhaustive]
+pub struct Function {
+    /// The name without the product's prefix: `discover`.
+    pub name: &'static str,
+    /// The arguments, all of them required.
+    pub arguments: &'static [Argument],
+    /// The result's type.
+    pub result: Type,
+    /// A one-line summary of the function.
+    pub summary: &'static str,
+    /// The documentation for policy authors.
+    pub doc: &'static str,
+    /// The cost of a call.
+    pub cost: Cost,
+    /// `true` if it needs a paid plan (interface 8.3).
+    pub paid_plan: bool,
+    /// `true` if it is off until a host enables it ([`FunctionSet`]).
+    pub optional: bool,
+    pub(crate) origin: Origin,
+    pub(crate) parse: fn(&[Value]) -> Parsed,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Every function: the five of interface section 4.7, and those that read the resources of sections
+/// 4.1 to 4.6, which are off until a host enables them ([`FunctionSet`]). None of them writes.
+pub static FUNCTIONS: &[&Function] = &[
+    &discover::FUNCTION,
+    &evidence::FUNCTION,
+    &project_compliance::FUNCTION,
+    &evidence_prompt::FUNCTION,
+    &download_artifact::FUNCTION,
+    &products::FUNCTION,
+    &product_version::FUNCTION,
+    &projects::FUNCTION,
+    &environments::FUNCTION,
+    &product_compliance::FUNCTION,
+];
+
+/// Functions of newer services than the documented interface describes: policies may call them
+/// elsewhere.
+pub const NEWER: &[&str] = &["vulnerability", "findings", "effective_assessments"];
+
+/// Returns the function with this `name`, given without a prefix.
+pub fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().copied().find(|f| f.name == name)
+}
+
+impl Function {
+    /// The number of arguments of a call.
+    pub fn arity(&self) -> u8 {
+        u8::try_from(self.arguments.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Checks a call's arguments, before anything is sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`], which names the argument and what was expected.
+    #[doc(hidden)]
+    pub fn request(
+        &self,
+        product: &Product,
+        arguments: &[Value],
+    ) -> Result<Arc<dyn Request>, Error> {
+        if arguments.len() != self.arguments.len() {
+            let expected = self.arguments.len();
+            let message = format!("takes {expected} arguments, not {}", arguments.len());
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, message).with_hint(self.called_as(product))
+            );
+        }
+        (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))
+    }
+
+    /// Returns a hint for wrong arguments: the function's signature.
+    #[doc(hidden)]
+    pub fn called_as(&self, product: &Product) -> String {
+        let mut text = format!("call it as {product}.{}", self.signature());
+        for argument in self.arguments {
+            if matches!(argument.ty, Type::Either(Type::String, Type::Null)) {
+                text.push_str(&format!("; `{}` may be `\"\"`", argument.name));
+            }
+        }
+        text
+    }
+
+    /// Returns the signature that the language's type checker and OPA's capabilities have.
+    pub(crate) fn rego_signature(&self) -> String {
+        let arguments: Vec<_> = self.arguments.iter().map(|a| a.ty.argument_in_rego()).collect();
+        format!("{} -> {}", arguments.join(", "), self.result.result_in_rego())
+    }
+
+    /// Returns the call's form, without the product's prefix: `discover(digest, kind)`.
+    pub fn signature(&self) -> String {
+        let names: Vec<_> = self.arguments.iter().map(|a| a.name).collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+}
+
+#[doc(hidden)]
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send + 'a>>;
+
+/// A call whose arguments are checked and normalised.
+#[doc(hidden)]
+pub trait Request: Send + Sync + std::fmt::Debug {
+    /// Returns the arguments in normal form: equal calls have equal arguments.
+    fn normalised(&self) -> Vec<Value>;
+
+    /// Sends the request to the service.
+    fn send<'a>(&'a self, client: &'a Client, context: &'a Context) -> AnswerFuture<'a>;
+}
+
+/// Parses the rows on one page of a list function's answer (`evidence`): just the parsing, for the
+/// benchmarks.
+///
+/// # Errors
+///
+/// When the page doesn't have the documented form.
+#[doc(hidden)]
+pub fn parse_rows(function: &str, page: &[u8]) -> serde_json::Result<Vec<Value>> {
+    let field = self::function(function).and_then(|function| match function.result {
+        Type::Object([field]) => Some(field),
+        _ => None,
+    });
+    match field {
+        Some(Field { name, ty: Type::Array(Type::Object(fields)), .. }) => {
+            let text = std::str::from_utf8(page).map_err(serde::de::Error::custom)?;
+            let page = crate::client::parse_rows(name, fields, usize::MAX, text)?;
+            Ok(page.contents.unwrap_or_default())
+        }
+        _ => Err(serde::de::Error::custom("this function's answer isn't a list")),
+    }
+}
+
+#[cfg(test)]
+mod documentation_tests;
