@@ -23,9 +23,9 @@ use rego_platform::{
 use rego_platform_emulator::{
     Address, Dataset, Emulator, EmulatorOptions, Fault, FaultKind, FaultTarget, RouteKind,
 };
-use tracing::{Event, Instrument as _};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Instrument as _};
 use tracing_subscriber::layer::{Context as Layered, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 

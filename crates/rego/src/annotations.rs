@@ -186,10 +186,11 @@ pub fn problems_of(unparsed: Unparsed, source: &Source) -> Problems {
 
 /// Reads the blocks of a module's comments; they aren't attached yet. Returns the problems as well.
 fn parse(comments: &[Comment], source: &Source) -> (Vec<Annotations>, Problems) {
-    let position = |it: &Comment| source.line_column(it.span.start);
-    let begins = |it: &Comment| position(it).1 == 1 && it.text.trim().starts_with("METADATA");
+    let position = |comment: &Comment| source.line_column(comment.span.start);
+    let begins =
+        |comment: &Comment| position(comment).1 == 1 && comment.text.trim().starts_with("METADATA");
     let (mut blocks, mut problems) = (Vec::new(), Vec::new());
-    for (at, first) in comments.iter().enumerate().filter(|(_, it)| begins(it)) {
+    for (at, first) in comments.iter().enumerate().filter(|(_, comment)| begins(comment)) {
         let mut line = position(first).0;
         let lines: Vec<&Comment> = comments
             .iter()

@@ -426,11 +426,11 @@ pub enum Target {
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Compare(it) => write!(f, "Compare({it:?})"),
-            Self::Builtin(it) => write!(f, "Builtin({})", it.name),
-            Self::Host(it) => write!(f, "Host({it})"),
-            Self::Function(it) => write!(f, "Function({it:?})"),
-            Self::Native(it) => write!(f, "Native({it:?})"),
+            Self::Compare(operator) => write!(f, "Compare({operator:?})"),
+            Self::Builtin(builtin) => write!(f, "Builtin({})", builtin.name),
+            Self::Host(host) => write!(f, "Host({host})"),
+            Self::Function(function) => write!(f, "Function({function:?})"),
+            Self::Native(native) => write!(f, "Native({native:?})"),
             Self::Missing => f.write_str("Missing"),
         }
     }

@@ -192,7 +192,8 @@ fn first_change(read: &Module, written: &Module) -> Option<Span> {
 }
 
 fn same_rule(a: &Rule, b: &Rule) -> bool {
-    let branches = |rule| std::iter::successors(Some(rule), |it: &&Rule| it.else_rule.as_deref());
+    let branches =
+        |rule| std::iter::successors(Some(rule), |rule: &&Rule| rule.else_rule.as_deref());
     let mut pairs = branches(a).zip(branches(b));
     branches(a).count() == branches(b).count() && pairs.all(|(a, b)| same_branch(a, b))
 }

@@ -132,7 +132,7 @@ impl Index {
         let collected = collect::collect(rules, is_virtual);
         let mut index = Self {
             trie: trie::Trie::new(),
-            references: collected.references.iter().map(|it| reference(it)).collect(),
+            references: collected.references.iter().map(|parts| reference(parts)).collect(),
             entries: Vec::new(),
             required: Vec::new(),
             memberships: Vec::new(),
@@ -152,7 +152,7 @@ impl Index {
                 index.trie.insert(&collected.levels, path, id);
             }
             index.required.push(collected.required(&definition.paths));
-            let membership = |it: &(u32, u32)| Membership { key: it.0, collection: it.1 };
+            let membership = |pair: &(u32, u32)| Membership { key: pair.0, collection: pair.1 };
             index.memberships.push(definition.memberships.iter().map(membership).collect());
         }
         index.may_exit_early = has_one_value(index.entries.iter().map(|entry| entry.head_value));
@@ -209,8 +209,10 @@ impl Index {
                 }
                 match (entry.head_value, constant) {
                     (HeadValue::Unknown, _) => exits_early = false,
-                    (HeadValue::Constant(it), Some(other)) if it != other => exits_early = false,
-                    (HeadValue::Constant(it), _) => constant = Some(it),
+                    (HeadValue::Constant(value), Some(other)) if value != other => {
+                        exits_early = false
+                    }
+                    (HeadValue::Constant(value), _) => constant = Some(value),
                     (HeadValue::Valueless, _) => {}
                 }
                 push(&mut lookup.candidates, entry);
@@ -237,11 +239,12 @@ impl Index {
             // needed.
             return Ok(true);
         }
-        for it in self.memberships.get(id).into_iter().flatten() {
-            let Some(key) = lookup.resolve(it.key, &self.references, resolver)?.cloned() else {
+        for membership in self.memberships.get(id).into_iter().flatten() {
+            let Some(key) = lookup.resolve(membership.key, &self.references, resolver)?.cloned()
+            else {
                 return Ok(false);
             };
-            let found = match lookup.resolve(it.collection, &self.references, resolver)? {
+            let found = match lookup.resolve(membership.collection, &self.references, resolver)? {
                 Some(Value::Object(object)) => object.contains_key(&key),
                 Some(Value::Set(set)) => set.contains(&key),
                 Some(_) => true,

@@ -70,14 +70,14 @@ mod tests {
     #[test]
     fn results_keep_the_order_of_the_items() {
         for (threads, count) in [(1, 100), (2, 0), (2, 1), (3, 1000), (4, 17)] {
-            let made = map_on(threads, (0..count).collect(), |it: usize| it * 2);
-            assert_eq!(made, (0..count).map(|it| it * 2).collect::<Vec<_>>());
+            let made = map_on(threads, (0..count).collect(), |number: usize| number * 2);
+            assert_eq!(made, (0..count).map(|number| number * 2).collect::<Vec<_>>());
         }
     }
 
     #[test]
     #[should_panic(expected = "this one")]
     fn a_panic_is_propagated() {
-        map_on(3, (0..100).collect(), |it: usize| assert_ne!(it, 70, "this one"));
+        map_on(3, (0..100).collect(), |number: usize| assert_ne!(number, 70, "this one"));
     }
 }

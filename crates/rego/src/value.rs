@@ -406,9 +406,9 @@ impl Hash for Value {
 }
 
 macro_rules! from {
-    ($($from:ty => |$it:ident| $to:expr),+ $(,)?) => {
+    ($($from:ty => |$value:ident| $to:expr),+ $(,)?) => {
         $(impl From<$from> for Value {
-            fn from($it: $from) -> Self {
+            fn from($value: $from) -> Self {
                 $to
             }
         })+
@@ -416,31 +416,31 @@ macro_rules! from {
 }
 
 from! {
-    bool => |it| Self::Bool(it),
-    &str => |it| Self::String(it.into()),
-    String => |it| Self::String(it.into()),
-    &String => |it| Self::String(it.as_str().into()),
-    Arc<str> => |it| Self::String(it.into()),
-    Text => |it| Self::String(it),
-    Number => |it| Self::Number(it),
-    i64 => |it| Self::Number(Number::from(it)),
-    u64 => |it| Self::Number(Number::from(it)),
-    i32 => |it| Self::Number(Number::from(i64::from(it))),
-    u32 => |it| Self::Number(Number::from(i64::from(it))),
-    usize => |it| Self::Number(Number::from(it as u64)),
+    bool => |value| Self::Bool(value),
+    &str => |value| Self::String(value.into()),
+    String => |value| Self::String(value.into()),
+    &String => |value| Self::String(value.as_str().into()),
+    Arc<str> => |value| Self::String(value.into()),
+    Text => |value| Self::String(value),
+    Number => |value| Self::Number(value),
+    i64 => |value| Self::Number(Number::from(value)),
+    u64 => |value| Self::Number(Number::from(value)),
+    i32 => |value| Self::Number(Number::from(i64::from(value))),
+    u32 => |value| Self::Number(Number::from(i64::from(value))),
+    usize => |value| Self::Number(Number::from(value as u64)),
     // Infinities and NaN, which JSON doesn't have, become null.
-    f64 => |it| Number::from_f64(it).map_or(Self::Null, Self::Number),
-    Array => |it| Self::Array(Shared::new(it)),
-    Object => |it| Self::Object(Shared::new(it)),
-    Set => |it| Self::Set(Shared::new(it)),
-    Shared<Array> => |it| Self::Array(it),
-    Shared<Object> => |it| Self::Object(it),
-    Shared<Set> => |it| Self::Set(it),
+    f64 => |value| Number::from_f64(value).map_or(Self::Null, Self::Number),
+    Array => |value| Self::Array(Shared::new(value)),
+    Object => |value| Self::Object(Shared::new(value)),
+    Set => |value| Self::Set(Shared::new(value)),
+    Shared<Array> => |value| Self::Array(value),
+    Shared<Object> => |value| Self::Object(value),
+    Shared<Set> => |value| Self::Set(value),
 }
 
 impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(it: Option<T>) -> Self {
-        it.map_or(Self::Null, Into::into)
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
     }
 }
 

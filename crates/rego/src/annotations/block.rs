@@ -27,7 +27,7 @@ pub(super) fn read(first: &Comment, lines: &[&Comment]) -> Result<Annotations, (
             }
             None => (lines.first(), format!("yaml: {}", error.message)),
         };
-        (at.map_or(first.span, |it| it.span), with_hints(message, lines))
+        (at.map_or(first.span, |line| line.span), with_hints(message, lines))
     })?;
     fill(&mut fields, first.span).map_err(|message| (first.span, message))
 }
@@ -55,7 +55,7 @@ fn with_hints(mut message: String, lines: &[&Comment]) -> String {
                 Some(' ' | '\t') => break,
                 None if parts.peek().is_none() => break,
                 None => bad.push("'\\ufffd'".to_owned()),
-                Some(it) => bad.push(it.escape_default().to_string()),
+                Some(c) => bad.push(c.escape_default().to_string()),
             }
         }
         if !bad.is_empty() {
@@ -72,7 +72,7 @@ fn with_hints(mut message: String, lines: &[&Comment]) -> String {
 
 fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
     let mut take = |name: &str| fields.remove(&Value::from(name)).unwrap_or(Value::Null);
-    let text = |it: Value| it.as_str().unwrap_or_default().to_owned();
+    let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let mut annotations = Annotations {
         scope: Scope::of(text(take("scope"))),
         title: text(take("title")),
@@ -88,22 +88,23 @@ fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
         span,
         target: Target::None,
     };
-    for it in list(take("related_resources"), "[]interface {}")? {
-        let read = related_resource(&it)
-            .map_err(|why| format!("invalid related-resource definition {}: {why}", shown(&it)))?;
+    for resource in list(take("related_resources"), "[]interface {}")? {
+        let read = related_resource(&resource).map_err(|why| {
+            format!("invalid related-resource definition {}: {why}", shown(&resource))
+        })?;
         annotations.related_resources.push(read);
     }
-    for it in list(take("schemas"), "[]map[string]interface {}")? {
-        annotations.schemas.push(schema(it)?);
+    for schema_value in list(take("schemas"), "[]map[string]interface {}")? {
+        annotations.schemas.push(schema(schema_value)?);
     }
-    for it in list(take("authors"), "[]interface {}")? {
-        let read = author(&it)
-            .map_err(|why| format!("invalid author definition {}: {why}", shown(&it)))?;
+    for author_value in list(take("authors"), "[]interface {}")? {
+        let read = author(&author_value)
+            .map_err(|why| format!("invalid author definition {}: {why}", shown(&author_value)))?;
         annotations.authors.push(read);
     }
     annotations.compile = match take("compile") {
         Value::Null => None,
-        it => Some(compile(&mapping(it)?)?),
+        target => Some(compile(&mapping(target)?)?),
     };
     annotations.custom = values(mapping(take("custom"))?)?;
     annotations.labels = values(mapping(take("labels"))?)?;
@@ -113,7 +114,7 @@ fn fill(fields: &mut Object, span: Span) -> Result<Annotations, String> {
 fn boolean(value: &Value) -> Result<bool, String> {
     match value {
         Value::Null => Ok(false),
-        Value::Bool(it) => Ok(*it),
+        Value::Bool(boolean) => Ok(*boolean),
         Value::String(text) => match &**text {
             "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Ok(true),
             "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Ok(false),
@@ -150,7 +151,7 @@ fn tag(value: &Value) -> &'static str {
     match value {
         Value::Null => "!!null",
         Value::Bool(_) => "!!bool",
-        Value::Number(it) if it.as_i64().is_some() => "!!int",
+        Value::Number(number) if number.as_i64().is_some() => "!!int",
         Value::Number(_) => "!!float",
         Value::String(_) => "!!str",
         Value::Array(_) | Value::Set(_) => "!!seq",
@@ -191,7 +192,7 @@ fn string_of(members: &Object, name: &str) -> String {
     members
         .get(&Value::from(name))
         .and_then(Value::as_str)
-        .map(|it| it.trim().to_owned())
+        .map(|text| text.trim().to_owned())
         .unwrap_or_default()
 }
 
@@ -257,7 +258,8 @@ fn schema(value: Value) -> Result<SchemaAnnotation, String> {
     let path = reference(key).ok_or("invalid document reference")?;
     let schema = match value {
         Value::String(text) => {
-            let head = |it: &Term| matches!(&it.kind, TermKind::Var(name) if &**name == "schema");
+            let head =
+                |term: &Term| matches!(&term.kind, TermKind::Var(name) if &**name == "schema");
             let read = term(&text).map(Term::into_ref_parts);
             let read = read.filter(|parts| parts.first().is_some_and(head));
             Schema::Reference(read.ok_or("invalid schema reference")?)

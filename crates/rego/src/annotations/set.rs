@@ -64,12 +64,12 @@ impl AnnotationSet {
         sources: &Sources,
     ) -> Result<Self, Problems> {
         let (mut set, mut problems) = (Self::default(), Vec::new());
-        for it in annotations {
-            let it = Arc::new(it);
-            set.all.push(Arc::clone(&it));
-            let place = match (&it.scope, &it.target) {
+        for annotation in annotations {
+            let annotation = Arc::new(annotation);
+            set.all.push(Arc::clone(&annotation));
+            let place = match (&annotation.scope, &annotation.target) {
                 (Scope::Rule, Target::Rule(_, span)) => {
-                    set.by_rule.entry(*span).or_default().push(it);
+                    set.by_rule.entry(*span).or_default().push(annotation);
                     continue;
                 }
                 (Scope::Package, Target::Package(path)) => set.by_package.entry(path_of(path)),
@@ -79,13 +79,13 @@ impl AnnotationSet {
             };
             match place {
                 std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(it);
+                    place.insert(annotation);
                 }
                 std::collections::btree_map::Entry::Occupied(first) => {
                     let at = sources.position(first.get().span);
-                    let (scope, path, line) = (it.scope.as_str(), at.path, at.line);
+                    let (scope, path, line) = (annotation.scope.as_str(), at.path, at.line);
                     let message = format!("{scope} annotation redeclared: {path}:{line}");
-                    problems.push(Problem::types(it.span, message));
+                    problems.push(Problem::types(annotation.span, message));
                 }
             }
         }
@@ -121,7 +121,7 @@ impl AnnotationSet {
 
     /// Returns `true` if any of them has a schema.
     pub fn has_schemas(&self) -> bool {
-        self.all.iter().any(|it| !it.schemas.is_empty())
+        self.all.iter().any(|annotation| !annotation.schemas.is_empty())
     }
 
     /// Returns the annotations that apply to a rule in a package, in ascending order of precedence:
@@ -140,21 +140,32 @@ impl AnnotationSet {
     pub fn chain(&self, module: &Module, rule: &Rule) -> Vec<Link> {
         let path = document_path(module, rule);
         let here = path_of(&path);
-        let link = |path: &Path, it: &Arc<Annotations>| Link {
+        let link = |path: &Path, annotations: &Arc<Annotations>| Link {
             path: path.clone(),
-            annotations: Some(Arc::clone(it)),
+            annotations: Some(Arc::clone(annotations)),
         };
         let mut own: Vec<&Arc<Annotations>> = self.of_rule(rule).iter().collect();
-        own.sort_by_key(|it| std::cmp::Reverse(it.span.start));
-        let mut chain: Vec<Link> = own.into_iter().map(|it| link(&here, it)).collect();
+        own.sort_by_key(|annotation| std::cmp::Reverse(annotation.span.start));
+        let mut chain: Vec<Link> =
+            own.into_iter().map(|annotation| link(&here, annotation)).collect();
         if chain.is_empty() {
             chain.push(Link { path: here.clone(), annotations: None });
         }
-        chain.extend(self.of_document(&path).map(|it| link(&target_path(it, &here), it)));
+        chain.extend(
+            self.of_document(&path)
+                .map(|annotation| link(&target_path(annotation, &here), annotation)),
+        );
         let package = path_of(&module.package.path);
-        chain.extend(self.of_package(&module.package.path).map(|it| link(&package, it)));
+        chain.extend(
+            self.of_package(&module.package.path).map(|annotation| link(&package, annotation)),
+        );
         let above = self.of_subpackages(&module.package.path);
-        chain.extend(above.into_iter().rev().map(|it| link(&target_path(it, &package), it)));
+        chain.extend(
+            above
+                .into_iter()
+                .rev()
+                .map(|annotation| link(&target_path(annotation, &package), annotation)),
+        );
         chain
     }
 
@@ -179,8 +190,8 @@ impl AnnotationSet {
     /// # Errors
     /// A value isn't JSON; the message is OPA's.
     pub fn rule_value(&self, rule: &Rule) -> Result<Value, Problem> {
-        let own = self.of_rule(rule).iter().min_by_key(|it| it.span.start);
-        own.map_or(Ok(Value::new_object()), |it| it.to_value())
+        let own = self.of_rule(rule).iter().min_by_key(|annotation| annotation.span.start);
+        own.map_or(Ok(Value::new_object()), |annotation| annotation.to_value())
     }
 }
 
@@ -233,11 +244,11 @@ impl Annotations {
             .iter()
             .map(|author| texts(&[("name", &author.name), ("email", &author.email)]));
         put("authors", authors.collect::<Array>().into());
-        let schemas = self.schemas.iter().map(|it| {
+        let schemas = self.schemas.iter().map(|schema| {
             let path =
                 |parts: &[Term]| Value::from(path_of(parts).iter().map(text_of).collect::<Array>());
-            let mut members = Object::from([(Value::from("path"), path(&it.path))]);
-            match &it.schema {
+            let mut members = Object::from([(Value::from("path"), path(&schema.path))]);
+            match &schema.schema {
                 Schema::Reference(parts) => members.insert(Value::from("schema"), path(parts)),
                 Schema::Definition(value) => {
                     members.insert(Value::from("definition"), value.clone())

@@ -42,8 +42,8 @@ fn parse(text: &str) -> Result<String, String> {
             }
             None => rest,
         };
-        out.push_str(&escaped(path, |it| {
-            matches!(it, '/' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@')
+        out.push_str(&escaped(path, |c| {
+            matches!(c, '/' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@')
         })?);
     }
     if let Some(query) = query {
@@ -52,9 +52,9 @@ fn parse(text: &str) -> Result<String, String> {
     }
     if let Some(fragment) = fragment.filter(|fragment| !fragment.is_empty()) {
         out.push('#');
-        out.push_str(&escaped(fragment, |it| {
+        out.push_str(&escaped(fragment, |c| {
             matches!(
-                it,
+                c,
                 '/' | '?' | '$' | '&' | '+' | ',' | ':' | ';' | '=' | '@' | '!' | '(' | ')' | '*'
             )
         })?);
@@ -63,8 +63,8 @@ fn parse(text: &str) -> Result<String, String> {
 }
 
 fn scheme(text: &str) -> Result<(Option<&str>, &str), String> {
-    for (at, it) in text.char_indices() {
-        match it {
+    for (at, c) in text.char_indices() {
+        match c {
             'a'..='z' | 'A'..='Z' => {}
             '0'..='9' | '+' | '-' | '.' if at > 0 => {}
             ':' if at == 0 => return Err("missing protocol scheme".to_owned()),
@@ -108,23 +108,23 @@ fn authority(text: &str) -> Result<String, String> {
 /// validly encoded already.
 fn escaped(text: &str, plain: fn(char) -> bool) -> Result<String, String> {
     let bytes = decode(text)?;
-    let unreserved = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~');
-    let valid = |it: char| unreserved(it) || "!$&'()*+,;=:@[]%".contains(it) || plain(it);
+    let unreserved = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+    let valid = |c: char| unreserved(c) || "!$&'()*+,;=:@[]%".contains(c) || plain(c);
     if text.chars().all(valid) {
         return Ok(text.to_owned());
     }
     let mut out = String::with_capacity(text.len() + 8);
     for byte in bytes {
-        let it = char::from(byte);
-        if it.is_ascii() && (unreserved(it) || plain(it)) {
-            out.push(it);
+        let c = char::from(byte);
+        if c.is_ascii() && (unreserved(c) || plain(c)) {
+            out.push(c);
         } else {
             out.push('%');
             out.extend(
                 [byte >> 4, byte & 15]
                     .iter()
-                    .filter_map(|it| char::from_digit(u32::from(*it), 16))
-                    .map(|it| it.to_ascii_uppercase()),
+                    .filter_map(|digit| char::from_digit(u32::from(*digit), 16))
+                    .map(|digit| digit.to_ascii_uppercase()),
             );
         }
     }
@@ -142,8 +142,8 @@ fn decode(text: &str) -> Result<Vec<u8>, String> {
         let rest: Vec<u8> = bytes.clone().take(2).collect();
         let digit = |at: usize| {
             rest.get(at)
-                .and_then(|it| char::from(*it).to_digit(16))
-                .and_then(|it| u8::try_from(it).ok())
+                .and_then(|byte| char::from(*byte).to_digit(16))
+                .and_then(|digit| u8::try_from(digit).ok())
         };
         match (digit(0), digit(1)) {
             (Some(high), Some(low)) => out.push(high << 4 | low),

@@ -48,7 +48,7 @@ fn max(_: &dyn Context, args: &[Value]) -> Answer {
 
 fn min(_: &dyn Context, args: &[Value]) -> Answer {
     // If elements are equal, the last one is returned.
-    Ok(members(args)?.reduce(|least, it| if *least >= *it { it } else { least }).cloned())
+    Ok(members(args)?.reduce(|least, value| if *least >= *value { value } else { least }).cloned())
 }
 
 fn sort(context: &dyn Context, args: &[Value]) -> Answer {

@@ -71,7 +71,7 @@ fn and(context: &dyn Context, args: &[Value]) -> Answer {
 
 fn common(a: &Set, b: &Set) -> Set {
     let (few, many) = if b.len() < a.len() { (b, a) } else { (a, b) };
-    few.iter().filter(|it| many.contains(it)).cloned().collect()
+    few.iter().filter(|member| many.contains(member)).cloned().collect()
 }
 
 fn or(context: &dyn Context, args: &[Value]) -> Answer {
@@ -102,9 +102,9 @@ fn union(context: &dyn Context, args: &[Value]) -> Answer {
         let more = inner(value)?;
         charge_elements(context, more.len())?;
         context.check()?;
-        for it in more {
-            if !all.contains(it) {
-                all.insert(it.clone());
+        for member in more {
+            if !all.contains(member) {
+                all.insert(member.clone());
             }
         }
     }

@@ -24,7 +24,7 @@ fn member(_: &dyn Context, args: &[Value]) -> Answer {
     answer(match operand(args, 1)? {
         Value::Set(set) => set.contains(value),
         Value::Array(array) => array.contains(value),
-        Value::Object(object) => object.values().any(|it| it == value),
+        Value::Object(object) => object.values().any(|member| member == value),
         _ => false,
     })
 }

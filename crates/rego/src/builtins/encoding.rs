@@ -162,7 +162,7 @@ fn from_base64(text: &[u8], alphabet: &[u8; 64]) -> Result<Vec<u8>, usize> {
                 return Err(at - count);
             };
             at += 1;
-            if let Some(value) = alphabet.iter().position(|it| *it == byte) {
+            if let Some(value) = alphabet.iter().position(|letter| *letter == byte) {
                 bits = bits << 6 | u32::try_from(value).unwrap_or_default();
                 count += 1;
                 continue;

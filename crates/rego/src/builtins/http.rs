@@ -371,7 +371,8 @@ pub struct HttpResponse {
 impl HttpResponse {
     /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<String> {
-        let header = self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+        let header =
+            self.headers.iter().find(|(header_name, _)| header_name.eq_ignore_ascii_case(name));
         header.map(|(_, value)| crate::value::lossy(value))
     }
 
@@ -398,8 +399,10 @@ impl HttpResponse {
             let value = Value::from(crate::value::lossy(value));
             headers.entry(name.to_ascii_lowercase()).or_default().push(value);
         }
-        let headers: Object =
-            headers.into_iter().map(|(name, it)| (Value::from(name), Value::from(it))).collect();
+        let headers: Object = headers
+            .into_iter()
+            .map(|(name, values)| (Value::from(name), Value::from(values)))
+            .collect();
         Ok(Value::from(Object::from([
             (Value::from("body"), body.unwrap_or_default()),
             (Value::from("headers"), Value::from(headers)),

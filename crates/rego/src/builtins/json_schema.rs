@@ -100,7 +100,7 @@ fn canonical(value: &Value) -> Result<String, Error> {
             }
             Value::Object(object) => {
                 let members =
-                    object.iter().map(|(key, it)| Ok((key.clone(), deeper(|| rounded(it))?)));
+                    object.iter().map(|(key, value)| Ok((key.clone(), deeper(|| rounded(value))?)));
                 Value::from(members.collect::<Result<crate::value::Object, Error>>()?)
             }
             other => other.clone(),

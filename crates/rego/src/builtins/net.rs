@@ -155,11 +155,15 @@ fn indexed(value: &Value, position: usize) -> Vec<(Result<Value, Error>, Value)>
     };
     match value {
         text @ Value::String(_) => vec![(Ok(text.clone()), text.clone())],
-        Value::Array(array) => {
-            array.iter().enumerate().map(|(index, it)| (block(it), Value::from(index))).collect()
-        }
+        Value::Array(array) => array
+            .iter()
+            .enumerate()
+            .map(|(index, cidr)| (block(cidr), Value::from(index)))
+            .collect(),
         Value::Set(set) => set.iter().map(|element| (block(element), element.clone())).collect(),
-        Value::Object(object) => object.iter().map(|(key, it)| (block(it), key.clone())).collect(),
+        Value::Object(object) => {
+            object.iter().map(|(key, cidr)| (block(cidr), key.clone())).collect()
+        }
         _ => Vec::new(),
     }
 }

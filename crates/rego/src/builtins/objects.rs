@@ -189,7 +189,7 @@ fn subset(context: &dyn Context, args: &[Value]) -> Answer {
     let mut ticks = Ticks::new();
     answer(match (operand(args, 0)?, operand(args, 1)?) {
         (Value::Object(all), Value::Object(few)) => is_subobject(context, &mut ticks, all, few)?,
-        (Value::Set(all), Value::Set(few)) => few.iter().all(|it| all.contains(it)),
+        (Value::Set(all), Value::Set(few)) => few.iter().all(|member| all.contains(member)),
         (Value::Array(all), Value::Array(few)) => is_subarray(context, &mut ticks, all, few)?,
         (Value::Array(all), Value::Set(few)) => has_as_many(all, few),
         _ => {
@@ -213,7 +213,7 @@ fn is_subobject(
                 (Value::Object(all), Value::Object(few)) => {
                     deeper(|| is_subobject(context, ticks, all, few))?
                 }
-                (Value::Set(all), Value::Set(few)) => few.iter().all(|it| all.contains(it)),
+                (Value::Set(all), Value::Set(few)) => few.iter().all(|member| all.contains(member)),
                 (Value::Array(all), Value::Array(few)) => is_subarray(context, ticks, all, few)?,
                 _ => false,
             };
@@ -254,8 +254,8 @@ fn is_subarray(
 /// duplicates count each time.
 fn has_as_many(all: &Array, few: &Set) -> bool {
     let mut missing = few.len();
-    all.iter().any(|it| {
-        if few.contains(it) {
+    all.iter().any(|member| {
+        if few.contains(member) {
             missing = missing.saturating_sub(1);
         }
         missing == 0

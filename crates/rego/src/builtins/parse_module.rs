@@ -59,7 +59,11 @@ fn module_value(module: &Module, name: &str, text: &str) -> Value {
         insert(&mut members, "rules", list(&module.rules, rule));
     }
     if !module.comments.is_empty() {
-        insert(&mut members, "comments", list(&module.comments, |it| comment(it, name, text)));
+        insert(
+            &mut members,
+            "comments",
+            list(&module.comments, |found| comment(found, name, text)),
+        );
     }
     Value::from(members)
 }
@@ -119,7 +123,7 @@ fn head(head: &Head, default: bool) -> Value {
 }
 
 fn body(body: &Body) -> Value {
-    let exprs = body.iter().zip(0_i64..).map(|(it, index)| expr(it, index));
+    let exprs = body.iter().zip(0_i64..).map(|(statement, index)| expr(statement, index));
     Value::from(exprs.collect::<Vec<_>>())
 }
 
@@ -127,28 +131,28 @@ fn expr(expr: &Expr, index: i64) -> Value {
     let mut members = Object::new();
     insert(&mut members, "index", Value::from(index));
     let terms = deeper(|| match &expr.kind {
-        ExprKind::Term(it) => term(it),
-        ExprKind::Call(it) => call(it),
-        ExprKind::Some(it) => object([("symbols", terms(&it.symbols))]),
-        ExprKind::Every(it) => object([
-            ("body", body(&it.body)),
-            ("domain", term(&it.domain)),
-            ("key", it.key.as_ref().map_or(Value::Null, term)),
-            ("value", term(&it.value)),
+        ExprKind::Term(inner) => term(inner),
+        ExprKind::Call(parts) => call(parts),
+        ExprKind::Some(decl) => object([("symbols", terms(&decl.symbols))]),
+        ExprKind::Every(every) => object([
+            ("body", body(&every.body)),
+            ("domain", term(&every.domain)),
+            ("key", every.key.as_ref().map_or(Value::Null, term)),
+            ("value", term(&every.value)),
         ]),
-        ExprKind::Not(it) => object([
-            ("body", body(&it.body)),
-            ("explicit_body", Value::from(it.explicit)),
+        ExprKind::Not(not) => object([
+            ("body", body(&not.body)),
+            ("explicit_body", Value::from(not.explicit)),
             ("type", Value::from("not")),
         ]),
-        ExprKind::And(it) | ExprKind::Or(it) => {
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
             let and = matches!(expr.kind, ExprKind::And(_));
             let mut members = Object::new();
             insert(&mut members, "type", Value::from(if and { "and" } else { "or" }));
-            insert(&mut members, "lhs", body(&it.left));
-            insert(&mut members, "rhs", body(&it.right));
+            insert(&mut members, "lhs", body(&logical.left));
+            insert(&mut members, "rhs", body(&logical.right));
             for (name, explicit) in
-                [("explicit_lhs", it.explicit_left), ("explicit_rhs", it.explicit_right)]
+                [("explicit_lhs", logical.explicit_left), ("explicit_rhs", logical.explicit_right)]
             {
                 if explicit {
                     insert(&mut members, name, Value::from(true));
@@ -159,8 +163,8 @@ fn expr(expr: &Expr, index: i64) -> Value {
     });
     insert(&mut members, "terms", terms);
     if !expr.with.is_empty() {
-        let with = list(&expr.with, |it| {
-            object([("target", term(&it.target)), ("value", term(&it.value))])
+        let with = list(&expr.with, |modifier| {
+            object([("target", term(&modifier.target)), ("value", term(&modifier.value))])
         });
         insert(&mut members, "with", with);
     }
@@ -173,8 +177,8 @@ fn expr(expr: &Expr, index: i64) -> Value {
     Value::from(members)
 }
 
-fn terms(it: &[Term]) -> Value {
-    list(it, term)
+fn terms(items: &[Term]) -> Value {
+    list(items, term)
 }
 
 fn variable(name: &str) -> Value {
@@ -182,21 +186,21 @@ fn variable(name: &str) -> Value {
 }
 
 /// Converts a reference, whose first part is always a variable.
-fn reference(it: &[Term]) -> Value {
+fn reference(parts: &[Term]) -> Value {
     let part = |(index, part): (usize, &Term)| match &part.kind {
         TermKind::Var(name) if index == 0 => variable(name),
         _ => term(part),
     };
-    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+    Value::from(parts.iter().enumerate().map(part).collect::<Vec<_>>())
 }
 
 /// Converts a call, in which the callee is a reference even if it is a single word.
-fn call(it: &[Term]) -> Value {
+fn call(parts: &[Term]) -> Value {
     let part = |(index, part): (usize, &Term)| match &part.kind {
         TermKind::Var(name) if index == 0 => root(name),
         _ => term(part),
     };
-    Value::from(it.iter().enumerate().map(part).collect::<Vec<_>>())
+    Value::from(parts.iter().enumerate().map(part).collect::<Vec<_>>())
 }
 
 /// Returns a reference that consists of a single variable.
@@ -205,34 +209,34 @@ fn root(name: &str) -> Value {
     object([("type", Value::from("ref")), ("value", parts)])
 }
 
-fn term(it: &Term) -> Value {
-    if let TermKind::Var(name) = &it.kind
+fn term(parsed: &Term) -> Value {
+    if let TermKind::Var(name) = &parsed.kind
         && matches!(&**name, "input" | "data")
     {
         return root(name);
     }
-    if let TermKind::Group(inner) = &it.kind {
+    if let TermKind::Group(inner) = &parsed.kind {
         return deeper(|| term(inner));
     }
-    let (kind, value) = deeper(|| match &it.kind {
+    let (kind, value) = deeper(|| match &parsed.kind {
         TermKind::Null | TermKind::Group(_) => ("null", Value::new_object()),
         TermKind::Bool(value) => ("boolean", Value::from(*value)),
         TermKind::Number(number) => ("number", Value::from(number.clone())),
         TermKind::String(text) => ("string", Value::from(&**text)),
-        TermKind::Template(it) => ("templatestring", template(it)),
+        TermKind::Template(inner) => ("templatestring", template(inner)),
         TermKind::Var(name) => ("var", Value::from(&**name)),
-        TermKind::Ref(it) => ("ref", reference(it)),
-        TermKind::Array(it) => ("array", terms(it)),
-        TermKind::Call(it) => ("call", call(it)),
-        TermKind::Set(it) => {
-            let mut elements: Vec<Value> = it.iter().map(term).collect();
+        TermKind::Ref(parts) => ("ref", reference(parts)),
+        TermKind::Array(items) => ("array", terms(items)),
+        TermKind::Call(parts) => ("call", call(parts)),
+        TermKind::Set(items) => {
+            let mut elements: Vec<Value> = items.iter().map(term).collect();
             elements.dedup();
             ("set", Value::from(elements))
         }
-        TermKind::Object(it) => {
+        TermKind::Object(members) => {
             // Of consecutive equal keys, the last one counts.
             let mut pairs: Vec<(Value, Value)> = Vec::new();
-            for (key, value) in it {
+            for (key, value) in members {
                 let (key, value) = (term(key), term(value));
                 match pairs.last_mut() {
                     Some((last, slot)) if *last == key => *slot = value,
@@ -242,25 +246,31 @@ fn term(it: &Term) -> Value {
             let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
             ("object", Value::from(pairs.collect::<Vec<_>>()))
         }
-        TermKind::ArrayComprehension(it) => {
-            ("arraycomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
-        }
-        TermKind::SetComprehension(it) => {
-            ("setcomprehension", object([("body", body(&it.body)), ("term", term(&it.term))]))
-        }
-        TermKind::ObjectComprehension(it) => (
+        TermKind::ArrayComprehension(comprehension) => (
+            "arraycomprehension",
+            object([("body", body(&comprehension.body)), ("term", term(&comprehension.term))]),
+        ),
+        TermKind::SetComprehension(comprehension) => (
+            "setcomprehension",
+            object([("body", body(&comprehension.body)), ("term", term(&comprehension.term))]),
+        ),
+        TermKind::ObjectComprehension(comprehension) => (
             "objectcomprehension",
-            object([("body", body(&it.body)), ("key", term(&it.key)), ("value", term(&it.value))]),
+            object([
+                ("body", body(&comprehension.body)),
+                ("key", term(&comprehension.key)),
+                ("value", term(&comprehension.value)),
+            ]),
         ),
     });
     object([("type", Value::from(kind)), ("value", value)])
 }
 
-fn template(it: &Template) -> Value {
-    let parts = list(&it.parts, |part| match part {
+fn template(parsed: &Template) -> Value {
+    let parts = list(&parsed.parts, |part| match part {
         TemplatePart::Text(text) => term(text),
-        TemplatePart::Expr(it) => expr(it, 0),
+        TemplatePart::Expr(inner) => expr(inner, 0),
     });
-    let parts = if it.parts.is_empty() { Value::Null } else { parts };
-    object([("multi_line", Value::from(it.raw)), ("parts", parts)])
+    let parts = if parsed.parts.is_empty() { Value::Null } else { parts };
+    object([("multi_line", Value::from(parsed.raw)), ("parts", parts)])
 }

@@ -267,7 +267,7 @@ fn expand(pattern: &Pattern, text: &str, found: &Groups, template: &str, out: &m
             Ok(index) if number => group(text, found, index),
             _ => {
                 let named = pattern.names.iter().enumerate();
-                let mut named = named.filter(|(_, it)| it.as_deref() == Some(name));
+                let mut named = named.filter(|(_, group_name)| group_name.as_deref() == Some(name));
                 named.find_map(|(index, _)| group(text, found, index + 1))
             }
         };

@@ -34,12 +34,13 @@ impl<'a> Version<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, metadata) =
-            text.split_once('+').map_or((text, None), |(text, it)| (text, Some(it)));
+            text.split_once('+').map_or((text, None), |(text, metadata)| (text, Some(metadata)));
         if metadata.is_some_and(|metadata| !are_identifiers(metadata)) {
             return None;
         }
-        let (text, pre_release) =
-            text.split_once('-').map_or((text, None), |(text, it)| (text, Some(it)));
+        let (text, pre_release) = text
+            .split_once('-')
+            .map_or((text, None), |(text, pre_release)| (text, Some(pre_release)));
         let good = |pre: &str| {
             are_identifiers(pre)
                 && !pre.split('.').any(|part| is_numeric(part) && has_leading_zero(part))

@@ -30,14 +30,14 @@ pub(super) const FUNCTIONS: Family = &[
     (
         "strings.any_prefix_match",
         Run::Plain(|context, args| {
-            any_affix(context, args, str::cmp, |text, it| text.starts_with(it))
+            any_affix(context, args, str::cmp, |text, prefix| text.starts_with(prefix))
         }),
     ),
     (
         "strings.any_suffix_match",
         Run::Plain(|context, args| {
             let from_end = |a: &str, b: &str| a.bytes().rev().cmp(b.bytes().rev());
-            any_affix(context, args, from_end, |text, it| text.ends_with(it))
+            any_affix(context, args, from_end, |text, suffix| text.ends_with(suffix))
         }),
     ),
     ("substring", Run::Plain(substring)),
@@ -52,11 +52,11 @@ pub(super) const FUNCTIONS: Family = &[
     ),
     (
         "trim_prefix",
-        Run::Plain(|_, args| part(args, |text, it| text.strip_prefix(it).unwrap_or(text))),
+        Run::Plain(|_, args| part(args, |text, prefix| text.strip_prefix(prefix).unwrap_or(text))),
     ),
     (
         "trim_suffix",
-        Run::Plain(|_, args| part(args, |text, it| text.strip_suffix(it).unwrap_or(text))),
+        Run::Plain(|_, args| part(args, |text, suffix| text.strip_suffix(suffix).unwrap_or(text))),
     ),
     ("trim_space", Run::Plain(|_, args| same_or(args, string(args, 0)?.trim()))),
     ("internal.template_string", Run::Plain(template)),

@@ -59,7 +59,8 @@ const MACHINE: &[&str] = &[
 /// Returns `true` if a function is declared but not implemented. Its name and types are checked as
 /// in OPA, but a policy that calls it doesn't load.
 pub fn is_missing(name: &str) -> bool {
-    !MACHINE.contains(&name) && lookup(name).is_some_and(|it| matches!(it.run, Run::Machine))
+    !MACHINE.contains(&name)
+        && lookup(name).is_some_and(|builtin| matches!(builtin.run, Run::Machine))
 }
 
 /// Declares a function.

@@ -375,7 +375,7 @@ fn the_first_pattern_that_matches_is_replaced() {
         (&["é"], &["é"], true, true),
         (&["abc"], &[], false, false),
     ] {
-        let list = |all: &[&str]| -> Value { all.iter().map(|it| Value::from(*it)).collect() };
+        let list = |all: &[&str]| -> Value { all.iter().map(|text| Value::from(*text)).collect() };
         let args = [list(texts), list(affixes)];
         let found = answer("strings.any_prefix_match", &args);
         assert_eq!(found, format!("V\t{prefix}"), "{texts:?} {affixes:?}");

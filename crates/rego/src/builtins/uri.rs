@@ -96,8 +96,9 @@ impl Component {
         for byte in bytes {
             if self.escapes(*byte) {
                 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                let digit =
-                    |value: u8| DIGITS.get(usize::from(value)).map_or('0', |it| char::from(*it));
+                let digit = |value: u8| {
+                    DIGITS.get(usize::from(value)).map_or('0', |digit| char::from(*digit))
+                };
                 text.extend(['%', digit(byte >> 4), digit(byte & 15)]);
             } else {
                 text.push(char::from(*byte));
@@ -147,7 +148,7 @@ impl Component {
 
 fn hex(digits: &[u8]) -> Option<u8> {
     digits.iter().try_fold(0, |value, digit| {
-        let digit = char::from(*digit).to_digit(16).and_then(|it| u8::try_from(it).ok())?;
+        let digit = char::from(*digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())?;
         Some(value << 4 | digit)
     })
 }

@@ -32,7 +32,7 @@ impl Compiler<'_> {
                 self.modules
                     .iter()
                     .flat_map(|module| &module.rules)
-                    .for_each(|it| walk::rule(it, &mut |node| f(node)));
+                    .for_each(|rule| walk::rule(rule, &mut |node| f(node)));
             };
             reference_as_written(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
         };
@@ -179,7 +179,7 @@ fn reference_as_written(
                     if let Some(subject) = subjects.iter().find_map(|subject| subject.get(name)) {
                         term.kind = subject.kind.clone();
                         again = true;
-                    } else if let Some(name) = renamed.iter().find_map(|it| it.get(name)) {
+                    } else if let Some(name) = renamed.iter().find_map(|names| names.get(name)) {
                         term.kind = TermKind::Var(Name::clone(name));
                     }
                     return true;

@@ -18,7 +18,8 @@ pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     walk::body_mut(body, walk::Order::Kept, &mut |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
-                if let Some(keys) = comprehension(expr).and_then(|it| keys(arity, &candidates, it))
+                if let Some(keys) = comprehension(expr)
+                    .and_then(|comprehension| keys(arity, &candidates, comprehension))
                 {
                     set_keys(expr, keys);
                 }
@@ -56,12 +57,13 @@ fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
     let ExprKind::Call(terms) = &mut expr.kind else { return };
     for term in terms.iter_mut().skip(1) {
         match &mut term.kind {
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                it.keys = keys;
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                comprehension.keys = keys;
                 return;
             }
-            TermKind::ObjectComprehension(it) => {
-                it.keys = keys;
+            TermKind::ObjectComprehension(comprehension) => {
+                comprehension.keys = keys;
                 return;
             }
             _ => {}
@@ -71,8 +73,10 @@ fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
 
 fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>> {
     let body = match &term.kind {
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
-        TermKind::ObjectComprehension(it) => &it.body,
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            &comprehension.body
+        }
+        TermKind::ObjectComprehension(comprehension) => &comprehension.body,
         _ => return None,
     };
     let reserved = VarSet::reserved();

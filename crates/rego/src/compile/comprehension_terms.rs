@@ -121,17 +121,18 @@ impl ComprehensionTerms<'_> {
                 }
                 order::sort_object(pairs);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-                hoist(self.generator, &mut it.term, &mut it.body);
-                self.term(&mut it.term);
-                self.body(&mut it.body);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
+                hoist(self.generator, &mut comprehension.term, &mut comprehension.body);
+                self.term(&mut comprehension.term);
+                self.body(&mut comprehension.body);
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
-                hoist(self.generator, &mut it.key, &mut it.body);
-                hoist(self.generator, &mut it.value, &mut it.body);
-                self.term(&mut it.key);
-                self.term(&mut it.value);
-                self.body(&mut it.body);
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
+                hoist(self.generator, &mut comprehension.key, &mut comprehension.body);
+                hoist(self.generator, &mut comprehension.value, &mut comprehension.body);
+                self.term(&mut comprehension.key);
+                self.term(&mut comprehension.value);
+                self.body(&mut comprehension.body);
             }),
             TermKind::Group(term) => deep(|| self.term(term)),
         }

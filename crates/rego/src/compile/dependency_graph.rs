@@ -62,7 +62,7 @@ impl Graph {
 
     /// The reference that may make one rule depend on another, if no reference certainly does.
     pub fn dynamic_cause(&self, from: RuleId, to: RuleId) -> Option<&DynamicDependency> {
-        self.dynamic.get(from.index())?.iter().find(|it| it.rules.contains(&to))
+        self.dynamic.get(from.index())?.iter().find(|dependency| dependency.rules.contains(&to))
     }
 
     /// Returns all rules, each after those that it depends on; or, as an error, a rule of a cycle.
@@ -272,7 +272,7 @@ pub fn selecting_positions(
         {
             let times = reference
                 .iter()
-                .filter(|term| matches!(&term.kind, TermKind::Var(it) if it == name));
+                .filter(|term| matches!(&term.kind, TermKind::Var(var) if var == name));
             if times.count() == 1 {
                 continue;
             }
@@ -334,12 +334,13 @@ impl Compiler<'_> {
         for at in 0..=last {
             let mut references: Vec<&[Term]> = Vec::new();
             match rule.body.get(at) {
-                Some(expr) => {
-                    each_ref(|f| walk::expr(expr, &mut |node| f(node)), |it| references.push(it))
-                }
+                Some(expr) => each_ref(
+                    |f| walk::expr(expr, &mut |node| f(node)),
+                    |reference| references.push(reference),
+                ),
                 None => each_ref(
                     |f| walk::head(&rule.head, &mut |node| f(node)),
-                    |it| references.push(it),
+                    |reference| references.push(reference),
                 ),
             }
             let mut known: Option<KnownValues<'_>> = None;
@@ -394,22 +395,22 @@ impl Compiler<'_> {
                 }
             }
         }
-        for it in &mut dynamic {
-            it.rules.retain(|rule| !certain.contains(rule));
+        for dependency in &mut dynamic {
+            dependency.rules.retain(|rule| !certain.contains(rule));
             // An `else` branch is read together with its rule.
-            for index in 0..it.rules.len() {
-                let mut next = it
+            for index in 0..dependency.rules.len() {
+                let mut next = dependency
                     .rules
                     .get(index)
                     .and_then(|id| self.rules.get(*id))
-                    .and_then(|it| it.else_rule);
+                    .and_then(|rule| rule.else_rule);
                 while let Some(id) = next {
-                    it.rules.push(id);
-                    next = self.rules.get(id).and_then(|it| it.else_rule);
+                    dependency.rules.push(id);
+                    next = self.rules.get(id).and_then(|rule| rule.else_rule);
                 }
             }
         }
-        dynamic.retain(|it| !it.rules.is_empty());
+        dynamic.retain(|dependency| !dependency.rules.is_empty());
         if let Some(slot) = graph.dynamic.get_mut(id.index()) {
             *slot = dynamic;
         }

@@ -63,10 +63,13 @@ impl DynamicTerms<'_> {
                     self.hoist_in(term, with, result);
                 }
             }
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                deep(|| self.body(&mut it.body));
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                deep(|| self.body(&mut comprehension.body));
             }
-            TermKind::ObjectComprehension(it) => deep(|| self.body(&mut it.body)),
+            TermKind::ObjectComprehension(comprehension) => {
+                deep(|| self.body(&mut comprehension.body))
+            }
             _ => self.hoist_in(term, with, result),
         }
     }
@@ -99,12 +102,13 @@ impl DynamicTerms<'_> {
                 }
                 order::sort_set(terms);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                deep(|| self.body(&mut it.body));
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                deep(|| self.body(&mut comprehension.body));
                 self.hoist(term, with, result);
             }
-            TermKind::ObjectComprehension(it) => {
-                deep(|| self.body(&mut it.body));
+            TermKind::ObjectComprehension(comprehension) => {
+                deep(|| self.body(&mut comprehension.body));
                 self.hoist(term, with, result);
             }
             _ => {}
@@ -129,7 +133,7 @@ pub fn rewrite_equals(body: &mut Body) {
 
 fn replace_equal(node: NodeMut<'_>) -> bool {
     if let NodeMut::Expr(expr) = node
-        && exprs::operator(expr).is_some_and(|it| exprs::is_name(it, "equal"))
+        && exprs::operator(expr).is_some_and(|called| exprs::is_name(called, "equal"))
         && let ExprKind::Call(terms) = &mut expr.kind
         && let [operator, _, _] = terms.as_mut_slice()
     {

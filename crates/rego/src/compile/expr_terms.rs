@@ -104,20 +104,21 @@ impl ExprTerms<'_> {
                 }
                 order::sort_object(pairs);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
                 let mut support = Vec::new();
-                self.term(&mut it.term, &mut support);
-                exprs::append(&mut it.body, support);
-                self.body(&mut it.body);
+                self.term(&mut comprehension.term, &mut support);
+                exprs::append(&mut comprehension.body, support);
+                self.body(&mut comprehension.body);
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
                 let mut support = Vec::new();
-                self.term(&mut it.key, &mut support);
-                exprs::append(&mut it.body, support);
+                self.term(&mut comprehension.key, &mut support);
+                exprs::append(&mut comprehension.body, support);
                 let mut support = Vec::new();
-                self.term(&mut it.value, &mut support);
-                exprs::append(&mut it.body, support);
-                self.body(&mut it.body);
+                self.term(&mut comprehension.value, &mut support);
+                exprs::append(&mut comprehension.body, support);
+                self.body(&mut comprehension.body);
             }),
             _ => {}
         }

@@ -29,22 +29,23 @@ pub fn operands(expr: &Expr) -> &[Term] {
 
 /// Returns `true` if a reference consists of just this name.
 pub fn is_name(reference: &[Term], name: &str) -> bool {
-    matches!(reference, [Term { kind: TermKind::Var(it), .. }] if **it == *name)
+    matches!(reference, [Term { kind: TermKind::Var(var), .. }] if **var == *name)
 }
 
 /// Returns `true` if an expression is `… = …`.
 pub fn is_equality(expr: &Expr) -> bool {
-    operator(expr).is_some_and(|it| is_name(it, "eq"))
+    operator(expr).is_some_and(|called| is_name(called, "eq"))
 }
 
 /// Returns `true` if an expression is `… := …`.
 pub fn is_assignment(expr: &Expr) -> bool {
-    operator(expr).is_some_and(|it| is_name(it, "assign"))
+    operator(expr).is_some_and(|called| is_name(called, "assign"))
 }
 
 /// Returns `true` if an expression calls the function with this name.
 pub fn calls(expr: &Expr, name: &str) -> bool {
-    operator(expr).is_some_and(|it| function_name(it).is_some_and(|it| it == name))
+    operator(expr)
+        .is_some_and(|called| function_name(called).is_some_and(|called_name| called_name == name))
 }
 
 /// Makes a variable.
@@ -110,11 +111,11 @@ pub fn is_scalar(term: &Term) -> bool {
 /// Returns `true` if a term is a value, without any variable, reference, call or closure.
 pub fn is_constant(term: &Term) -> bool {
     is_scalar(term)
-        || !walk::any_in_term(term, |it| {
+        || !walk::any_in_term(term, |part| {
             matches!(
-                it.kind,
+                part.kind,
                 TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_) | TermKind::Template(_)
-            ) || is_comprehension(it)
+            ) || is_comprehension(part)
         })
 }
 
@@ -130,11 +131,13 @@ pub fn is_ground(term: &Term) -> bool {
         TermKind::Object(pairs) => {
             deep(|| pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value)))
         }
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-            deep(|| is_ground(&it.term) && it.body.iter().all(is_ground_expr))
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            deep(|| is_ground(&comprehension.term) && comprehension.body.iter().all(is_ground_expr))
         }
-        TermKind::ObjectComprehension(it) => deep(|| {
-            is_ground(&it.key) && is_ground(&it.value) && it.body.iter().all(is_ground_expr)
+        TermKind::ObjectComprehension(comprehension) => deep(|| {
+            is_ground(&comprehension.key)
+                && is_ground(&comprehension.value)
+                && comprehension.body.iter().all(is_ground_expr)
         }),
         TermKind::Group(term) => deep(|| is_ground(term)),
     }
@@ -146,7 +149,9 @@ fn is_ground_expr(expr: &Expr) -> bool {
         ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         ExprKind::Some(_) | ExprKind::Every(_) => false,
         ExprKind::Not(not) => not.body.iter().all(is_ground_expr),
-        ExprKind::And(it) | ExprKind::Or(it) => it.left.iter().chain(&it.right).all(is_ground_expr),
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
+            logical.left.iter().chain(&logical.right).all(is_ground_expr)
+        }
     }
 }
 
@@ -165,7 +170,9 @@ pub fn ground_prefix(terms: &[Term]) -> &[Term] {
 /// Returns `true` if a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
     !is_scalar(term)
-        && walk::any_in_term(term, |it| matches!(it.kind, TermKind::Ref(_)) || is_comprehension(it))
+        && walk::any_in_term(term, |part| {
+            matches!(part.kind, TermKind::Ref(_)) || is_comprehension(part)
+        })
 }
 
 /// Returns `true` if a head contains any term that isn't a scalar.

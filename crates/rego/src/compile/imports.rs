@@ -95,7 +95,7 @@ pub fn check_void_calls<'a>(
                 .options
                 .functions
                 .by_reference(exprs::parts(operator))
-                .is_some_and(|it| it.void)
+                .is_some_and(|function| function.void)
         {
             found.push(Problem::types(term.span, format!("{} used as value", Text(term))));
         }
@@ -135,8 +135,9 @@ fn required(functions: &Functions, body: &Body, found: &mut bool) {
             walk::expr(expr, &mut |node| {
                 let Node::Term(term) = node else { return *found };
                 let body = match &term.kind {
-                    TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
-                    TermKind::ObjectComprehension(it) => &it.body,
+                    TermKind::ArrayComprehension(comprehension)
+                    | TermKind::SetComprehension(comprehension) => &comprehension.body,
+                    TermKind::ObjectComprehension(comprehension) => &comprehension.body,
                     _ => return *found,
                 };
                 required(functions, body, found);
@@ -304,7 +305,7 @@ pub fn check_unsafe_builtins<'a>(
         if let Node::Expr(expr) = node
             && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
         {
-            if forbidden.iter().any(|it| **it == *name) {
+            if forbidden.iter().any(|other| **other == *name) {
                 let message = format!("unsafe built-in function calls in expression: {name}");
                 found.push(Problem::types(expr.span, message));
             } else if is_missing(&name) {

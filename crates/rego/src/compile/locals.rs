@@ -552,7 +552,10 @@ impl<'a> LocalsRewriter<'a> {
             }
             TermKind::Ref(_) => {
                 if let Some(name) = exprs::root_document(term) {
-                    if self.stack.global_occurrence(name).is_some_and(|it| it != Occurrence::Seen)
+                    if self
+                        .stack
+                        .global_occurrence(name)
+                        .is_some_and(|occurrence| occurrence != Occurrence::Seen)
                         && let Some(new) = self.stack.declared(name)
                         && new != name
                     {
@@ -589,20 +592,21 @@ impl<'a> LocalsRewriter<'a> {
                 }
                 order::sort_object(pairs);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-                let used = vars::of_term(&it.term);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
+                let used = vars::of_term(&comprehension.term);
                 self.stack.push();
-                self.body(&mut it.body, Some(&used));
-                self.term_recursive(&mut it.term);
+                self.body(&mut comprehension.body, Some(&used));
+                self.term_recursive(&mut comprehension.term);
                 self.stack.pop();
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
-                let mut used = vars::of_term(&it.key);
-                used.update(&vars::of_term(&it.value));
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
+                let mut used = vars::of_term(&comprehension.key);
+                used.update(&vars::of_term(&comprehension.value));
                 self.stack.push();
-                self.body(&mut it.body, Some(&used));
-                self.term_recursive(&mut it.key);
-                self.term_recursive(&mut it.value);
+                self.body(&mut comprehension.body, Some(&used));
+                self.term_recursive(&mut comprehension.key);
+                self.term_recursive(&mut comprehension.value);
                 self.stack.pop();
             }),
             TermKind::Template(template) => deep(|| {

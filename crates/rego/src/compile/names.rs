@@ -62,7 +62,9 @@ impl<T> VarMap<T> {
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&T> {
         match &self.0 {
-            Entries::Few(few) => few.iter().find(|(other, _)| same(other, name)).map(|(_, it)| it),
+            Entries::Few(few) => {
+                few.iter().find(|(other, _)| same(other, name)).map(|(_, value)| value)
+            }
             Entries::Many(many) => many.get(name),
         }
     }
@@ -71,7 +73,7 @@ impl<T> VarMap<T> {
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         match &mut self.0 {
             Entries::Few(few) => {
-                few.iter_mut().find(|(other, _)| same(other, name)).map(|(_, it)| it)
+                few.iter_mut().find(|(other, _)| same(other, name)).map(|(_, value)| value)
             }
             Entries::Many(many) => many.get_mut(name),
         }
@@ -83,25 +85,25 @@ impl<T> VarMap<T> {
     }
 
     /// Sets the value of a variable.
-    pub fn insert(&mut self, name: &Name, it: T) {
+    pub fn insert(&mut self, name: &Name, value: T) {
         if let Some(known) = self.get_mut(name) {
-            *known = it;
+            *known = value;
         } else {
-            self.insert_new(name, it);
+            self.insert_new(name, value);
         }
     }
 
     /// Sets the value of a variable that has none.
-    fn insert_new(&mut self, name: &Name, it: T) {
+    fn insert_new(&mut self, name: &Name, value: T) {
         if let Entries::Few(few) = &mut self.0
             && few.len() >= MANY
         {
             self.0 = Entries::Many(std::mem::take(few).into_iter().collect());
         }
         match &mut self.0 {
-            Entries::Few(few) => few.push((Name::clone(name), it)),
+            Entries::Few(few) => few.push((Name::clone(name), value)),
             Entries::Many(many) => {
-                many.insert(Name::clone(name), it);
+                many.insert(Name::clone(name), value);
             }
         }
     }
@@ -147,7 +149,7 @@ impl<T> VarMap<T> {
             Entries::Few(few) => (few.as_slice(), None),
             Entries::Many(many) => (&[][..], Some(many)),
         };
-        few.iter().map(|(name, it)| (name, it)).chain(many.into_iter().flatten())
+        few.iter().map(|(name, value)| (name, value)).chain(many.into_iter().flatten())
     }
 
     /// Keeps the variables for which `keep` returns `true`.

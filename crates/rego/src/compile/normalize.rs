@@ -10,8 +10,8 @@ use super::walk::{self, NodeMut};
 
 /// Normalizes a module.
 pub fn module(module: &mut Module) {
-    for it in &mut module.rules {
-        rule(it);
+    for first in &mut module.rules {
+        rule(first);
     }
 }
 
@@ -40,11 +40,11 @@ pub fn visit(term: &mut Term) {
     walk::term_mut(term, walk::Order::Sorted, &mut node);
 }
 
-fn node(it: NodeMut<'_>) -> bool {
-    match it {
+fn node(visited: NodeMut<'_>) -> bool {
+    match visited {
         NodeMut::Body(_) => false,
-        NodeMut::Expr(it) => expr(it),
-        NodeMut::Term(it) => term(it),
+        NodeMut::Expr(found) => expr(found),
+        NodeMut::Term(found) => term(found),
     }
 }
 
@@ -119,9 +119,9 @@ fn term(term: &mut Term) -> bool {
                     terms.splice(0..1, inner);
                 }
             }
-            for (index, it) in terms.iter_mut().enumerate() {
-                if index > 0 || !matches!(it.kind, TermKind::Var(_)) {
-                    visit(it);
+            for (index, part) in terms.iter_mut().enumerate() {
+                if index > 0 || !matches!(part.kind, TermKind::Var(_)) {
+                    visit(part);
                 }
             }
             true
@@ -130,8 +130,8 @@ fn term(term: &mut Term) -> bool {
             if let Some(first) = terms.first_mut() {
                 operator(first);
             }
-            for it in terms.iter_mut().skip(1) {
-                visit(it);
+            for argument in terms.iter_mut().skip(1) {
+                visit(argument);
             }
             true
         }),

@@ -26,7 +26,7 @@ pub fn has_print(body: &Body) -> bool {
 }
 
 fn is_print(expr: &Expr) -> bool {
-    exprs::operator(expr).is_some_and(|it| exprs::is_name(it, "print"))
+    exprs::operator(expr).is_some_and(|called| exprs::is_name(called, "print"))
 }
 
 /// Rewrites calls of `print`.
@@ -131,10 +131,13 @@ impl PrintRewriter<'_> {
     /// Rewrites the body of a term that is a closure; returns `true` if it is one.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
         match &mut term.kind {
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                problems.extend(self.body(&mut it.body, safe));
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                problems.extend(self.body(&mut comprehension.body, safe));
             }
-            TermKind::ObjectComprehension(it) => problems.extend(self.body(&mut it.body, safe)),
+            TermKind::ObjectComprehension(comprehension) => {
+                problems.extend(self.body(&mut comprehension.body, safe))
+            }
             _ => return false,
         }
         true

@@ -206,17 +206,18 @@ impl<'a> Resolver<'a> {
                 }
                 order::sort_object(pairs);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-                self.ignore.push(declared_body_vars(&it.body));
-                self.term(&mut it.term);
-                self.body(&mut it.body);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
+                self.ignore.push(declared_body_vars(&comprehension.body));
+                self.term(&mut comprehension.term);
+                self.body(&mut comprehension.body);
                 self.ignore.pop();
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
-                self.ignore.push(declared_body_vars(&it.body));
-                self.term(&mut it.key);
-                self.term(&mut it.value);
-                self.body(&mut it.body);
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
+                self.ignore.push(declared_body_vars(&comprehension.body));
+                self.term(&mut comprehension.key);
+                self.term(&mut comprehension.value);
+                self.body(&mut comprehension.body);
                 self.ignore.pop();
             }),
             TermKind::Template(template) => deep(|| {

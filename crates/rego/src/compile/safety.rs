@@ -326,41 +326,41 @@ pub fn reorder_body_for_safety(
     loop {
         let before = taken.len();
         for (at, expr) in body.iter().enumerate() {
-            let Some(it) = pending.get(at) else { continue };
+            let Some(state) = pending.get(at) else { continue };
             // A body with `every` is examined as a whole in each round, since its result depends on
             // what an earlier expression left in `output`.
-            if it.taken || !(it.dirty || has_every) {
+            if state.taken || !(state.dirty || has_every) {
                 continue;
             }
             // OPA takes an expression for another one that is written alike and was placed at its
             // position.
-            let duplicate = taken.get(it.index).and_then(|other| body.get(*other));
+            let duplicate = taken.get(state.index).and_then(|other| body.get(*other));
             if duplicate.is_some_and(|other| order::exprs(other, expr).is_eq()) {
                 continue;
             }
             let found = output_vars_for_expr(expr, arity, &safe, &mut output);
-            let outside = if it.closed.is_empty() || leftovers.is_empty() {
-                it.closed.clone()
+            let outside = if state.closed.is_empty() || leftovers.is_empty() {
+                state.closed.clone()
             } else {
                 let placed = leftovers.iter().filter_map(|index| body.get(*index));
-                it.closed.diff(&output_vars_for_body(placed, arity, &safe))
+                state.closed.diff(&output_vars_for_body(placed, arity, &safe))
             };
-            let Some(it) = pending.get_mut(at) else { continue };
-            it.dirty = false;
+            let Some(state) = pending.get_mut(at) else { continue };
+            state.dirty = false;
             if !outside.is_empty() {
                 if outside == found {
                     continue;
                 }
-                it.needs = outside;
-                it.is_unsafe = true;
+                state.needs = outside;
+                state.is_unsafe = true;
             }
-            it.needs.retain(|name| !found.contains(name) && !safe.contains(name));
-            if !it.needs.is_empty() {
+            state.needs.retain(|name| !found.contains(name) && !safe.contains(name));
+            if !state.needs.is_empty() {
                 continue;
             }
-            it.is_unsafe = false;
-            it.taken = true;
-            it.index = taken.len();
+            state.is_unsafe = false;
+            state.taken = true;
+            state.index = taken.len();
             taken.push(at);
             for name in found.iter() {
                 if safe.add(name) {
@@ -392,10 +392,10 @@ pub fn reorder_body_for_safety(
     }
     let mut problems: Vec<Unsafe> = Vec::new();
     let mut rest: Body = Vec::new();
-    for (slot, it) in slots.into_iter().zip(pending) {
+    for (slot, state) in slots.into_iter().zip(pending) {
         if let Some(expr) = slot {
-            if it.is_unsafe {
-                problems.push(Unsafe::new(&expr, it.needs));
+            if state.is_unsafe {
+                problems.push(Unsafe::new(&expr, state.needs));
             }
             rest.push(expr);
         }
@@ -469,14 +469,15 @@ impl Closures<'_> {
 
     fn term(&mut self, term: &mut Term, lacking: &mut VarSet) -> bool {
         match &mut term.kind {
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                let vars = vars::of_term(&it.term);
-                self.body(Some(vars), &mut it.body, lacking);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                let vars = vars::of_term(&comprehension.term);
+                self.body(Some(vars), &mut comprehension.body, lacking);
             }
-            TermKind::ObjectComprehension(it) => {
-                let mut vars = vars::of_term(&it.key);
-                vars.update(&vars::of_term(&it.value));
-                self.body(Some(vars), &mut it.body, lacking);
+            TermKind::ObjectComprehension(comprehension) => {
+                let mut vars = vars::of_term(&comprehension.key);
+                vars.update(&vars::of_term(&comprehension.value));
+                self.body(Some(vars), &mut comprehension.body, lacking);
             }
             _ => return false,
         }
@@ -515,21 +516,21 @@ pub fn safety_problems(
     let scope = place.map(|(module, rule)| compiler.scope(module, rule)).unwrap_or_default();
     let original = |name: &Name| rewritten.get(name).cloned().unwrap_or_else(|| Name::clone(name));
     let mut assigned = VarSet::default();
-    for name in lacking.iter().flat_map(|it| &it.assigned) {
+    for name in lacking.iter().flat_map(|statement| &statement.assigned) {
         assigned.add(name);
         assigned.add(&original(name));
     }
     let mut first: NameMap<Span> = NameMap::default();
-    for it in lacking {
-        for name in it.vars.iter() {
+    for statement in lacking {
+        for name in statement.vars.iter() {
             first
                 .entry(Name::clone(name))
                 .and_modify(|span| {
-                    if compiler.place(it.span) < compiler.place(*span) {
-                        *span = it.span;
+                    if compiler.place(statement.span) < compiler.place(*span) {
+                        *span = statement.span;
                     }
                 })
-                .or_insert(it.span);
+                .or_insert(statement.span);
         }
     }
     let mut pairs: Vec<(Name, Span)> = first.into_iter().collect();
@@ -557,7 +558,7 @@ pub fn safety_problems(
             ));
         }
         let mut problem = Problem::new(ProblemCode::UnsafeVar, *span, message);
-        let uses = || lacking.iter().filter(|it| it.vars.iter().any(|var| var == name));
+        let uses = || lacking.iter().filter(|usage| usage.vars.iter().any(|var| var == name));
         problem.hints.extend(super::hints::unsafe_variable(
             compiler,
             (display, place),
@@ -570,16 +571,16 @@ pub fn safety_problems(
         return problems;
     }
     let mut lacking: Vec<&Unsafe> = lacking.iter().collect();
-    lacking.sort_by_key(|it| compiler.place(it.span));
+    lacking.sort_by_key(|statement| compiler.place(statement.span));
     let mut seen = VarSet::default();
-    for it in lacking {
+    for statement in lacking {
         let before = seen.len();
-        for name in it.vars.iter().filter(|name| is_generated(name)) {
+        for name in statement.vars.iter().filter(|name| is_generated(name)) {
             seen.add(name);
         }
         if seen.len() > before {
             let message = format!("expression is unsafe{scope}");
-            problems.push(Problem::new(ProblemCode::UnsafeVar, it.span, message));
+            problems.push(Problem::new(ProblemCode::UnsafeVar, statement.span, message));
         }
     }
     problems

@@ -83,14 +83,15 @@ impl TemplateRewriter<'_> {
                 // Its expressions may contain further templates.
                 deep(|| self.subterms(term, safe));
             }
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-                let inner = self.body(&mut it.body, safe);
-                self.comprehension_term(&mut it.term, &inner, safe);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
+                let inner = self.body(&mut comprehension.body, safe);
+                self.comprehension_term(&mut comprehension.term, &inner, safe);
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
-                let inner = self.body(&mut it.body, safe);
-                self.comprehension_term(&mut it.key, &inner, safe);
-                self.comprehension_term(&mut it.value, &inner, safe);
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
+                let inner = self.body(&mut comprehension.body, safe);
+                self.comprehension_term(&mut comprehension.key, &inner, safe);
+                self.comprehension_term(&mut comprehension.value, &inner, safe);
             }),
             _ => deep(|| self.subterms(term, safe)),
         }

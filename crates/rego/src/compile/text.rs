@@ -140,27 +140,27 @@ fn write_term(f: &mut fmt::Formatter<'_>, term: &Term) -> fmt::Result {
             })?;
             f.write_char('}')
         }),
-        TermKind::ArrayComprehension(it) => deep(|| {
+        TermKind::ArrayComprehension(comprehension) => deep(|| {
             f.write_char('[')?;
-            write_comprehension_term(f, &it.term)?;
+            write_comprehension_term(f, &comprehension.term)?;
             f.write_str(" | ")?;
-            write_body(f, &it.body)?;
+            write_body(f, &comprehension.body)?;
             f.write_char(']')
         }),
-        TermKind::SetComprehension(it) => deep(|| {
+        TermKind::SetComprehension(comprehension) => deep(|| {
             f.write_char('{')?;
-            write_comprehension_term(f, &it.term)?;
+            write_comprehension_term(f, &comprehension.term)?;
             f.write_str(" | ")?;
-            write_body(f, &it.body)?;
+            write_body(f, &comprehension.body)?;
             f.write_char('}')
         }),
-        TermKind::ObjectComprehension(it) => deep(|| {
+        TermKind::ObjectComprehension(comprehension) => deep(|| {
             f.write_char('{')?;
-            write_comprehension_term(f, &it.key)?;
+            write_comprehension_term(f, &comprehension.key)?;
             f.write_str(": ")?;
-            write_comprehension_term(f, &it.value)?;
+            write_comprehension_term(f, &comprehension.value)?;
             f.write_str(" | ")?;
-            write_body(f, &it.body)?;
+            write_body(f, &comprehension.body)?;
             f.write_char('}')
         }),
         TermKind::Call(terms) => deep(|| write_call(f, terms)),

@@ -261,20 +261,21 @@ impl<'a> Vars<'a> {
                 }
             }),
             TermKind::Call(terms) => deep(|| self.call(terms)),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
                 if !params.skip_closures {
                     deep(|| {
-                        self.value(&it.term);
-                        self.body(&it.body);
+                        self.value(&comprehension.term);
+                        self.body(&comprehension.body);
                     });
                 }
             }
-            TermKind::ObjectComprehension(it) => {
+            TermKind::ObjectComprehension(comprehension) => {
                 if !params.skip_closures {
                     deep(|| {
-                        self.value(&it.key);
-                        self.value(&it.value);
-                        self.body(&it.body);
+                        self.value(&comprehension.key);
+                        self.value(&comprehension.value);
+                        self.body(&comprehension.body);
                     });
                 }
             }

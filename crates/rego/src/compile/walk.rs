@@ -41,16 +41,16 @@ pub fn rule<'a>(rule: &'a Rule, f: &mut impl FnMut(Node<'a>) -> bool) {
 
 /// Visits a head, without its reference.
 pub fn head<'a>(head: &'a Head, f: &mut impl FnMut(Node<'a>) -> bool) {
-    for it in head.args.iter().chain(&head.key).chain(&head.value) {
-        term(it, f);
+    for part in head.args.iter().chain(&head.key).chain(&head.value) {
+        term(part, f);
     }
 }
 
 /// Visits a body.
 pub fn body<'a>(body: &'a Body, f: &mut impl FnMut(Node<'a>) -> bool) {
     if !f(Node::Body) {
-        for it in body {
-            expr(it, f);
+        for statement in body {
+            expr(statement, f);
         }
     }
 }
@@ -61,13 +61,13 @@ pub fn expr<'a>(expr: &'a Expr, f: &mut impl FnMut(Node<'a>) -> bool) {
         return;
     }
     match &expr.kind {
-        ExprKind::Term(it) => term(it, f),
+        ExprKind::Term(inner) => term(inner, f),
         ExprKind::Call(terms) => all(terms, f),
         ExprKind::Some(decl) => all(&decl.symbols, f),
         ExprKind::Every(every) => {
             if !f(Node::Every(every)) {
-                for it in every.key.iter().chain([&every.value, &every.domain]) {
-                    term(it, f);
+                for part in every.key.iter().chain([&every.value, &every.domain]) {
+                    term(part, f);
                 }
                 deep(|| body(&every.body, f));
             }
@@ -86,8 +86,8 @@ pub fn expr<'a>(expr: &'a Expr, f: &mut impl FnMut(Node<'a>) -> bool) {
             }
         }
     }
-    for it in &expr.with {
-        with(it, f);
+    for modifier in &expr.with {
+        with(modifier, f);
     }
 }
 
@@ -100,17 +100,17 @@ pub fn with<'a>(with: &'a With, f: &mut impl FnMut(Node<'a>) -> bool) {
 }
 
 fn all<'a>(terms: &'a [Term], f: &mut impl FnMut(Node<'a>) -> bool) {
-    for it in terms {
-        term(it, f);
+    for part in terms {
+        term(part, f);
     }
 }
 
 /// Visits a term.
-pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
-    if f(Node::Term(it)) {
+pub fn term<'a>(whole: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
+    if f(Node::Term(whole)) {
         return;
     }
-    match &it.kind {
+    match &whole.kind {
         TermKind::Null
         | TermKind::Bool(_)
         | TermKind::Number(_)
@@ -128,24 +128,26 @@ pub fn term<'a>(it: &'a Term, f: &mut impl FnMut(Node<'a>) -> bool) {
                 term(value, f);
             }
         }),
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-            term(&it.term, f);
-            body(&it.body, f);
-        }),
-        TermKind::ObjectComprehension(it) => deep(|| {
-            term(&it.key, f);
-            term(&it.value, f);
-            body(&it.body, f);
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            deep(|| {
+                term(&comprehension.term, f);
+                body(&comprehension.body, f);
+            })
+        }
+        TermKind::ObjectComprehension(comprehension) => deep(|| {
+            term(&comprehension.key, f);
+            term(&comprehension.value, f);
+            body(&comprehension.body, f);
         }),
         TermKind::Template(template) => deep(|| {
             for part in &template.parts {
                 match part {
-                    TemplatePart::Text(it) => term(it, f),
-                    TemplatePart::Expr(it) => expr(it, f),
+                    TemplatePart::Text(text) => term(text, f),
+                    TemplatePart::Expr(inner) => expr(inner, f),
                 }
             }
         }),
-        TermKind::Group(it) => deep(|| term(it, f)),
+        TermKind::Group(inner) => deep(|| term(inner, f)),
     }
 }
 
@@ -163,8 +165,8 @@ pub fn any_in_rule(of: &Rule, mut found: impl FnMut(Node<'_>) -> bool) -> bool {
 pub fn any_in_term(of: &Term, mut found: impl FnMut(&Term) -> bool) -> bool {
     let mut hit = false;
     term(of, &mut |node| {
-        if let Node::Term(it) = node {
-            hit = hit || found(it);
+        if let Node::Term(term) = node {
+            hit = hit || found(term);
         }
         hit
     });
@@ -193,16 +195,16 @@ pub enum Order {
 
 /// Visits a head mutably, without its reference.
 pub fn head_mut(head: &mut Head, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
-    for it in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
-        term_mut(it, order, f);
+    for part in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
+        term_mut(part, order, f);
     }
 }
 
 /// Visits a body mutably.
 pub fn body_mut(body: &mut Body, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
     if !f(NodeMut::Body(body)) {
-        for it in body {
-            expr_mut(it, order, f);
+        for statement in body {
+            expr_mut(statement, order, f);
         }
     }
 }
@@ -213,13 +215,13 @@ pub fn expr_mut(expr: &mut Expr, order: Order, f: &mut impl FnMut(NodeMut<'_>) -
         return;
     }
     match &mut expr.kind {
-        ExprKind::Term(it) => term_mut(it, order, f),
+        ExprKind::Term(inner) => term_mut(inner, order, f),
         ExprKind::Call(terms) => all_mut(terms, order, f),
         ExprKind::Some(decl) => all_mut(&mut decl.symbols, order, f),
         ExprKind::Every(every) => deep(|| {
             let Every { key, value, domain, body, .. } = &mut **every;
-            for it in key.iter_mut().chain([value, domain]) {
-                term_mut(it, order, f);
+            for part in key.iter_mut().chain([value, domain]) {
+                term_mut(part, order, f);
             }
             body_mut(body, order, f);
         }),
@@ -236,17 +238,17 @@ pub fn expr_mut(expr: &mut Expr, order: Order, f: &mut impl FnMut(NodeMut<'_>) -
 }
 
 fn all_mut(terms: &mut [Term], order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
-    for it in terms {
-        term_mut(it, order, f);
+    for part in terms {
+        term_mut(part, order, f);
     }
 }
 
 /// Visits a term mutably.
-pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
-    if f(NodeMut::Term(it)) {
+pub fn term_mut(whole: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> bool) {
+    if f(NodeMut::Term(whole)) {
         return;
     }
-    match &mut it.kind {
+    match &mut whole.kind {
         TermKind::Null
         | TermKind::Bool(_)
         | TermKind::Number(_)
@@ -270,24 +272,26 @@ pub fn term_mut(it: &mut Term, order: Order, f: &mut impl FnMut(NodeMut<'_>) -> 
                 super::order::sort_object(pairs);
             }
         }),
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-            term_mut(&mut it.term, order, f);
-            body_mut(&mut it.body, order, f);
-        }),
-        TermKind::ObjectComprehension(it) => deep(|| {
-            term_mut(&mut it.key, order, f);
-            term_mut(&mut it.value, order, f);
-            body_mut(&mut it.body, order, f);
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            deep(|| {
+                term_mut(&mut comprehension.term, order, f);
+                body_mut(&mut comprehension.body, order, f);
+            })
+        }
+        TermKind::ObjectComprehension(comprehension) => deep(|| {
+            term_mut(&mut comprehension.key, order, f);
+            term_mut(&mut comprehension.value, order, f);
+            body_mut(&mut comprehension.body, order, f);
         }),
         TermKind::Template(template) => deep(|| {
             for part in &mut template.parts {
                 match part {
-                    TemplatePart::Text(it) => term_mut(it, order, f),
-                    TemplatePart::Expr(it) => expr_mut(it, order, f),
+                    TemplatePart::Text(text) => term_mut(text, order, f),
+                    TemplatePart::Expr(expr) => expr_mut(expr, order, f),
                 }
             }
         }),
-        TermKind::Group(it) => deep(|| term_mut(it, order, f)),
+        TermKind::Group(inner) => deep(|| term_mut(inner, order, f)),
     }
 }
 

@@ -118,14 +118,15 @@ impl WithValues<'_> {
                 }
                 order::sort_object(pairs);
             }),
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => deep(|| {
-                self.term(&mut it.term);
-                self.body(&mut it.body);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => deep(|| {
+                self.term(&mut comprehension.term);
+                self.body(&mut comprehension.body);
             }),
-            TermKind::ObjectComprehension(it) => deep(|| {
-                self.term(&mut it.key);
-                self.term(&mut it.value);
-                self.body(&mut it.body);
+            TermKind::ObjectComprehension(comprehension) => deep(|| {
+                self.term(&mut comprehension.key);
+                self.term(&mut comprehension.value);
+                self.body(&mut comprehension.body);
             }),
             _ => {}
         }

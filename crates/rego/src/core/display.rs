@@ -182,8 +182,8 @@ impl Printer<'_> {
             path.iter().fold(head.to_owned(), |text, part| format!("{text}[{part}]"))
         };
         let target = match &with.target {
-            WithTarget::Input(it) => path("input", it),
-            WithTarget::Data(it) => path("data", it),
+            WithTarget::Input(at) => path("input", at),
+            WithTarget::Data(at) => path("data", at),
             WithTarget::Function(name) => name.to_string(),
         };
         match &with.value {
@@ -224,8 +224,8 @@ impl Printer<'_> {
         format!("{kind}({}){}", args.join(", "), output.unwrap_or_default())
     }
 
-    fn comprehension(&self, it: &Comprehension) -> String {
-        match &it.kind {
+    fn comprehension(&self, comprehension: &Comprehension) -> String {
+        match &comprehension.kind {
             ComprehensionKind::Array(term) => format!("[{} | ...]", self.term(term)),
             ComprehensionKind::Set(term) => format!("{{{} | ...}}", self.term(term)),
             ComprehensionKind::Object(key, value, _) => {
@@ -238,18 +238,22 @@ impl Printer<'_> {
         match side {
             Side::Term(term) => self.term(term),
             Side::Ref(reference) => self.reference(reference),
-            Side::Comprehension(it) => self.comprehension(it),
+            Side::Comprehension(comprehension) => self.comprehension(comprehension),
         }
     }
 
     fn closure(&mut self, depth: usize, side: &Side) -> fmt::Result {
-        if let Side::Comprehension(it) = side {
-            let it: &Comprehension = it;
-            if let Some(index) = &it.index {
+        if let Side::Comprehension(comprehension) = side {
+            let comprehension: &Comprehension = comprehension;
+            if let Some(index) = &comprehension.index {
                 let keys: Vec<_> = index.keys.iter().map(|slot| self.slot(*slot)).collect();
-                self.line(depth + 1, it.span, &format!("remembered by {}", keys.join(", ")))?;
+                self.line(
+                    depth + 1,
+                    comprehension.span,
+                    &format!("remembered by {}", keys.join(", ")),
+                )?;
             }
-            self.body(depth + 1, &it.body)?;
+            self.body(depth + 1, &comprehension.body)?;
         }
         Ok(())
     }

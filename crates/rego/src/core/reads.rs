@@ -93,7 +93,7 @@ impl<'c> RuleReads<'c> {
     fn side(&mut self, side: &Side) {
         match side {
             Side::Ref(reference) => self.reference(reference),
-            Side::Comprehension(it) => self.body(&it.body),
+            Side::Comprehension(comprehension) => self.body(&comprehension.body),
             Side::Term(_) => {}
         }
     }

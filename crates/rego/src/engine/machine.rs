@@ -594,7 +594,7 @@ impl Locals for TraceLocals<'_, '_, '_> {
         };
         match &op.kind {
             OpKind::Unify(sides) => vec![side(&sides.0), side(&sides.1)],
-            OpKind::Test(it) => vec![side(it)],
+            OpKind::Test(tested) => vec![side(tested)],
             OpKind::Call(call) => {
                 let terms = call.args.iter().chain(&call.output);
                 terms.map(|term| (op.span, self.operand(term))).collect()

@@ -63,14 +63,14 @@ impl<'p, 'r> Machine<'p, 'r> {
                 };
                 Ok(self.unify_owned(term, base, found).into())
             }
-            (Side::Term(term), Side::Comprehension(it))
-                if !self.may_unify_comprehension(term, base, it) =>
+            (Side::Term(term), Side::Comprehension(comprehension))
+                if !self.may_unify_comprehension(term, base, comprehension) =>
             {
                 Ok(SingleResult::No)
             }
-            (Side::Comprehension(it), Side::Term(term))
-            | (Side::Term(term), Side::Comprehension(it)) => {
-                let value = self.comprehension(run, it)?;
+            (Side::Comprehension(comprehension), Side::Term(term))
+            | (Side::Term(term), Side::Comprehension(comprehension)) => {
+                let value = self.comprehension(run, comprehension)?;
                 Ok(self.unify_owned(term, base, value).into())
             }
             (Side::Comprehension(a), Side::Comprehension(b)) => {
@@ -119,7 +119,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 let other = match b {
                     Side::Term(term) => OtherSide::Element(term, run.base, after),
                     Side::Ref(reference) => OtherSide::Ref(reference),
-                    Side::Comprehension(it) => OtherSide::Comprehension(it),
+                    Side::Comprehension(comprehension) => OtherSide::Comprehension(comprehension),
                 };
                 self.evaluate_reference(run, a, other, next)
             }
@@ -152,8 +152,8 @@ impl<'p, 'r> Machine<'p, 'r> {
                     SingleValue::Many => SingleResult::Many,
                 },
             },
-            Side::Comprehension(it) => {
-                self.comprehension(run, it)?;
+            Side::Comprehension(comprehension) => {
+                self.comprehension(run, comprehension)?;
                 SingleResult::Yes
             }
         })
@@ -375,8 +375,10 @@ impl<'p, 'r> Machine<'p, 'r> {
             OtherSide::Ref(reference) => {
                 self.evaluate_reference(run, reference, OtherSide::Value(&value), next)
             }
-            OtherSide::Comprehension(it) => {
-                if may_equal_comprehension(&value, it) && self.comprehension(run, it)? == value {
+            OtherSide::Comprehension(comprehension) => {
+                if may_equal_comprehension(&value, comprehension)
+                    && self.comprehension(run, comprehension)? == value
+                {
                     next(self)
                 } else {
                     Ok(())
@@ -400,11 +402,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         let open = OtherSide::Term(term, base);
         match other {
             OtherSide::Ref(reference) => self.evaluate_reference(run, reference, open, next),
-            OtherSide::Comprehension(it) => {
-                if !self.may_unify_comprehension(term, base, it) {
+            OtherSide::Comprehension(comprehension) => {
+                if !self.may_unify_comprehension(term, base, comprehension) {
                     return Ok(());
                 }
-                let value = self.comprehension(run, it)?;
+                let value = self.comprehension(run, comprehension)?;
                 self.unify_found(run, value, open, next)
             }
             _ => Err(deferred_read(run)),
@@ -420,10 +422,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let OtherSide::Comprehension(it) = other else {
+        let OtherSide::Comprehension(comprehension) = other else {
             return self.unify_found(run, value, other, next);
         };
-        if self.comprehension(run, it)? == value { next(self) } else { Ok(()) }
+        if self.comprehension(run, comprehension)? == value { next(self) } else { Ok(()) }
     }
 
     /// Looks up the remaining operands of a reference within a value.

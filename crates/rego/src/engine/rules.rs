@@ -61,9 +61,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut found = std::mem::take(&mut self.candidates);
         let Ok((candidates, early)) =
             index.lookup(&mut lookup, &mut IndexResolver { machine: self, args });
-        found.extend(candidates.iter().filter_map(|it| {
-            let rule = *set.members.get(it.rule)?.get(it.branch)?;
-            Some(Candidate { rule, first: it.first })
+        found.extend(candidates.iter().filter_map(|candidate| {
+            let rule = *set.members.get(candidate.rule)?.get(candidate.branch)?;
+            Some(Candidate { rule, first: candidate.first })
         }));
         self.candidates = found;
         self.lookup = lookup;
@@ -71,7 +71,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         if let Some(tracer) = self.tracer {
             let kept = self.candidates.get(start..).unwrap_or_default();
             let others = set.members.iter().flatten();
-            let left_out = others.filter(|rule| !kept.iter().any(|it| it.rule == **rule));
+            let left_out =
+                others.filter(|rule| !kept.iter().any(|candidate| candidate.rule == **rule));
             for rule in left_out.filter_map(|rule| self.core.rule(*rule)) {
                 tracer.left_out(rule.span);
             }

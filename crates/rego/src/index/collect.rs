@@ -49,7 +49,7 @@ impl Requirement {
     }
 
     fn same(&self, other: &Self) -> bool {
-        let affix = |it: &Self| it.is_affix().then_some(it.kind);
+        let affix = |requirement: &Self| requirement.is_affix().then_some(requirement.kind);
         affix(self) == affix(other)
             && (self.kind == MatchKind::Member) == (other.kind == MatchKind::Member)
             && terms::compare(&self.value, &other.value).is_eq()
@@ -73,9 +73,9 @@ impl Requirements {
         places.filter_map(|place| self.list.get(*place))
     }
 
-    fn push(&mut self, it: Requirement) {
-        self.places.entry(it.reference).or_default().push(self.list.len());
-        self.list.push(it);
+    fn push(&mut self, requirement: Requirement) {
+        self.places.entry(requirement.reference).or_default().push(self.list.len());
+        self.list.push(requirement);
     }
 }
 
@@ -107,9 +107,11 @@ impl Collected<'_> {
         // The number of paths that read each reference.
         let mut readers: HashMap<u32, usize> = HashMap::new();
         for (number, path) in paths.iter().enumerate() {
-            for it in path.iter().filter(|it| self.unvalued.contains_key(&it.reference)) {
+            for requirement in
+                path.iter().filter(|requirement| self.unvalued.contains_key(&requirement.reference))
+            {
                 // A path may read it several times.
-                let readers = readers.entry(it.reference).or_default();
+                let readers = readers.entry(requirement.reference).or_default();
                 if *readers == number {
                     *readers += 1;
                 }
@@ -120,7 +122,7 @@ impl Collected<'_> {
             .filter(|reader| reader.1 == paths.len())
             .map(|reader| reader.0)
             .collect();
-        required.sort_unstable_by_key(|it| self.unvalued.get(it));
+        required.sort_unstable_by_key(|reference| self.unvalued.get(reference));
         required
     }
 }
@@ -138,7 +140,7 @@ pub(super) fn collect<'r>(
     let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
     let mut only_ground_references = true;
     for (number, rule) in (0u32..).zip(rules) {
-        let branches = std::iter::successors(Some(*rule), |it| it.else_rule.as_deref());
+        let branches = std::iter::successors(Some(*rule), |rule| rule.else_rule.as_deref());
         for (branch, definition) in (0u32..).zip(branches) {
             if definition.default {
                 continue;
@@ -166,15 +168,17 @@ pub(super) fn collect<'r>(
     let mut valued = vec![false; table.references.len()];
     for (_, scope) in &definitions {
         let alternatives = scope.disjunctions.iter().flatten().flatten();
-        for it in scope.all.list.iter().chain(alternatives).filter(|item| !item.is_any()) {
-            if let Some(valued) = valued.get_mut(at(it.reference)) {
+        for requirement in scope.all.list.iter().chain(alternatives).filter(|item| !item.is_any()) {
+            if let Some(valued) = valued.get_mut(at(requirement.reference)) {
                 *valued = true;
             }
         }
     }
-    let (levels, unvalued): (Vec<u32>, Vec<u32>) =
-        sorted.into_iter().partition(|it| valued.get(at(*it)).copied().unwrap_or(false));
-    let unvalued = unvalued.into_iter().enumerate().map(|(place, it)| (it, place)).collect();
+    let (levels, unvalued): (Vec<u32>, Vec<u32>) = sorted
+        .into_iter()
+        .partition(|reference| valued.get(at(*reference)).copied().unwrap_or(false));
+    let unvalued =
+        unvalued.into_iter().enumerate().map(|(place, reference)| (reference, place)).collect();
     let definitions = definitions.into_iter().map(|(mut definition, scope)| {
         definition.paths = scope.paths();
         // Numbered last: a collection that isn't a level must not take part in the order of levels.
@@ -258,26 +262,26 @@ impl LevelCosts {
         if self.0.len() <= at {
             self.0.resize(at + 1, <(Alternatives, u32)>::default());
         }
-        if let Some(it) = self.0.get_mut(at) {
-            change(it);
+        if let Some(costs) = self.0.get_mut(at) {
+            change(costs);
         }
     }
 
     fn count(&mut self, reference: u32, times: usize) {
         let times = u32::try_from(times).unwrap_or(u32::MAX);
-        self.update(reference, |it| it.1 = it.1.saturating_add(times));
+        self.update(reference, |costs| costs.1 = costs.1.saturating_add(times));
     }
 
     fn alternate(&mut self, reference: u32, how: Alternatives) {
-        self.update(reference, |it| it.0 = it.0.max(how));
+        self.update(reference, |costs| costs.0 = costs.0.max(how));
     }
 
     /// The references in use, most frequent first; references to arguments come after written ones.
     fn sorted(&self, table: &ReferenceTable) -> Vec<u32> {
         let mut sorted: Vec<(u32, &(Alternatives, u32))> =
-            (0..).zip(&self.0).filter(|it| it.1.1 > 0).collect();
+            (0..).zip(&self.0).filter(|costs| costs.1.1 > 0).collect();
         let place = |number: u32| {
-            let head = table.references.get(at(number)).and_then(|it| it.first());
+            let head = table.references.get(at(number)).and_then(|parts| parts.first());
             let made = head.is_some_and(
                 |head| matches!(&head.kind, TermKind::Var(name) if &**name == ARGUMENTS),
             );
@@ -286,14 +290,14 @@ impl LevelCosts {
         sorted.sort_by(|(a, x), (b, y)| {
             x.0.cmp(&y.0).then_with(|| y.1.cmp(&x.1)).then_with(|| {
                 let ((made_a, span_a), (made_b, span_b)) = (place(*a), place(*b));
-                let start = |it: Option<Span>| it.map(|it| (it.file, it.start));
+                let start = |span: Option<Span>| span.map(|span| (span.file, span.start));
                 made_a
                     .cmp(&made_b)
                     .then_with(|| start(span_a).cmp(&start(span_b)))
                     .then_with(|| a.cmp(b))
             })
         });
-        sorted.into_iter().map(|it| it.0).collect()
+        sorted.into_iter().map(|entry| entry.0).collect()
     }
 }
 
@@ -338,8 +342,8 @@ impl<'a> Scope<'a> {
         }
         let mut read = Reader { scope: self, table, stats };
         match &expr.kind {
-            ExprKind::And(it) => deeper(|| read.and(it, constants)),
-            ExprKind::Or(it) => deeper(|| read.or(it, constants)),
+            ExprKind::And(logical) => deeper(|| read.and(logical, constants)),
+            ExprKind::Or(logical) => deeper(|| read.or(logical, constants)),
             ExprKind::Term(term) => {
                 if terms::reference(term).is_some() {
                     let plugged = plug(term, constants);
@@ -380,8 +384,9 @@ impl<'a> Scope<'a> {
     /// The reference whose value a variable has.
     fn resolve(&self, table: &ReferenceTable, variable: &Name) -> Option<Vec<Term>> {
         let is_it = |term: &Term| matches!(&term.kind, TermKind::Var(name) if name == variable);
-        if let Some(it) = self.all.list.iter().chain(&self.outer).find(|item| is_it(&item.value)) {
-            return table.references.get(at(it.reference)).cloned();
+        if let Some(known) = self.all.list.iter().chain(&self.outer).find(|item| is_it(&item.value))
+        {
+            return table.references.get(at(known.reference)).cloned();
         }
         let argument = self.args.iter().position(is_it)?;
         let made = |kind| Term { kind, span: Span::default() };
@@ -416,8 +421,8 @@ fn anything(span: Span) -> Term {
 /// none.
 fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     let TermKind::Ref(parts) = &term.kind else { return None };
-    let scalar = |it: &Term| {
-        let constant = constants.get(&**terms::variable(it)?)?;
+    let scalar = |term: &Term| {
+        let constant = constants.get(&**terms::variable(term)?)?;
         terms::is_scalar(constant).then(|| (*constant).clone())
     };
     if !parts.iter().skip(1).any(|part| scalar(part).is_some()) {
@@ -426,7 +431,7 @@ fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     let plugged = parts
         .iter()
         .enumerate()
-        .map(|(at, it)| scalar(it).filter(|_| at > 0).unwrap_or_else(|| it.clone()));
+        .map(|(at, part)| scalar(part).filter(|_| at > 0).unwrap_or_else(|| part.clone()));
     Some(Term { kind: TermKind::Ref(plugged.collect()), span: term.span })
 }
 
@@ -442,7 +447,7 @@ impl<'a> Reader<'_, 'a> {
         let plugged: Vec<Option<Term>> = args.iter().map(|arg| plug(arg, constants)).collect();
         let name: Vec<&str> = terms::operator(function)
             .iter()
-            .map(|it| match &it.kind {
+            .map(|term| match &term.kind {
                 TermKind::Var(name) => &**name,
                 TermKind::String(text) => text,
                 _ => "",
@@ -522,12 +527,12 @@ impl<'a> Reader<'_, 'a> {
     /// Requires one of several alternatives.
     fn require(&mut self, mut alternatives: Vec<Path>) {
         if alternatives.len() > 1 {
-            for it in alternatives.iter().flatten() {
-                self.stats.count(it.reference, 1);
+            for requirement in alternatives.iter().flatten() {
+                self.stats.count(requirement.reference, 1);
             }
             self.scope.disjunctions.push(alternatives);
         } else if let Some(only) = alternatives.pop() {
-            only.into_iter().for_each(|it| self.insert(it));
+            only.into_iter().for_each(|requirement| self.insert(requirement));
         }
     }
 
@@ -550,19 +555,21 @@ impl<'a> Reader<'_, 'a> {
             return Vec::new();
         }
         // The operand's variables are unknown outside of it.
-        for it in paths.iter_mut().flatten().filter(|path| path.is_any()) {
-            *it = Requirement {
-                value: anything(it.value.span),
+        for requirement in paths.iter_mut().flatten().filter(|path| path.is_any()) {
+            *requirement = Requirement {
+                value: anything(requirement.value.span),
                 kind: MatchKind::Value,
-                ..it.clone()
+                ..requirement.clone()
             };
         }
         paths
     }
 
     fn reference_is(&mut self, parts: &[Term], value: &Term) -> bool {
-        let Some(parts) =
-            self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it))
+        let Some(parts) = self
+            .scope
+            .resolve_head(self.table, parts)
+            .filter(|parts| self.scope.is_indexable(parts))
         else {
             return false;
         };
@@ -582,31 +589,31 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Adds a requirement to those that must always hold.
-    fn insert(&mut self, it: Requirement) {
+    fn insert(&mut self, requirement: Requirement) {
         let mut seen = false;
         let all = &mut self.scope.all;
-        for place in all.places.get(&it.reference).into_iter().flatten() {
+        for place in all.places.get(&requirement.reference).into_iter().flatten() {
             let Some(other) = all.list.get_mut(*place) else { continue };
             seen = true;
-            if other.same(&it) {
+            if other.same(&requirement) {
                 return;
             }
-            if !it.is_any() && !it.is_affix() && other.is_any() {
-                *other = it;
+            if !requirement.is_any() && !requirement.is_affix() && other.is_any() {
+                *other = requirement;
                 return;
             }
-            if !it.is_any() && !other.is_any() {
-                let terminal = it.is_affix() || other.is_affix();
+            if !requirement.is_any() && !other.is_any() {
+                let terminal = requirement.is_affix() || other.is_affix();
                 self.stats.alternate(
-                    it.reference,
+                    requirement.reference,
                     if terminal { Alternatives::Terminal } else { Alternatives::Converging },
                 );
             }
         }
         if !seen {
-            self.stats.count(it.reference, 1);
+            self.stats.count(requirement.reference, 1);
         }
-        self.scope.all.push(it);
+        self.scope.all.push(requirement);
     }
 
     /// Reads `a = b`, where `a` is a variable or a reference. Constants are kept as they were
@@ -623,7 +630,7 @@ impl<'a> Reader<'_, 'a> {
             if terms::is_constant(b) {
                 constants.insert(name, b);
             } else if let Some(constant) =
-                terms::variable(b).and_then(|it| constants.get(&**it).copied())
+                terms::variable(b).and_then(|name| constants.get(&**name).copied())
             {
                 constants.insert(name, constant);
             }
@@ -633,8 +640,10 @@ impl<'a> Reader<'_, 'a> {
             return true;
         }
         let Some(parts) = terms::reference(used_a) else { return false };
-        let Some(parts) =
-            self.scope.resolve_head(self.table, parts).filter(|it| self.scope.is_indexable(it))
+        let Some(parts) = self
+            .scope
+            .resolve_head(self.table, parts)
+            .filter(|parts| self.scope.is_indexable(parts))
         else {
             return false;
         };
@@ -657,7 +666,8 @@ impl<'a> Reader<'_, 'a> {
         if prefix.is_empty() || terms::is_ground(last) || !self.scope.is_indexable(prefix) {
             return false;
         }
-        let value = terms::variable(b).and_then(|it| constants.get(&**it).copied()).unwrap_or(b);
+        let value =
+            terms::variable(b).and_then(|name| constants.get(&**name).copied()).unwrap_or(b);
         if !terms::is_scalar(value) {
             return false;
         }
@@ -682,13 +692,13 @@ impl<'a> Reader<'_, 'a> {
         constants: &Constants<'r>,
     ) {
         if let Some(parts) =
-            terms::variable(element).and_then(|it| self.scope.resolve(self.table, it))
+            terms::variable(element).and_then(|name| self.scope.resolve(self.table, name))
         {
             self.member_of_constants(&parts, collection, constants);
             return;
         }
         let known = terms::variable(element)
-            .and_then(|it| constants.get(&**it).copied())
+            .and_then(|name| constants.get(&**name).copied())
             .unwrap_or(element);
         let is_var = terms::variable(known).is_some();
         if !is_var && !terms::is_scalar(known) {
@@ -737,9 +747,9 @@ impl<'a> Reader<'_, 'a> {
         }
         let Some((first, rest)) = members.split_first() else { return };
         let reference = self.table.number(parts);
-        let require = |it: &Term| Requirement {
+        let require = |member: &Term| Requirement {
             reference,
-            value: it.clone(),
+            value: member.clone(),
             kind: MatchKind::Value,
             mapper: None,
         };
@@ -748,15 +758,15 @@ impl<'a> Reader<'_, 'a> {
             return;
         }
         let here = || self.scope.all.of(reference);
-        let mut concrete = here().filter(|it| !it.is_any()).count();
+        let mut concrete = here().filter(|requirement| !requirement.is_any()).count();
         let mut seen: TermSet = here()
-            .filter(|it| it.kind == MatchKind::Value)
-            .map(|it| OrdTerm(it.value.clone()))
+            .filter(|requirement| requirement.kind == MatchKind::Value)
+            .map(|requirement| OrdTerm(requirement.value.clone()))
             .collect();
-        for it in rest {
-            if seen.insert(OrdTerm((*it).clone())) {
+        for member in rest {
+            if seen.insert(OrdTerm((*member).clone())) {
                 concrete += 1;
-                self.scope.all.push(require(it));
+                self.scope.all.push(require(member));
             }
         }
         self.stats.count(reference, rest.len());
@@ -778,18 +788,17 @@ impl<'a> Reader<'_, 'a> {
             return false;
         }
         let key = match terms::reference(last) {
-            Some(key) => Some(key.to_vec()).filter(|it| self.scope.is_indexable(it)),
-            None => terms::variable(last).and_then(|it| self.scope.resolve(self.table, it)),
+            Some(key) => Some(key.to_vec()).filter(|parts| self.scope.is_indexable(parts)),
+            None => terms::variable(last).and_then(|name| self.scope.resolve(self.table, name)),
         };
         let Some(key) = key.filter(|key| !(self.scope.is_virtual)(key)) else { return false };
         let number = self.table.number(&key);
-        let same = |it: &[Term]| it.iter().zip(prefix).all(|(a, b)| terms::compare(a, b).is_eq());
-        if !self
-            .scope
-            .memberships
-            .iter()
-            .any(|(key, it)| *key == number && it.len() == prefix.len() && same(it))
-        {
+        let same = |collection: &[Term]| {
+            collection.iter().zip(prefix).all(|(a, b)| terms::compare(a, b).is_eq())
+        };
+        if !self.scope.memberships.iter().any(|(key, collection)| {
+            *key == number && collection.len() == prefix.len() && same(collection)
+        }) {
             self.scope.memberships.push((number, prefix.to_vec()));
             self.stats.count(number, 1);
         }
@@ -798,7 +807,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
-        let base = terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied());
+        let base = terms::variable(base).map_or(Some(base), |name| constants.get(&**name).copied());
         if let Some(base) = base.filter(|base| matches!(base.kind, TermKind::String(_))) {
             self.insert_value(&parts, base.clone(), kind, None);
         }
@@ -807,7 +816,7 @@ impl<'a> Reader<'_, 'a> {
     fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
         let Some(base) =
-            terms::variable(base).map_or(Some(base), |it| constants.get(&**it).copied())
+            terms::variable(base).map_or(Some(base), |name| constants.get(&**name).copied())
         else {
             return;
         };
@@ -822,17 +831,19 @@ impl<'a> Reader<'_, 'a> {
         }
         let reference = self.table.number(&parts);
         let here = || self.scope.all.of(reference);
-        let mut concrete = here().filter(|it| !it.is_any()).count();
+        let mut concrete = here().filter(|requirement| !requirement.is_any()).count();
         let known = here().next().is_some();
-        let mut seen: TermSet =
-            here().filter(|it| it.kind == kind).map(|it| OrdTerm(it.value.clone())).collect();
+        let mut seen: TermSet = here()
+            .filter(|requirement| requirement.kind == kind)
+            .map(|requirement| OrdTerm(requirement.value.clone()))
+            .collect();
         self.stats.count(reference, bases.len() - usize::from(known));
-        for it in bases {
-            if seen.insert(OrdTerm(it.clone())) {
+        for affix in bases {
+            if seen.insert(OrdTerm(affix.clone())) {
                 concrete += 1;
                 self.scope.all.push(Requirement {
                     reference,
-                    value: it.clone(),
+                    value: affix.clone(),
                     kind,
                     mapper: None,
                 });
@@ -871,7 +882,7 @@ impl Eq for OrdTerm {}
 
 /// Returns a term that can be required: a scalar, a variable, or an array of these.
 fn indexable_value(term: &Term) -> Option<&Term> {
-    let flat = |it: &Term| terms::is_scalar(it) || terms::variable(it).is_some();
+    let flat = |term: &Term| terms::is_scalar(term) || terms::variable(term).is_some();
     match &term.kind {
         TermKind::Array(items) => items.iter().all(flat).then_some(term),
         _ => flat(term).then_some(term),
@@ -884,8 +895,8 @@ fn delimiter_text(term: &Term) -> Option<String> {
     if items.is_empty() {
         return Some(".".to_owned());
     }
-    let text = |it: &Term| {
-        if let TermKind::String(text) = &it.kind { Some(text.to_string()) } else { None }
+    let text = |item: &Term| {
+        if let TermKind::String(text) = &item.kind { Some(text.to_string()) } else { None }
     };
     items.iter().map(text).collect()
 }
@@ -900,12 +911,12 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
             return Some(Term { kind: TermKind::Var("$globwildcard".into()), span: pattern.span });
         }
         let mut escaped = false;
-        for it in part.chars() {
-            if it == '\\' {
+        for c in part.chars() {
+            if c == '\\' {
                 escaped = !escaped;
                 continue;
             }
-            if !escaped && matches!(it, '[' | '?' | '{' | '*') {
+            if !escaped && matches!(c, '[' | '?' | '{' | '*') {
                 return None;
             }
             escaped = false;
@@ -917,7 +928,7 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
 
 /// Returns `true` if a body prints. A definition that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
-    body.iter().any(|it| is_print(it) || nested_bodies_print(it))
+    body.iter().any(|expr| is_print(expr) || nested_bodies_print(expr))
 }
 
 fn is_print(expr: &Expr) -> bool {
@@ -935,13 +946,13 @@ fn is_print(expr: &Expr) -> bool {
 /// Returns `true` if a statement that holds bodies contains a `print` call at any depth.
 fn nested_bodies_print(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Every(it) => {
-            it.body.iter().any(prints)
-                || [&it.value, &it.domain].into_iter().chain(&it.key).any(term_prints)
+        ExprKind::Every(every) => {
+            every.body.iter().any(prints)
+                || [&every.value, &every.domain].into_iter().chain(&every.key).any(term_prints)
         }
-        ExprKind::Not(it) => it.body.iter().any(prints),
-        ExprKind::And(it) | ExprKind::Or(it) => {
-            deeper(|| it.left.iter().chain(&it.right).any(prints))
+        ExprKind::Not(not) => not.body.iter().any(prints),
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
+            deeper(|| logical.left.iter().chain(&logical.right).any(prints))
         }
         _ => false,
     }
@@ -951,22 +962,27 @@ fn prints(expr: &Expr) -> bool {
     let terms_print = match &expr.kind {
         ExprKind::Call(parts) => parts.iter().any(term_prints),
         ExprKind::Term(term) => term_prints(term),
-        ExprKind::Some(it) => it.symbols.iter().any(term_prints),
+        ExprKind::Some(decl) => decl.symbols.iter().any(term_prints),
         _ => false,
     };
     is_print(expr)
         || terms_print
         || nested_bodies_print(expr)
-        || expr.with.iter().any(|it| term_prints(&it.target) || term_prints(&it.value))
+        || expr
+            .with
+            .iter()
+            .any(|modifier| term_prints(&modifier.target) || term_prints(&modifier.value))
 }
 
 fn term_prints(term: &Term) -> bool {
     match &term.kind {
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-            term_prints(&it.term) || it.body.iter().any(prints)
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            term_prints(&comprehension.term) || comprehension.body.iter().any(prints)
         }
-        TermKind::ObjectComprehension(it) => {
-            term_prints(&it.key) || term_prints(&it.value) || it.body.iter().any(prints)
+        TermKind::ObjectComprehension(comprehension) => {
+            term_prints(&comprehension.key)
+                || term_prints(&comprehension.value)
+                || comprehension.body.iter().any(prints)
         }
         TermKind::Array(items)
         | TermKind::Set(items)

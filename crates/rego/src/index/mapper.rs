@@ -11,7 +11,7 @@ impl Mapper {
     pub(super) fn split(&self, text: &str) -> Vec<Arc<str>> {
         split_escaped(text, &self.0)
             .into_iter()
-            .map(|it| String::from_utf8_lossy(it).into())
+            .map(|part| String::from_utf8_lossy(part).into())
             .collect()
     }
 }

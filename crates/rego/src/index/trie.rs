@@ -83,15 +83,15 @@ impl Trie {
         let mut node = NodeId(0);
         // The requirements are grouped by reference and keep their order within a group.
         let mut path: Vec<&Requirement> = path.iter().collect();
-        path.sort_by_key(|it| it.reference);
+        path.sort_by_key(|requirement| requirement.reference);
         // The path ends at the last level on which it has a requirement.
         let mut remaining = path.len();
         for reference in levels {
             if remaining == 0 {
                 break;
             }
-            let first = path.partition_point(|it| it.reference < *reference);
-            let last = path.partition_point(|it| it.reference <= *reference);
+            let first = path.partition_point(|requirement| requirement.reference < *reference);
+            let last = path.partition_point(|requirement| requirement.reference <= *reference);
             let mut requirements = path.get(first..last).unwrap_or_default().to_vec();
             remaining -= requirements.len();
             // Any other requirement implies that the value is defined.
@@ -247,14 +247,14 @@ impl Trie {
             lookup.todo.extend(level.defined);
             self.find_value(level, &value, &mut lookup.todo, &mut lookup.positions);
             if !level.members.is_empty() {
-                for_each_element(&value, |it| {
-                    if is_scalar(it) {
-                        lookup.todo.extend(level.members.get(it).into_iter().flatten());
+                for_each_element(&value, |element| {
+                    if is_scalar(element) {
+                        lookup.todo.extend(level.members.get(element).into_iter().flatten());
                     }
                 });
             }
-            let mut affixed = |it: &Value| {
-                if let Value::String(text) = it {
+            let mut affixed = |affix: &Value| {
+                if let Value::String(text) = affix {
                     level.prefixes.of(text, End::Start, |node| lookup.todo.push(node));
                     level.suffixes.of(text, End::End, |node| lookup.todo.push(node));
                 }
@@ -300,7 +300,7 @@ impl Trie {
         here.push(root);
         for item in items {
             next.clear();
-            for node in here.iter().filter_map(|it| self.arrays.get(it.index())) {
+            for node in here.iter().filter_map(|node| self.arrays.get(node.index())) {
                 next.extend(node.any);
                 if is_scalar(item) {
                     next.extend(node.scalars.get(item).copied());
@@ -311,7 +311,7 @@ impl Trie {
             }
             std::mem::swap(here, next);
         }
-        todo.extend(here.iter().filter_map(|it| self.arrays.get(it.index())?.end));
+        todo.extend(here.iter().filter_map(|node| self.arrays.get(node.index())?.end));
     }
 }
 
@@ -400,7 +400,7 @@ fn selective_affixes<'w>(
         (Some(_), Some(_)) => Some(MatchKind::Suffix),
         _ => None,
     };
-    requirements.iter().filter(move |it| Some(it.kind) != dropped)
+    requirements.iter().filter(move |requirement| Some(requirement.kind) != dropped)
 }
 
 /// Scratch space of lookups.
@@ -535,19 +535,19 @@ impl Hasher for FastHasher {
         }
     }
 
-    fn write_u8(&mut self, it: u8) {
-        self.mix(u64::from(it));
+    fn write_u8(&mut self, value: u8) {
+        self.mix(u64::from(value));
     }
 
-    fn write_u32(&mut self, it: u32) {
-        self.mix(u64::from(it));
+    fn write_u32(&mut self, value: u32) {
+        self.mix(u64::from(value));
     }
 
-    fn write_u64(&mut self, it: u64) {
-        self.mix(it);
+    fn write_u64(&mut self, value: u64) {
+        self.mix(value);
     }
 
-    fn write_usize(&mut self, it: usize) {
-        self.mix(it as u64);
+    fn write_usize(&mut self, value: usize) {
+        self.mix(value as u64);
     }
 }

@@ -43,7 +43,10 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, conte
                 let arity = match own.or_else(|| core.functions.get(&*full_name(&called, context)))
                 {
                     Some(set) => core.set(*set).map(|set| set.arity),
-                    None => functions.get(&called).filter(|it| !it.void).map(|it| it.arity),
+                    None => functions
+                        .get(&called)
+                        .filter(|function| !function.void)
+                        .map(|function| function.arity),
                 };
                 if matches!(&*called, "eq" | "assign") || arity != terms.len().checked_sub(1) {
                     continue;
@@ -113,8 +116,8 @@ fn iterates(expr: &Expr) -> bool {
         ExprKind::Some(declared) => declared.symbols.iter().any(term_iterates),
         ExprKind::Every(every) => term_iterates(&every.domain) || every.body.iter().any(iterates),
         ExprKind::Not(not) => not.body.iter().any(iterates),
-        ExprKind::And(it) | ExprKind::Or(it) => {
-            crate::value::deeper(|| it.left.iter().chain(&it.right).any(iterates))
+        ExprKind::And(logical) | ExprKind::Or(logical) => {
+            crate::value::deeper(|| logical.left.iter().chain(&logical.right).any(iterates))
         }
     }
 }

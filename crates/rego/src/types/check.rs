@@ -169,7 +169,8 @@ impl<'a> Checker<'a> {
                 Self::type_arguments(&env, arg);
             }
             let args = head.args.iter().map(|arg| self.type_of(&env, arg)).collect();
-            let result = head.value.as_ref().map_or(Type::Unknown, |it| self.type_of(&env, it));
+            let result =
+                head.value.as_ref().map_or(Type::Unknown, |value| self.type_of(&env, value));
             return Some((rule_path(rule, false), Type::function(args, result)));
         }
         let value = match (&head.value, &head.key) {
@@ -181,7 +182,7 @@ impl<'a> Checker<'a> {
             (None, None) => Type::Unknown,
         };
         let dynamic =
-            head.reference.iter().skip(1).position(|it| !terms::is_ground(it)).map(|at| at + 1);
+            head.reference.iter().skip(1).position(|part| !terms::is_ground(part)).map(|at| at + 1);
         let suffix = dynamic.and_then(|at| head.reference.get(at..)).unwrap_or_default();
         let nested = suffix.iter().rev().try_fold(value, |value, key| {
             match (self.type_of(&env, key), value) {
@@ -282,20 +283,21 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Call(parts) => terms(parts),
             ExprKind::Term(term) => terms(std::slice::from_ref(term)),
-            ExprKind::Some(it) => terms(&it.symbols),
-            ExprKind::Every(it) => {
-                it.key
+            ExprKind::Some(decl) => terms(&decl.symbols),
+            ExprKind::Every(every) => {
+                every
+                    .key
                     .iter()
-                    .chain([&it.value, &it.domain])
-                    .for_each(|it| self.check_closures_of(env, it, problems));
-                it.body.iter().for_each(|it| self.check_closures(env, it, problems));
+                    .chain([&every.value, &every.domain])
+                    .for_each(|term| self.check_closures_of(env, term, problems));
+                every.body.iter().for_each(|expr| self.check_closures(env, expr, problems));
             }
-            ExprKind::Not(it) => {
-                it.body.iter().for_each(|it| self.check_closures(env, it, problems))
+            ExprKind::Not(not) => {
+                not.body.iter().for_each(|expr| self.check_closures(env, expr, problems))
             }
-            ExprKind::And(it) | ExprKind::Or(it) => {
-                let both = it.left.iter().chain(&it.right);
-                deeper(|| both.for_each(|it| self.check_closures(env, it, problems)));
+            ExprKind::And(logical) | ExprKind::Or(logical) => {
+                let both = logical.left.iter().chain(&logical.right);
+                deeper(|| both.for_each(|expr| self.check_closures(env, expr, problems)));
             }
         }
         for with in &expr.with {
@@ -306,8 +308,9 @@ impl<'a> Checker<'a> {
 
     fn check_closures_of(&self, env: &Rc<Env>, term: &Term, problems: &mut Problems) {
         let body = match &term.kind {
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => &it.body,
-            TermKind::ObjectComprehension(it) => &it.body,
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => &comprehension.body,
+            TermKind::ObjectComprehension(comprehension) => &comprehension.body,
             TermKind::Ref(items) | TermKind::Array(items) | TermKind::Call(items) => {
                 return items.iter().for_each(|item| self.check_closures_of(env, item, problems));
             }
@@ -331,16 +334,17 @@ impl<'a> Checker<'a> {
             // Nested comprehensions are checked once more in this scope, without this body's
             // variables.
             match &term.kind {
-                TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                    self.check_closures_of(env, &it.term, problems);
+                TermKind::ArrayComprehension(comprehension)
+                | TermKind::SetComprehension(comprehension) => {
+                    self.check_closures_of(env, &comprehension.term, problems);
                 }
-                TermKind::ObjectComprehension(it) => {
-                    self.check_closures_of(env, &it.key, problems);
-                    self.check_closures_of(env, &it.value, problems);
+                TermKind::ObjectComprehension(comprehension) => {
+                    self.check_closures_of(env, &comprehension.key, problems);
+                    self.check_closures_of(env, &comprehension.value, problems);
                 }
                 _ => {}
             }
-            body.iter().for_each(|it| self.check_closures(env, it, problems));
+            body.iter().for_each(|expr| self.check_closures(env, expr, problems));
         } else {
             problems.clone_from(&closure.problems);
         }
@@ -365,19 +369,22 @@ impl<'a> Checker<'a> {
             docs: env.documents(),
         };
         if let Some(known) = self.closures.borrow().get(&address)
-            && let Some((_, closure)) = known.results.iter().find(|(it, _)| *it == around)
+            && let Some((_, closure)) = known.results.iter().find(|(scope, _)| *scope == around)
         {
             return Rc::clone(closure);
         }
         let (body, make): (&Body, &dyn Fn(&Rc<Env>) -> Type) = match &term.kind {
-            TermKind::ArrayComprehension(it) => {
-                (&it.body, &|env| Type::array(Vec::new(), self.type_of(env, &it.term)))
+            TermKind::ArrayComprehension(comprehension) => (&comprehension.body, &|env| {
+                Type::array(Vec::new(), self.type_of(env, &comprehension.term))
+            }),
+            TermKind::SetComprehension(comprehension) => {
+                (&comprehension.body, &|env| Type::set(self.type_of(env, &comprehension.term)))
             }
-            TermKind::SetComprehension(it) => {
-                (&it.body, &|env| Type::set(self.type_of(env, &it.term)))
-            }
-            TermKind::ObjectComprehension(it) => (&it.body, &|env| {
-                Type::object_of(self.type_of(env, &it.key), self.type_of(env, &it.value))
+            TermKind::ObjectComprehension(comprehension) => (&comprehension.body, &|env| {
+                Type::object_of(
+                    self.type_of(env, &comprehension.key),
+                    self.type_of(env, &comprehension.value),
+                )
             }),
             _ => return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown }),
         };
@@ -405,7 +412,7 @@ impl<'a> Checker<'a> {
                 Type::Unknown,
             ),
             TermKind::Set(items) => Type::set(
-                items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&self.type_of(env, it))),
+                items.iter().fold(Type::Unknown, |tpe, item| tpe.or(&self.type_of(env, item))),
             ),
             TermKind::Object(pairs) => {
                 let (mut fixed, mut rest) = (Vec::new(), None);
@@ -626,7 +633,7 @@ impl<'a> Checker<'a> {
             return Err(argument_error(span, name, what, &types(), &function));
         }
         let want = |at: usize| match function.args.get(at) {
-            Some(it) => it,
+            Some(tpe) => tpe,
             None if at == function.args.len() && !function.result.is_unknown() => &function.result,
             None => &function.variadic,
         };
@@ -663,20 +670,20 @@ fn without_result(function: &Function) -> Function {
 
 /// The path of a rule; if `ground`, up to its first variable.
 fn rule_path(rule: TypedRule<'_>, ground: bool) -> Vec<PathKey> {
-    let head = rule.rule.head.reference.iter().enumerate().map(|(at, it)| match &it.kind {
+    let head = rule.rule.head.reference.iter().enumerate().map(|(at, part)| match &part.kind {
         TermKind::Var(name) if at == 0 => Some(PathKey::Value(Arc::clone(name).into())),
-        _ if ground && !terms::is_ground(it) => None,
-        _ => PathKey::of(it),
+        _ if ground && !terms::is_ground(part) => None,
+        _ => PathKey::of(part),
     });
-    rule.package.iter().map(PathKey::of).chain(head).map_while(|it| it).collect()
+    rule.package.iter().map(PathKey::of).chain(head).map_while(|key| key).collect()
 }
 
 fn ground_prefix(reference: &[Term]) -> impl Iterator<Item = PathKey> {
-    let ground = |at: usize, it: &Term| at == 0 || terms::is_ground(it);
+    let ground = |at: usize, part: &Term| at == 0 || terms::is_ground(part);
     reference
         .iter()
         .enumerate()
-        .map_while(move |(at, it)| if ground(at, it) { PathKey::of(it) } else { None })
+        .map_while(move |(at, part)| if ground(at, part) { PathKey::of(part) } else { None })
 }
 
 fn rules_span(problems: &Problems) -> Span {

@@ -59,7 +59,7 @@ impl TypeEnv {
     /// The type of the function with this name, if one is known.
     pub fn function(&self, name: &[Term]) -> Option<Arc<super::ty::Function>> {
         match self.get(name) {
-            Type::Function(it) => Some(it),
+            Type::Function(function) => Some(function),
             _ => None,
         }
     }
@@ -211,7 +211,7 @@ fn constant_type(value: &Value) -> Type {
             Type::array(items.iter().map(constant_type).collect(), Type::Unknown)
         }
         Value::Set(items) => {
-            Type::set(items.iter().fold(Type::Unknown, |tpe, it| tpe.or(&constant_type(it))))
+            Type::set(items.iter().fold(Type::Unknown, |tpe, item| tpe.or(&constant_type(item))))
         }
         other => Type::of(other),
     }
@@ -220,7 +220,7 @@ fn constant_type(value: &Value) -> Type {
 /// The type of a document that several rules contribute to.
 fn merged(a: &Type, b: &Type) -> Type {
     match (a, b) {
-        (Type::Unknown, it) | (it, Type::Unknown) => return it.clone(),
+        (Type::Unknown, known) | (known, Type::Unknown) => return known.clone(),
         (Type::Object(x), Type::Object(y)) if x.fixed().is_empty() && y.fixed().is_empty() => {
             return match (x.rest(), y.rest()) {
                 (None, _) => b.clone(),
@@ -245,7 +245,7 @@ fn merged(a: &Type, b: &Type) -> Type {
 /// Adds members to the first object without fixed members in a union, if there is one.
 fn merged_into(of: &[Type], more: &Dynamic) -> Option<Type> {
     let mut of = of.to_vec();
-    let place = of.iter_mut().find_map(|it| match it {
+    let place = of.iter_mut().find_map(|option| match option {
         Type::Object(object) if object.fixed().is_empty() && object.rest().is_some() => {
             Some(object)
         }
@@ -430,8 +430,8 @@ pub(super) fn constant_selected(tpe: &Type, operand: &Term) -> Type {
 /// Returns `true` if a collection of this type is always empty.
 pub(super) fn is_empty_collection(tpe: &Type) -> bool {
     match tpe {
-        Type::Object(it) => it.fixed().is_empty() && it.rest().is_none(),
-        Type::Array(it) => it.fixed().is_empty() && it.rest().is_unknown(),
+        Type::Object(object) => object.fixed().is_empty() && object.rest().is_none(),
+        Type::Array(array) => array.fixed().is_empty() && array.rest().is_unknown(),
         Type::Set(of) => of.is_unknown(),
         _ => false,
     }

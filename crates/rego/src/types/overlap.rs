@@ -30,16 +30,18 @@ pub(super) fn unifies(a: &Type, b: &Type) -> bool {
 }
 
 fn any_unifies(of: &[Type], other: &Type) -> bool {
-    !matches!(other, Type::Function(_)) && (of.is_empty() || of.iter().any(|it| unifies(it, other)))
+    !matches!(other, Type::Function(_))
+        && (of.is_empty() || of.iter().any(|option| unifies(option, other)))
 }
 
 fn fixed_elements_unify(a: &Array, b: &Array) -> bool {
     // Most elements of a long literal have the type of the one before.
     let uniform = b.fixed().is_empty();
     let mut before = None;
-    a.fixed().iter().enumerate().all(|(at, it)| {
-        let repeated = uniform && before.replace(it).is_some_and(|before| same_scalar(before, it));
-        repeated || unifies(it, &b.select(at))
+    a.fixed().iter().enumerate().all(|(at, element)| {
+        let repeated =
+            uniform && before.replace(element).is_some_and(|before| same_scalar(before, element));
+        repeated || unifies(element, &b.select(at))
     })
 }
 
@@ -55,10 +57,10 @@ fn same_scalar(a: &Type, b: &Type) -> bool {
 
 fn fixed_members_unify(a: &Object, b: &Object) -> bool {
     // As in OPA, only the type of the other members' values decides whether there may be any.
-    let open = |it: &Object| it.rest().is_some_and(|it| !it.value.is_unknown());
-    a.fixed().iter().all(|it| match b.select(&it.key) {
+    let open = |object: &Object| object.rest().is_some_and(|rest| !rest.value.is_unknown());
+    a.fixed().iter().all(|property| match b.select(&property.key) {
         Type::Unknown => open(a) || open(b),
-        tpe => unifies(&it.value, &tpe),
+        tpe => unifies(&property.value, &tpe),
     })
 }
 

@@ -20,23 +20,27 @@ impl Checker<'_> {
             // References in `with` are checked when the scope for the replacement is made.
             ExprKind::Call(parts) => self.check_all(env, parts.iter().skip(1), problems),
             ExprKind::Term(term) => self.check_term(env, term, problems),
-            ExprKind::Not(it) => self.check_bodies(env, &it.body, problems),
+            ExprKind::Not(not) => self.check_bodies(env, &not.body, problems),
             kind => {
                 match kind {
-                    ExprKind::Some(it) => self.check_all(env, &it.symbols, problems),
-                    ExprKind::Every(it) => {
-                        self.check_all(env, it.key.iter().chain([&it.value, &it.domain]), problems);
-                        self.check_bodies(env, &it.body, problems);
+                    ExprKind::Some(decl) => self.check_all(env, &decl.symbols, problems),
+                    ExprKind::Every(every) => {
+                        self.check_all(
+                            env,
+                            every.key.iter().chain([&every.value, &every.domain]),
+                            problems,
+                        );
+                        self.check_bodies(env, &every.body, problems);
                     }
-                    ExprKind::And(it) | ExprKind::Or(it) => {
-                        self.check_bodies(env, &it.left, problems);
-                        self.check_bodies(env, &it.right, problems);
+                    ExprKind::And(logical) | ExprKind::Or(logical) => {
+                        self.check_bodies(env, &logical.left, problems);
+                        self.check_bodies(env, &logical.right, problems);
                     }
                     _ => {}
                 }
                 self.check_all(
                     env,
-                    expr.with.iter().flat_map(|it| [&it.target, &it.value]),
+                    expr.with.iter().flat_map(|modifier| [&modifier.target, &modifier.value]),
                     problems,
                 );
             }
@@ -125,10 +129,10 @@ impl ReferenceCheck<'_> {
     fn invalid(&self, position: usize, have: &Type, want: &Type, one_of: &[String]) -> Problem {
         let parts = self.checker.as_written(self.parts);
         let problem = invalid_reference(self.span, &parts, position, have, want, one_of);
-        let Some(TermKind::String(written)) = parts.get(position).map(|it| &it.kind) else {
+        let Some(TermKind::String(written)) = parts.get(position).map(|part| &part.kind) else {
             return problem;
         };
-        let known = one_of.iter().map(|it| it.trim_matches('"'));
+        let known = one_of.iter().map(|name| name.trim_matches('"'));
         match nearest(written, known) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
             None => problem,

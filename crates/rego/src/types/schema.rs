@@ -79,7 +79,7 @@ pub fn schema_type(schema: &Value) -> Result<Type, String> {
         if !reader.repeats {
             break;
         }
-        inner = reader.known.into_iter().filter_map(|(place, it)| Some((place, it?))).collect();
+        inner = reader.known.into_iter().filter_map(|(place, tpe)| Some((place, tpe?))).collect();
     }
     Ok(best.unwrap_or_else(Type::any))
 }
@@ -128,7 +128,7 @@ impl SchemaReader {
         if depth > MAX_DEPTH {
             return Err("the schema is nested too deep, or refers to itself".to_owned());
         }
-        let Some(target) = self.sketches.get(place).and_then(|it| it.reference) else {
+        let Some(target) = self.sketches.get(place).and_then(|sketch| sketch.reference) else {
             return self.described(place, depth);
         };
         match self.known.get(&target) {
@@ -209,7 +209,7 @@ impl SchemaReader {
         if !sketch.types.is_empty() {
             self.sketches.push(Sketch { any_of: Vec::new(), ..sketch.clone() });
             let core = self.read(self.sketches.len() - 1, depth + 1)?;
-            if matches!(&core, Type::Object(it) if it.rest().is_none()) {
+            if matches!(&core, Type::Object(object) if object.rest().is_none()) {
                 all = core;
             }
         }
@@ -223,15 +223,15 @@ impl SchemaReader {
         let mut parts = Vec::new();
         for part in &sketch.all_of {
             let mut part = *part;
-            while let Some(target) = self.sketches.get(part).and_then(|it| it.reference) {
+            while let Some(target) = self.sketches.get(part).and_then(|sketch| sketch.reference) {
                 self.spend()?;
                 part = target;
             }
-            let it = self.sketch(part);
-            let is_only_any_of = it.types.is_empty()
-                && !it.any_of.is_empty()
-                && it.properties.is_empty()
-                && it.items.is_empty();
+            let sketch = self.sketch(part);
+            let is_only_any_of = sketch.types.is_empty()
+                && !sketch.any_of.is_empty()
+                && sketch.properties.is_empty()
+                && sketch.items.is_empty();
             if !is_only_any_of {
                 parts.push(part);
             }
@@ -327,7 +327,7 @@ fn replaced(tpe: &Type, path: &[Value], with: &Type, rest: &Dynamic) -> Type {
     let Type::Object(object) = tpe else { return nested(path, with, Some(rest)) };
     let Some((first, below)) = path.split_first() else { return with.clone() };
     let mut fixed = object.fixed().to_vec();
-    let known = fixed.iter_mut().find(|it| it.key == *first);
+    let known = fixed.iter_mut().find(|property| property.key == *first);
     match known {
         Some(property) if below.is_empty() => property.value = with.clone(),
         Some(property) => property.value = replaced(&property.value, below, with, rest),
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<String, String> {
-        schema_type(&Value::from_json(text).unwrap()).map(|it| it.to_string())
+        schema_type(&Value::from_json(text).unwrap()).map(|tpe| tpe.to_string())
     }
 
     #[test]

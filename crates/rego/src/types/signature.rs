@@ -87,10 +87,8 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        let end = self
-            .rest
-            .find(|it: char| !it.is_alphanumeric() && it != '_')
-            .unwrap_or(self.rest.len());
+        let end =
+            self.rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
         word
@@ -213,11 +211,11 @@ mod tests {
     fn built_in_functions_have_opas_types() {
         let table: Vec<String> = crate::builtins::all()
             .iter()
-            .map(|it| {
+            .map(|builtin| {
                 format!(
                     "{}: {}",
-                    it.name,
-                    Type::Function(Arc::new(Function::parse(it.signature).unwrap()))
+                    builtin.name,
+                    Type::Function(Arc::new(Function::parse(builtin.signature).unwrap()))
                 )
             })
             .collect();

@@ -94,9 +94,9 @@ pub fn is_constant(term: &Term) -> bool {
 pub fn constant(term: &Term) -> Option<Value> {
     Some(match &term.kind {
         TermKind::Null => Value::Null,
-        TermKind::Bool(it) => Value::Bool(*it),
-        TermKind::Number(it) => Value::Number(it.clone()),
-        TermKind::String(it) => Value::from(Arc::clone(it)),
+        TermKind::Bool(boolean) => Value::Bool(*boolean),
+        TermKind::Number(number) => Value::Number(number.clone()),
+        TermKind::String(text) => Value::from(Arc::clone(text)),
         TermKind::Array(items) => items.iter().map(constant).collect::<Option<Vec<_>>>()?.into(),
         TermKind::Set(items) => items.iter().map(constant).collect::<Option<Set>>()?.into(),
         TermKind::Object(members) => members
@@ -112,7 +112,7 @@ pub fn constant(term: &Term) -> Option<Value> {
 /// The value of a constant as JSON has it: sets are arrays, keys are strings. OPA compares the keys
 /// of object types in this form.
 pub fn native(term: &Term) -> Option<Value> {
-    constant(term).map(|it| to_native(&it))
+    constant(term).map(|value| to_native(&value))
 }
 
 fn to_native(value: &Value) -> Value {
@@ -139,9 +139,9 @@ fn json(value: &Value) -> String {
     let joined = |items: Vec<String>| items.join(",");
     match value {
         Value::Null => "null".to_owned(),
-        Value::Bool(it) => it.to_string(),
-        Value::Number(it) => it.to_string(),
-        Value::String(it) => serde_json::Value::from(&**it).to_string(),
+        Value::Bool(boolean) => boolean.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => serde_json::Value::from(&**text).to_string(),
         Value::Array(items) => format!("[{}]", joined(items.iter().map(json).collect())),
         Value::Set(items) => format!("[{}]", joined(items.iter().map(json).collect())),
         Value::Object(members) => {

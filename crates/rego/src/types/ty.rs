@@ -69,10 +69,10 @@ const MAX_DEPTH: u16 = 250;
 
 impl TypeStats {
     fn of(parts: impl Iterator<Item = Self>) -> Self {
-        parts.fold(Self { size: 1, depth: 1, incomplete: false }, |all, it| Self {
-            size: all.size.saturating_add(it.size),
-            depth: all.depth.max(it.depth.saturating_add(1)),
-            incomplete: all.incomplete || it.incomplete,
+        parts.fold(Self { size: 1, depth: 1, incomplete: false }, |all, part| Self {
+            size: all.size.saturating_add(part.size),
+            depth: all.depth.max(part.depth.saturating_add(1)),
+            incomplete: all.incomplete || part.incomplete,
         })
     }
 
@@ -139,7 +139,8 @@ impl Object {
     pub fn new(mut fixed: Vec<Property>, rest: Option<Dynamic>) -> Self {
         fixed.sort_by(|a, b| a.key.cmp(&b.key));
         let rest_stats = rest.iter().flat_map(|item| [item.key.stats(), item.value.stats()]);
-        let stats = TypeStats::of(fixed.iter().map(|it| it.value.stats()).chain(rest_stats));
+        let stats =
+            TypeStats::of(fixed.iter().map(|property| property.value.stats()).chain(rest_stats));
         Self { fixed, rest, stats }
     }
 
@@ -156,8 +157,8 @@ impl Object {
     /// The type of the member `key`.
     pub fn select(&self, key: &Value) -> Type {
         // Merged schemas may have a key twice; the first wins.
-        let at = self.fixed.partition_point(|it| it.key < *key);
-        if let Some(found) = self.fixed.get(at).filter(|it| it.key == *key) {
+        let at = self.fixed.partition_point(|property| property.key < *key);
+        if let Some(found) = self.fixed.get(at).filter(|property| property.key == *key) {
             return found.value.clone();
         }
         match &self.rest {
@@ -232,14 +233,14 @@ impl Type {
 
     fn stats(&self) -> TypeStats {
         match self {
-            Self::Array(it) => it.stats,
-            Self::Object(it) => it.stats,
+            Self::Array(array) => array.stats,
+            Self::Object(object) => object.stats,
             Self::Set(of) => TypeStats::of([of.stats()].into_iter()),
             Self::Any(of) => {
                 TypeStats { incomplete: false, ..TypeStats::of(of.iter().map(Self::stats)) }
             }
-            Self::Function(it) => {
-                TypeStats::of(it.args.iter().chain([&it.result]).map(Self::stats))
+            Self::Function(function) => {
+                TypeStats::of(function.args.iter().chain([&function.result]).map(Self::stats))
             }
             Self::Unknown => TypeStats { size: 1, depth: 1, incomplete: true },
             _ => TypeStats { size: 1, depth: 1, incomplete: false },
@@ -269,10 +270,11 @@ impl Type {
             Value::Bool(_) => Self::Boolean,
             Value::Number(_) => Self::Number,
             Value::String(_) => Self::String,
-            Value::Array(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
-            Value::Set(it) => Self::array(it.iter().map(Self::of).collect(), Self::Unknown),
-            Value::Object(it) => Self::object(
-                it.iter()
+            Value::Array(array) => Self::array(array.iter().map(Self::of).collect(), Self::Unknown),
+            Value::Set(set) => Self::array(set.iter().map(Self::of).collect(), Self::Unknown),
+            Value::Object(object) => Self::object(
+                object
+                    .iter()
                     .map(|(key, value)| Property { key: key.clone(), value: Self::of(value) })
                     .collect(),
                 None,
@@ -292,9 +294,9 @@ impl Type {
     /// and the other isn't.
     pub fn or(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Unknown, it) | (it, Self::Unknown) => it.clone(),
+            (Self::Unknown, known) | (known, Self::Unknown) => known.clone(),
             (Self::Function(a), Self::Function(b)) => {
-                a.union(b).map_or(Self::Unknown, |it| Self::Function(Arc::new(it)))
+                a.union(b).map_or(Self::Unknown, |union| Self::Function(Arc::new(union)))
             }
             (Self::Function(_), _) | (_, Self::Function(_)) => Self::Unknown,
             (Self::Any(a), Self::Any(b)) => any_union(a, b),
@@ -307,10 +309,10 @@ impl Type {
     /// The type that a reference selects with the constant operand `key`.
     pub fn select(&self, key: &Value) -> Self {
         match self {
-            Self::Array(it) => {
-                key.as_number().and_then(index).map_or(Self::Unknown, |index| it.select(index))
+            Self::Array(array) => {
+                key.as_number().and_then(index).map_or(Self::Unknown, |index| array.select(index))
             }
-            Self::Object(it) => it.select(key),
+            Self::Object(object) => object.select(key),
             Self::Set(of) => {
                 let tpe = Self::of(key);
                 match &**of {
@@ -320,7 +322,9 @@ impl Type {
                 }
             }
             Self::Any(of) if of.is_empty() => Self::any(),
-            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.select(key).or(&tpe)),
+            Self::Any(of) => {
+                of.iter().fold(Self::Unknown, |tpe, option| option.select(key).or(&tpe))
+            }
             _ => Self::Unknown,
         }
     }
@@ -330,14 +334,16 @@ impl Type {
     pub fn keys(&self) -> Self {
         match self {
             Self::Array(_) => Self::Number,
-            Self::Object(it) => {
-                let fixed =
-                    it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&Self::of(&it.key)));
-                it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.key))
+            Self::Object(object) => {
+                let fixed = object
+                    .fixed
+                    .iter()
+                    .fold(Self::Unknown, |tpe, property| tpe.or(&Self::of(&property.key)));
+                object.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.key))
             }
             Self::Set(of) => (**of).clone(),
             Self::Any(of) if of.is_empty() => Self::any(),
-            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.keys().or(&tpe)),
+            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, option| option.keys().or(&tpe)),
             _ => Self::Unknown,
         }
     }
@@ -345,16 +351,21 @@ impl Type {
     /// The type of the values over which a reference iterates.
     pub fn values(&self) -> Self {
         match self {
-            Self::Array(it) => {
-                it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(it)).or(&it.rest)
-            }
-            Self::Object(it) => {
-                let fixed = it.fixed.iter().fold(Self::Unknown, |tpe, it| tpe.or(&it.value));
-                it.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.value))
+            Self::Array(array) => array
+                .fixed
+                .iter()
+                .fold(Self::Unknown, |tpe, element| tpe.or(element))
+                .or(&array.rest),
+            Self::Object(object) => {
+                let fixed = object
+                    .fixed
+                    .iter()
+                    .fold(Self::Unknown, |tpe, property| tpe.or(&property.value));
+                object.rest.as_ref().map_or(fixed.clone(), |rest| fixed.or(&rest.value))
             }
             Self::Set(of) => (**of).clone(),
             Self::Any(of) if of.is_empty() => Self::any(),
-            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, it| it.values().or(&tpe)),
+            Self::Any(of) => of.iter().fold(Self::Unknown, |tpe, option| option.values().or(&tpe)),
             _ => Self::Unknown,
         }
     }
@@ -393,7 +404,7 @@ fn any_with(of: &Arc<[Type]>, other: &Type) -> Type {
     if any_contains(of, other) {
         return Type::Any(Arc::clone(of));
     }
-    let at = of.partition_point(|it| it < other);
+    let at = of.partition_point(|member| member < other);
     let mut all = of.to_vec();
     all.insert(at, other.clone());
     Type::limited(Type::Any(all.into()))
@@ -438,15 +449,15 @@ impl Ord for Type {
                     (Some(a), Some(b)) => a.key.cmp(&b.key).then_with(|| a.value.cmp(&b.value)),
                     (a, b) => a.is_some().cmp(&b.is_some()),
                 };
-                let fixed = |it: &Property, at: &Property| {
-                    it.key.cmp(&at.key).then_with(|| it.value.cmp(&at.value))
+                let fixed = |a_property: &Property, at: &Property| {
+                    a_property.key.cmp(&at.key).then_with(|| a_property.value.cmp(&at.value))
                 };
                 rest.then_with(|| {
                     a.fixed
                         .iter()
                         .zip(&b.fixed)
                         .map(|(a, b)| fixed(a, b))
-                        .find(|it| it.is_ne())
+                        .find(|order| order.is_ne())
                         .unwrap_or_else(|| a.fixed.len().cmp(&b.fixed.len()))
                 })
             }
@@ -486,15 +497,18 @@ impl fmt::Display for Type {
             Self::Boolean => f.write_str("boolean"),
             Self::Number => f.write_str("number"),
             Self::String => f.write_str("string"),
-            Self::Array(it) => {
+            Self::Array(array) => {
                 f.write_str("array")?;
-                list(f, "<", &it.fixed, ">")?;
-                if it.rest.is_unknown() { Ok(()) } else { write!(f, "[{}]", it.rest) }
+                list(f, "<", &array.fixed, ">")?;
+                if array.rest.is_unknown() { Ok(()) } else { write!(f, "[{}]", array.rest) }
             }
-            Self::Object(it) => {
+            Self::Object(object) => {
                 f.write_str("object")?;
-                list(f, "<", &it.fixed, ">")?;
-                it.rest.as_ref().map_or(Ok(()), |rest| write!(f, "[{}: {}]", rest.key, rest.value))
+                list(f, "<", &object.fixed, ">")?;
+                object
+                    .rest
+                    .as_ref()
+                    .map_or(Ok(()), |rest| write!(f, "[{}: {}]", rest.key, rest.value))
             }
             Self::Set(of) if of.is_unknown() => f.write_str("set"),
             Self::Set(of) => write!(f, "set[{of}]"),
@@ -502,16 +516,16 @@ impl fmt::Display for Type {
                 f.write_str("any")?;
                 list(f, "<", of, ">")
             }
-            Self::Function(it) => {
+            Self::Function(function) => {
                 f.write_str("(")?;
-                list(f, "", &it.args, "")?;
-                if !it.variadic.is_unknown() {
-                    if !it.args.is_empty() {
+                list(f, "", &function.args, "")?;
+                if !function.variadic.is_unknown() {
+                    if !function.args.is_empty() {
                         f.write_str(", ")?;
                     }
-                    write!(f, "{}...", it.variadic)?;
+                    write!(f, "{}...", function.variadic)?;
                 }
-                write!(f, ") => {}", it.result)
+                write!(f, ") => {}", function.result)
             }
         }
     }
@@ -525,8 +539,8 @@ fn list<T: fmt::Display>(
 ) -> fmt::Result {
     let Some((first, others)) = items.split_first() else { return Ok(()) };
     write!(f, "{open}{first}")?;
-    for it in others {
-        write!(f, ", {it}")?;
+    for item in others {
+        write!(f, ", {item}")?;
     }
     f.write_str(close)
 }
@@ -548,21 +562,21 @@ impl fmt::Display for DisplayKey<'_> {
             items: impl Iterator<Item = &'v Value>,
         ) -> fmt::Result {
             f.write_str("[")?;
-            for (at, it) in items.enumerate() {
-                write!(f, "{}{}", if at > 0 { " " } else { "" }, DisplayKey(it))?;
+            for (at, item) in items.enumerate() {
+                write!(f, "{}{}", if at > 0 { " " } else { "" }, DisplayKey(item))?;
             }
             f.write_str("]")
         }
         match self.0 {
             Value::Null => f.write_str("<nil>"),
-            Value::Bool(it) => write!(f, "{it}"),
-            Value::Number(it) => write!(f, "{it}"),
-            Value::String(it) => f.write_str(it),
-            Value::Array(it) => spaced(f, it.iter()),
-            Value::Set(it) => spaced(f, it.iter()),
-            Value::Object(it) => {
+            Value::Bool(boolean) => write!(f, "{boolean}"),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::String(text) => f.write_str(text),
+            Value::Array(array) => spaced(f, array.iter()),
+            Value::Set(set) => spaced(f, set.iter()),
+            Value::Object(object) => {
                 f.write_str("map[")?;
-                for (at, (key, value)) in it.iter().enumerate() {
+                for (at, (key, value)) in object.iter().enumerate() {
                     write!(
                         f,
                         "{}{}:{}",

@@ -101,11 +101,11 @@ impl Checker<'_> {
                         && items
                             .iter()
                             .enumerate()
-                            .all(|(at, it)| self.unify(env, it, &tpe.select(at), union))
+                            .all(|(at, item)| self.unify(env, item, &tpe.select(at), union))
                 }
                 Type::Any(of) if of.is_empty() => {
-                    for it in items {
-                        self.unify(env, it, tpe, true);
+                    for item in items {
+                        self.unify(env, item, tpe, true);
                     }
                     true
                 }
@@ -129,8 +129,8 @@ impl Checker<'_> {
                     .into_iter()
                     .all(|element| self.unify(env, element, of, union)),
                 Type::Any(of) if of.is_empty() => {
-                    for it in terms::elements(items) {
-                        self.unify(env, it, tpe, true);
+                    for item in terms::elements(items) {
+                        self.unify(env, item, tpe, true);
                     }
                     true
                 }
@@ -155,7 +155,7 @@ impl Checker<'_> {
     }
 
     fn unify_with_any(&self, env: &Rc<Env>, term: &Term, of: &[Type]) -> bool {
-        of.iter().fold(false, |fits, it| self.unify(env, term, it, true) || fits)
+        of.iter().fold(false, |fits, option| self.unify(env, term, option, true) || fits)
     }
 
     fn unify_object(
@@ -166,7 +166,7 @@ impl Checker<'_> {
         union: bool,
     ) -> bool {
         let members = terms::members(pairs);
-        let open = tpe.rest().is_some_and(|it| !it.value.is_unknown());
+        let open = tpe.rest().is_some_and(|rest| !rest.value.is_unknown());
         if members.len() != tpe.fixed().len() && !open {
             return false;
         }

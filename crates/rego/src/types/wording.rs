@@ -136,7 +136,7 @@ pub(super) fn argument_error(
     let mut problem = Problem::types(span, format!("{}: {what}", reference_text(name)));
     problem.details.extend(lines);
     if matches!(name, [Term { kind: TermKind::Var(name), .. }] if &**name == "plus")
-        && have.iter().any(|it| matches!(it, Type::String))
+        && have.iter().any(|tpe| matches!(tpe, Type::String))
     {
         problem.hints.push(
             "strings are joined with `concat(\"\", [a, b])`, `sprintf` or `$\"{a}{b}\"`".to_owned(),
@@ -172,9 +172,9 @@ pub(super) fn unsupported_reference(
 
 /// Returns `true` if the compiler made a name, as in `__local0__`.
 fn is_generated(name: &str) -> bool {
-    name.split("__local").skip(1).any(|it| {
-        let rest = it.trim_start_matches(|it: char| it.is_ascii_digit());
-        rest.len() < it.len() && rest.starts_with("__")
+    name.split("__local").skip(1).any(|piece| {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < piece.len() && rest.starts_with("__")
     })
 }
 
@@ -211,8 +211,10 @@ pub(super) fn invalid_reference(
 pub(super) fn keys_of(tpe: &Type) -> Vec<String> {
     fn collect(tpe: &Type, keys: &mut Vec<Value>) {
         match tpe {
-            Type::Object(it) => keys.extend(it.fixed().iter().map(|it| it.key.clone())),
-            Type::Any(of) => of.iter().for_each(|it| collect(it, keys)),
+            Type::Object(object) => {
+                keys.extend(object.fixed().iter().map(|property| property.key.clone()))
+            }
+            Type::Any(of) => of.iter().for_each(|option| collect(option, keys)),
             _ => {}
         }
     }
@@ -231,32 +233,36 @@ fn elide(tpe: &Type) -> String {
 
 /// A type down to a depth.
 fn shown(tpe: &Type, depth: usize) -> String {
-    let inner = |it: &Type| if depth == 0 { ELLIPSIS.to_owned() } else { shown(it, depth - 1) };
+    let inner = |tpe: &Type| if depth == 0 { ELLIPSIS.to_owned() } else { shown(tpe, depth - 1) };
     let all = |types: &[Type]| match types {
         [_, ..] if depth == 0 => vec![ELLIPSIS.to_owned()],
         types => types.iter().map(inner).collect(),
     };
     match tpe {
         Type::Set(of) if !of.is_unknown() => format!("set[{}]", inner(of)),
-        Type::Array(it) => composite("array", &all(it.fixed()), known(it.rest()).map(inner)),
-        Type::Object(it) => {
-            let fixed = match it.fixed() {
+        Type::Array(array) => {
+            composite("array", &all(array.fixed()), known(array.rest()).map(inner))
+        }
+        Type::Object(object) => {
+            let fixed = match object.fixed() {
                 [_, ..] if depth == 0 => vec![ELLIPSIS.to_owned()],
-                fixed => fixed.iter().map(|it| property(&it.key, &inner(&it.value))).collect(),
+                fixed => {
+                    fixed.iter().map(|fixed| property(&fixed.key, &inner(&fixed.value))).collect()
+                }
             };
-            let rest = it.rest().map(|it| {
+            let rest = object.rest().map(|rest| {
                 if depth == 0 {
                     ELLIPSIS.to_owned()
                 } else {
-                    format!("{}: {}", inner(&it.key), inner(&it.value))
+                    format!("{}: {}", inner(&rest.key), inner(&rest.value))
                 }
             });
             composite("object", &fixed, rest)
         }
         Type::Any(of) if !of.is_empty() => composite("any", &all(of), None),
-        Type::Function(it) => {
-            let mut args = all(&it.args);
-            if let Some(variadic) = known(&it.variadic)
+        Type::Function(function) => {
+            let mut args = all(&function.args);
+            if let Some(variadic) = known(&function.variadic)
                 && (depth > 0 || args.is_empty())
             {
                 args.push(if depth == 0 {
@@ -265,7 +271,7 @@ fn shown(tpe: &Type, depth: usize) -> String {
                     format!("{}{ELLIPSIS}", inner(variadic))
                 });
             }
-            let result = known(&it.result).map_or_else(|| Type::Unknown.to_string(), inner);
+            let result = known(&function.result).map_or_else(|| Type::Unknown.to_string(), inner);
             format!("({}) => {result}", args.join(", "))
         }
         _ => text(tpe),
@@ -334,22 +340,22 @@ fn diff_arrays(
 
 fn diff_objects(a: &Object, b: &Object, depth: usize) -> (String, String) {
     let (mut left, mut right, mut equal) = (Vec::new(), Vec::new(), false);
-    for it in a.fixed() {
-        match b.fixed().iter().find(|other| other.key == it.key) {
-            Some(other) if same(&it.value, &other.value) => equal = true,
+    for a in a.fixed() {
+        match b.fixed().iter().find(|other| other.key == a.key) {
+            Some(other) if same(&a.value, &other.value) => equal = true,
             Some(other) => {
-                let (l, r) = diff(&it.value, &other.value, depth + 1);
-                left.push((it.key.clone(), l));
-                right.push((it.key.clone(), r));
+                let (l, r) = diff(&a.value, &other.value, depth + 1);
+                left.push((a.key.clone(), l));
+                right.push((a.key.clone(), r));
             }
-            None => left.push((it.key.clone(), elide(&it.value))),
+            None => left.push((a.key.clone(), elide(&a.value))),
         }
     }
     let only_right =
-        b.fixed().iter().filter(|it| !a.fixed().iter().any(|other| other.key == it.key));
+        b.fixed().iter().filter(|fixed| !a.fixed().iter().any(|other| other.key == fixed.key));
     right.extend(only_right.map(|entry| (entry.key.clone(), elide(&entry.value))));
     right.sort_by(|a, b| a.0.cmp(&b.0));
-    let elided = |it: &Dynamic| format!("{}: {}", elide(&it.key), elide(&it.value));
+    let elided = |rest: &Dynamic| format!("{}: {}", elide(&rest.key), elide(&rest.value));
     let (rest_left, rest_right) = match (a.rest(), b.rest()) {
         (Some(a), Some(b)) => {
             let (key_left, key_right) = diff(&a.key, &b.key, depth + 1);
@@ -374,7 +380,7 @@ fn with_ellipsis(mut items: Vec<String>, left_out: bool) -> Vec<String> {
 fn diff_unions(a: &[Type], b: &[Type]) -> (String, String) {
     let only = |of: &[Type], other: &[Type]| {
         of.iter()
-            .filter(|it| !other.iter().any(|other| same(it, other)))
+            .filter(|of| !other.iter().any(|other| same(of, other)))
             .map(elide)
             .collect::<Vec<_>>()
     };
@@ -396,8 +402,8 @@ fn diff_functions(a: &Function, b: &Function, depth: usize) -> (String, String) 
             right.push(r + ELLIPSIS);
         }
         (a, b) => {
-            left.extend(a.map(|it| elide(it) + ELLIPSIS));
-            right.extend(b.map(|it| elide(it) + ELLIPSIS));
+            left.extend(a.map(|a| elide(a) + ELLIPSIS));
+            right.extend(b.map(|b| elide(b) + ELLIPSIS));
         }
     }
     let (result_left, result_right) = diff(&a.result, &b.result, depth + 1);

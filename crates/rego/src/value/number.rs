@@ -354,11 +354,13 @@ impl Number {
     /// # Errors
     /// Returns an error if the sum is too big to compute with.
     pub fn sum<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
-        if let Some(sum) = numbers.clone().try_fold(0_i64, |sum, it| sum.checked_add(it.as_i64()?))
+        if let Some(sum) =
+            numbers.clone().try_fold(0_i64, |sum, number| sum.checked_add(number.as_i64()?))
         {
             return Ok(Self(Repr::Int(sum)));
         }
-        if let Some(sum) = Self::fold_exactly(numbers.clone(), BigInt::zero(), |sum, it| sum + it)?
+        if let Some(sum) =
+            Self::fold_exactly(numbers.clone(), BigInt::zero(), |sum, number| sum + number)?
         {
             return Ok(sum);
         }
@@ -375,7 +377,9 @@ impl Number {
     /// Returns an error if the product is too big to compute with.
     pub fn product<'a>(numbers: impl Iterator<Item = &'a Self> + Clone) -> Result<Self> {
         if let Some(product) =
-            Self::fold_exactly(numbers.clone(), BigInt::from(1), |product, it| product * it)?
+            Self::fold_exactly(numbers.clone(), BigInt::from(1), |product, number| {
+                product * number
+            })?
         {
             return Ok(product);
         }

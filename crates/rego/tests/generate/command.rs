@@ -213,7 +213,7 @@ fn documents(directory: Option<&String>) -> std::io::Result<Vec<String>> {
     while let Some(path) = open.pop() {
         if path.is_dir() {
             let mut inside: Vec<_> =
-                std::fs::read_dir(path)?.flatten().map(|it| it.path()).collect();
+                std::fs::read_dir(path)?.flatten().map(|entry| entry.path()).collect();
             inside.sort();
             open.extend(inside);
         } else if path

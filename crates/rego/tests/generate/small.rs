@@ -496,7 +496,8 @@ fn programs(index: u64, body: &[u64]) -> Vec<Case> {
     }
     // A single statement gets all modifiers that replace something it names; of the other bodies a
     // third gets one, mostly one of these.
-    let about: Vec<&str> = MODIFIERS.iter().copied().filter(|it| is_about(it, first)).collect();
+    let about: Vec<&str> =
+        MODIFIERS.iter().copied().filter(|modifier| is_about(modifier, first)).collect();
     let modifiers = match texts.len() {
         1 => about,
         _ if index.is_multiple_of(3) => {

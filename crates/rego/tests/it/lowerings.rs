@@ -10,7 +10,8 @@ fn core(policy: &str) -> String {
     options.host_functions = vec![function.nondeterministic()];
     options.data = Value::from_json(r#"{"base": {"users": {"ann": 1}}}"#).unwrap();
     let source = SourceText::new("p.rego", format!("package p\n\n{policy}\n"));
-    let program = Program::compile(vec![source], &options).unwrap_or_else(|it| panic!("{it}"));
+    let program =
+        Program::compile(vec![source], &options).unwrap_or_else(|problems| panic!("{problems}"));
     program.core().display(program.sources()).to_string()
 }
 

@@ -244,8 +244,9 @@ impl Certificate {
     pub(super) fn to_value(&self, uris: bool) -> Value {
         let decoded = &self.decoded;
         let bytes = |bytes: &[u8]| Value::from(to_base64(bytes));
-        let optional =
-            |it: Option<&Vec<u8>>| it.map_or(Value::Null, |it| Value::from(to_base64(it)));
+        let optional = |value: Option<&Vec<u8>>| {
+            value.map_or(Value::Null, |bytes| Value::from(to_base64(bytes)))
+        };
         let names = &decoded.names;
         let none = Constraints::default();
         let constraints = decoded.constraints.as_ref().unwrap_or(&none);
@@ -271,7 +272,7 @@ impl Certificate {
             ("Extensions", list(&self.extensions, Extension::to_value)),
             ("ExtraExtensions", Value::Null),
             ("UnhandledCriticalExtensions", list(&decoded.unhandled, |oid| oid_value(oid))),
-            ("ExtKeyUsage", list(&decoded.usages, |it| Value::from(*it))),
+            ("ExtKeyUsage", list(&decoded.usages, |usage| Value::from(*usage))),
             ("UnknownExtKeyUsage", list(&decoded.unknown_usages, |oid| oid_value(oid))),
             ("BasicConstraintsValid", Value::from(decoded.basic_constraints.is_some())),
             ("IsCA", Value::from(ca)),
@@ -283,7 +284,7 @@ impl Certificate {
             ("IssuingCertificateURL", texts(&decoded.issuing)),
             ("DNSNames", texts(&names.dns)),
             ("EmailAddresses", texts(&names.emails)),
-            ("IPAddresses", list(&names.addresses, |it| address(it))),
+            ("IPAddresses", list(&names.addresses, |ip| address(ip))),
             ("URIs", list(&names.uris, url_value)),
             ("PermittedDNSDomainsCritical", Value::from(constraints.critical)),
             ("PermittedDNSDomains", texts(&permitted.dns)),
@@ -306,7 +307,10 @@ impl Certificate {
         });
         members.extend([
             ("PolicyIdentifiers", oids.map_or(Value::Null, Value::from)),
-            ("Policies", list(policies.unwrap_or_default(), |it| Value::from(der::oid_text(it)))),
+            (
+                "Policies",
+                list(policies.unwrap_or_default(), |policy| Value::from(der::oid_text(policy))),
+            ),
             (
                 "PolicyMappings",
                 list(&decoded.policy_mappings, |(issuer, subject)| {
@@ -326,7 +330,7 @@ impl Certificate {
             members.push((zero, Value::from(value == Some(0))));
         }
         if uris {
-            members.push(("URIStrings", list(&names.uris, |it| Value::from(it.to_string()))));
+            members.push(("URIStrings", list(&names.uris, |uri| Value::from(uri.to_string()))));
         }
         object(members)
     }
@@ -382,7 +386,7 @@ pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
         Some(extension) => Names::read(&extension.value)?,
         None => Names::default(),
     };
-    let attributes: Vec<Value> = attributes.iter().filter_map(|it| attribute(it)).collect();
+    let attributes: Vec<Value> = attributes.iter().filter_map(|parsed| attribute(parsed)).collect();
     let bytes = |bytes: &[u8]| Value::from(to_base64(bytes));
     Ok(object([
         ("Raw", bytes(raw)),
@@ -400,7 +404,7 @@ pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
         ("ExtraExtensions", Value::Null),
         ("DNSNames", texts(&names.dns)),
         ("EmailAddresses", texts(&names.emails)),
-        ("IPAddresses", list(&names.addresses, |it| address(it))),
+        ("IPAddresses", list(&names.addresses, |ip| address(ip))),
         ("URIs", list(&names.uris, url_value)),
     ]))
 }

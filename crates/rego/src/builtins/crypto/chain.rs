@@ -175,20 +175,20 @@ impl<'a> Search<'a, '_> {
     /// Checks that a certificate may follow the ones in `below`.
     fn valid(
         &self,
-        it: &Certificate,
+        certificate: &Certificate,
         position: Position,
         below: &[&Certificate],
     ) -> Result<(), Error> {
-        if !it.decoded.unhandled.is_empty() {
+        if !certificate.decoded.unhandled.is_empty() {
             return invalid("unhandled critical extension");
         }
-        if below.last().is_some_and(|child| child.raw_issuer != it.raw_subject) {
+        if below.last().is_some_and(|child| child.raw_issuer != certificate.raw_subject) {
             return invalid("issuer name does not match subject from issuing certificate");
         }
-        if self.now < it.not_before.0 || self.now > it.not_after.0 {
+        if self.now < certificate.not_before.0 || self.now > certificate.not_after.0 {
             return invalid("certificate has expired or is not yet valid");
         }
-        let constraints = it.decoded.basic_constraints;
+        let constraints = certificate.decoded.basic_constraints;
         if position == Position::Intermediate && !matches!(constraints, Some((true, _))) {
             return invalid("certificate is not authorized to sign other certificates");
         }
@@ -206,7 +206,7 @@ impl<'a> Search<'a, '_> {
         let Some(child) = chain.last().copied() else { return Ok(()) };
         let root = parents(std::slice::from_ref(self.root), child);
         let intermediates = parents(self.intermediates, child);
-        let candidates = root.into_iter().map(|it| (Position::Root, it));
+        let candidates = root.into_iter().map(|root| (Position::Root, root));
         for (position, parent) in candidates.chain(
             intermediates.into_iter().map(|intermediate| (Position::Intermediate, intermediate)),
         ) {
@@ -215,7 +215,7 @@ impl<'a> Search<'a, '_> {
             if self.checks > MAX_CHECKS {
                 return Ok(());
             }
-            let known = chain.iter().any(|it| it.identity() == parent.identity());
+            let known = chain.iter().any(|certificate| certificate.identity() == parent.identity());
             let signed = parent.public_key().is_some() && !known && signed_by(child, parent)?;
             if !signed || self.valid(parent, position, chain).is_err() {
                 continue;
@@ -238,7 +238,9 @@ fn parents<'a>(pool: &'a [Certificate], child: &Certificate) -> Vec<&'a Certific
     let mut seen = BTreeSet::new();
     let mut parents: Vec<&Certificate> = pool
         .iter()
-        .filter(|it| it.raw_subject == child.raw_issuer && seen.insert(it.raw.as_slice()))
+        .filter(|candidate| {
+            candidate.raw_subject == child.raw_issuer && seen.insert(candidate.raw.as_slice())
+        })
         .collect();
     parents.sort_by_key(|parent| {
         let id = parent.decoded.subject_key_id.as_deref().unwrap_or_default();
@@ -318,7 +320,7 @@ fn has_name(certificate: &Certificate, name: &str) -> bool {
             .addresses
             .iter()
             .filter_map(|address| canonical(address))
-            .any(|it| it == address);
+            .any(|other| other == address);
     }
     let name = name.to_ascii_lowercase();
     let valid = host_valid(&name, false);
@@ -338,7 +340,7 @@ fn has_name(certificate: &Certificate, name: &str) -> bool {
 
 /// Parses an address without a zone; IPv4-mapped addresses become IPv4.
 fn parse_address(text: &str) -> Option<IpAddr> {
-    text.parse::<IpAddr>().ok().map(|it| it.to_canonical())
+    text.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
 
 fn canonical(bytes: &[u8]) -> Option<IpAddr> {
@@ -370,8 +372,10 @@ fn names_valid(ctx: &dyn Context, chain: &[&Certificate]) -> Result<bool, Error>
         if !certificate.extensions.iter().any(|extension| extension.oid == SUBJECT_ALT_NAME) {
             continue;
         }
-        let mut above =
-            chain.iter().skip(index + 1).filter_map(|it| it.decoded.constraints.as_ref());
+        let mut above = chain
+            .iter()
+            .skip(index + 1)
+            .filter_map(|certificate| certificate.decoded.constraints.as_ref());
         let Some(first) = above.next() else { continue };
         let Some(names) = SubjectNames::read(&certificate.decoded.names) else { return Ok(false) };
         for constraints in std::iter::once(first).chain(above) {
@@ -439,8 +443,8 @@ impl<'a> SubjectNames<'a> {
         let fits = |name: &str, permitted: &[String], excluded: &[String]| {
             domain_valid(name, false)
                 && (permitted.is_empty()
-                    || permitted.iter().any(|it| within_domain(it, name, true)))
-                && !excluded.iter().any(|it| within_domain(it, name, false))
+                    || permitted.iter().any(|domain| within_domain(domain, name, true)))
+                && !excluded.iter().any(|domain| within_domain(domain, name, false))
         };
         for name in &self.names.dns {
             ctx.check()?;
@@ -483,7 +487,7 @@ fn within_domain(constraint: &str, domain: &str, permitted: bool) -> bool {
     let parent = |name: &str| name.find('.').and_then(|dot| name.get(dot..).map(str::to_owned));
     !permitted
         && domain.starts_with('*')
-        && parent(&constraint).is_some_and(|it| Some(it) == parent(&domain))
+        && parent(&constraint).is_some_and(|above| Some(above) == parent(&domain))
 }
 
 fn within_mailbox(constraint: &str, (local, domain): &(Vec<u8>, String), permitted: bool) -> bool {

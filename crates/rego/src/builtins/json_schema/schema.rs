@@ -299,7 +299,9 @@ impl Reader<'_> {
     ) -> Result<Option<SchemaId>, Error> {
         match node.get(&Value::from(name)) {
             None => Ok(None),
-            Some(it @ (Value::Bool(_) | Value::Object(_))) => self.schema(it, draft).map(Some),
+            Some(schema @ (Value::Bool(_) | Value::Object(_))) => {
+                self.schema(schema, draft).map(Some)
+            }
             Some(_) => Err(bad(format!("{name} must be of an object"))),
         }
     }
@@ -313,7 +315,9 @@ impl Reader<'_> {
         match node.get(&Value::from(name)) {
             None => Ok(None),
             Some(Value::Bool(allowed)) => Ok(Some(Additional::Allowed(*allowed))),
-            Some(it @ Value::Object(_)) => Ok(Some(Additional::Schema(self.schema(it, draft)?))),
+            Some(schema @ Value::Object(_)) => {
+                Ok(Some(Additional::Schema(self.schema(schema, draft)?)))
+            }
             Some(_) => Err(invalid_type("boolean/Valid Schema", name)),
         }
     }
@@ -410,7 +414,9 @@ impl Reader<'_> {
         if draft >= Draft::Six {
             rules.property_names = match get("propertyNames") {
                 None => None,
-                Some(it @ (Value::Bool(_) | Value::Object(_))) => Some(self.schema(it, draft)?),
+                Some(schema @ (Value::Bool(_) | Value::Object(_))) => {
+                    Some(self.schema(schema, draft)?)
+                }
                 Some(_) => return Err(invalid_type("Valid Schema", "patternProperties")),
             };
         }
@@ -508,14 +514,16 @@ impl Reader<'_> {
             Some(Value::Object(dependencies)) => dependencies,
             Some(_) => return Err(bad("dependencies must be of type object")),
         };
-        for (name, it) in dependencies.iter() {
+        for (name, declared) in dependencies.iter() {
             let name = name.as_str().unwrap_or_default().to_owned();
-            let dependency = match it {
+            let dependency = match declared {
                 Value::Array(names) => {
                     let names = names.iter().map(|name| name.as_str().map(str::to_owned));
                     Dependency::Properties(names.collect::<Option<_>>().ok_or_else(wrong)?)
                 }
-                Value::Bool(_) | Value::Object(_) => Dependency::Schema(self.schema(it, draft)?),
+                Value::Bool(_) | Value::Object(_) => {
+                    Dependency::Schema(self.schema(declared, draft)?)
+                }
                 _ => return Err(wrong()),
             };
             rules.dependencies.insert(name, dependency);

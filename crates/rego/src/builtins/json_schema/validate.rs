@@ -211,12 +211,12 @@ impl<'s> Validator<'s, '_> {
             let mut best = None;
             let mut fits = false;
             for id in &rules.any_of {
-                let it = self.evaluate(*id, node, path)?;
-                if it.fits() {
+                let branch = self.evaluate(*id, node, path)?;
+                if branch.fits() {
                     fits = true;
                     break;
                 }
-                closest(&mut best, it);
+                closest(&mut best, branch);
             }
             if !fits {
                 let text = "Must validate at least one schema (anyOf)";
@@ -228,11 +228,11 @@ impl<'s> Validator<'s, '_> {
             let mut best = None;
             let mut fitting = 0_u32;
             for id in &rules.one_of {
-                let it = self.evaluate(*id, node, path)?;
-                if it.fits() {
+                let branch = self.evaluate(*id, node, path)?;
+                if branch.fits() {
                     fitting += 1;
                 } else if fitting == 0 {
-                    closest(&mut best, it);
+                    closest(&mut best, branch);
                 }
             }
             if fitting != 1 {
@@ -246,9 +246,9 @@ impl<'s> Validator<'s, '_> {
         if !rules.all_of.is_empty() {
             let mut all = true;
             for id in &rules.all_of {
-                let it = self.evaluate(*id, node, path)?;
-                all &= it.fits();
-                outcome.merge(it);
+                let branch = self.evaluate(*id, node, path)?;
+                all &= branch.fits();
+                outcome.merge(branch);
             }
             if !all {
                 let text = "Must validate all the schemas (allOf)";
@@ -274,10 +274,10 @@ impl<'s> Validator<'s, '_> {
                 )
             };
             if let Some(branch) = branch {
-                let it = self.evaluate(branch, node, path)?;
-                if !it.fits() {
+                let result = self.evaluate(branch, node, path)?;
+                if !result.fits() {
                     self.problem(outcome, path, kind, text)?;
-                    outcome.merge(it);
+                    outcome.merge(result);
                 }
             }
         }
@@ -378,8 +378,8 @@ impl<'s> Validator<'s, '_> {
             };
             let Some(id) = id else { continue };
             let name = index.to_string();
-            let it = self.evaluate(id, value, &Path::Part(path, &name))?;
-            outcome.merge(it);
+            let result = self.evaluate(id, value, &Path::Part(path, &name))?;
+            outcome.merge(result);
         }
         let length = array.len() as u64;
         if let Some(min) = rules.min_items.filter(|min| length < *min) {
@@ -406,12 +406,12 @@ impl<'s> Validator<'s, '_> {
             let mut fits = false;
             for (index, value) in array.iter().enumerate() {
                 let name = index.to_string();
-                let it = self.evaluate(contains, value, &Path::Part(path, &name))?;
-                if it.fits() {
+                let result = self.evaluate(contains, value, &Path::Part(path, &name))?;
+                if result.fits() {
                     fits = true;
                     break;
                 }
-                closest(&mut best, it);
+                closest(&mut best, result);
             }
             if !fits {
                 let text = "At least one of the items must match";
@@ -454,33 +454,36 @@ impl<'s> Validator<'s, '_> {
                 self.ctx.check()?;
                 if pattern.matches(name) {
                     matched = true;
-                    let it = self.evaluate(*id, value, &inner)?;
-                    outcome.merge(it);
+                    let result = self.evaluate(*id, value, &inner)?;
+                    outcome.merge(result);
                 }
             }
             outcome.score += i64::from(matched);
             // Properties are sorted by name, like the members of objects.
-            let known = rules.properties.binary_search_by(|(it, _)| it.as_str().cmp(name)).is_ok();
+            let known = rules
+                .properties
+                .binary_search_by(|(property, _)| property.as_str().cmp(name))
+                .is_ok();
             match rules.additional_properties {
                 Some(Additional::Allowed(false)) if !known && !matched => {
                     let text = format!("Additional property {name} is not allowed");
                     self.problem(outcome, path, "additional_property_not_allowed", text)?;
                 }
                 Some(Additional::Schema(id)) if !known && !matched => {
-                    let it = self.evaluate(id, value, &inner)?;
-                    outcome.merge(it);
+                    let result = self.evaluate(id, value, &inner)?;
+                    outcome.merge(result);
                 }
                 _ => {}
             }
         }
         if let Some(names) = rules.property_names {
             for key in object.keys() {
-                let it = self.evaluate(names, key, path)?;
-                if !it.fits() {
+                let result = self.evaluate(names, key, path)?;
+                if !result.fits() {
                     let name = key.as_str().unwrap_or_default();
                     let text = format!("Property name of \"{name}\" does not match");
                     self.problem(outcome, path, "invalid_property_name", text)?;
-                    outcome.merge(it);
+                    outcome.merge(result);
                 }
             }
         }

@@ -56,8 +56,8 @@ fn simple(text: &str) -> Result<BoundedBacktracker, Error> {
     let failed =
         |reason: &dyn std::fmt::Display| Error::failed(format!("error parsing regexp: {reason}"));
     let parsed = syntax::parse_with(text, &syntax_config()).map_err(|error| failed(&error))?;
-    let compiled = COMPILER.with(|it| {
-        it.build_from_hir(&parsed).map_err(|error| match error.size_limit() {
+    let compiled = COMPILER.with(|compiler| {
+        compiler.build_from_hir(&parsed).map_err(|error| match error.size_limit() {
             Some(_) => Error::halt(Code::Limit, "the pattern is too large"),
             None => failed(&error),
         })

@@ -110,7 +110,7 @@ impl Function {
     ];
 
     pub(super) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, keyword)| *keyword == self).map_or("", |(name, _)| name)
     }
 }
 
@@ -843,7 +843,8 @@ fn number(text: &str) -> Result<(Token, usize), Error> {
         return Err(Error::halt(Code::Builtin, message));
     }
     let float = radix == 10 && lower.bytes().all(|b| b.is_ascii_digit() || b".e+-".contains(&b));
-    let value = float.then(|| plain.parse::<f64>().ok()).flatten().filter(|it| it.is_finite());
+    let value =
+        float.then(|| plain.parse::<f64>().ok()).flatten().filter(|value| value.is_finite());
     let value = value.ok_or_else(wrong)?;
     if !lower.contains(['.', 'e']) {
         return Err(bad(format!("{written} overflows int")));

@@ -287,7 +287,7 @@ impl<'t> Runner<'t, '_> {
     /// Sets a variable: the latest one with this name if it `assigns`, otherwise a new one.
     fn set(&mut self, name: &str, item: Item, assigns: bool) -> Result<(), Error> {
         if assigns {
-            let known = self.variables.iter_mut().rev().find(|(it, _)| it == name);
+            let known = self.variables.iter_mut().rev().find(|(variable, _)| variable == name);
             let (_, slot) = known.ok_or_else(|| bad(format!("undefined variable: {name}")))?;
             *slot = item;
         } else {
@@ -350,7 +350,7 @@ impl<'t> Runner<'t, '_> {
             Operand::Text(text) => Ok(Item::Text(text.as_str().into())),
             Operand::Fields(names) => fields(dot.clone(), names),
             Operand::Variable(name, names) => {
-                let item = self.variables.iter().rev().find(|(it, _)| it == name);
+                let item = self.variables.iter().rev().find(|(variable, _)| variable == name);
                 let item = item.map(|(_, item)| item.clone());
                 fields(item.ok_or_else(|| bad(format!("undefined variable: {name}")))?, names)
             }
@@ -488,7 +488,7 @@ fn position(item: &Item, most: usize) -> Result<usize, Error> {
     match item {
         Item::Int(value) => usize::try_from(*value)
             .ok()
-            .filter(|it| *it <= most)
+            .filter(|index| *index <= most)
             .ok_or_else(|| Error::failed(format!("index out of range: {value}"))),
         Item::Missing | Item::Nil => Err(Error::failed("cannot index slice/array with nil")),
         other => {
@@ -563,7 +563,7 @@ fn slice(items: &[Item]) -> Result<Item, Error> {
         return Err(Error::failed("cannot 3-index slice a string"));
     }
     let at = |index: usize, otherwise: usize| {
-        indexes.get(index).map_or(Ok(otherwise), |it| position(it, length))
+        indexes.get(index).map_or(Ok(otherwise), |item| position(item, length))
     };
     let (from, to) = (at(0, 0)?, at(1, length)?);
     if from > to {

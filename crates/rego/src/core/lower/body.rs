@@ -90,13 +90,13 @@ impl Lowering<'_> {
                 (OpKind::Every(Box::new(Every { key, value, domain, body })), true)
             }
             ExprKind::Not(not) => (OpKind::Not(self.isolated(frame, &not.body)?), true),
-            ExprKind::And(it) => {
-                let left = self.isolated(frame, &it.left)?;
-                (OpKind::And(left, self.isolated(frame, &it.right)?), true)
+            ExprKind::And(logical) => {
+                let left = self.isolated(frame, &logical.left)?;
+                (OpKind::And(left, self.isolated(frame, &logical.right)?), true)
             }
-            ExprKind::Or(it) => {
-                let left = self.isolated(frame, &it.left)?;
-                (OpKind::Or(left, self.isolated(frame, &it.right)?), true)
+            ExprKind::Or(logical) => {
+                let left = self.isolated(frame, &logical.left)?;
+                (OpKind::Or(left, self.isolated(frame, &logical.right)?), true)
             }
             ExprKind::Some(_) => return Err(unexpected(span, "a declaration")),
         };

@@ -27,19 +27,31 @@ impl Lowering<'_> {
         let span = term.span;
         let before = frame.enter();
         let (kind, body, keys): (_, Body, &[Name]) = match &term.kind {
-            TermKind::ArrayComprehension(it) => {
-                let body = self.body(frame, &it.body)?;
-                (ComprehensionKind::Array(self.term(frame, &it.term)?), body, &it.keys)
+            TermKind::ArrayComprehension(comprehension) => {
+                let body = self.body(frame, &comprehension.body)?;
+                (
+                    ComprehensionKind::Array(self.term(frame, &comprehension.term)?),
+                    body,
+                    &comprehension.keys,
+                )
             }
-            TermKind::SetComprehension(it) => {
-                let body = self.body(frame, &it.body)?;
-                (ComprehensionKind::Set(self.term(frame, &it.term)?), body, &it.keys)
+            TermKind::SetComprehension(comprehension) => {
+                let body = self.body(frame, &comprehension.body)?;
+                (
+                    ComprehensionKind::Set(self.term(frame, &comprehension.term)?),
+                    body,
+                    &comprehension.keys,
+                )
             }
-            TermKind::ObjectComprehension(it) => {
-                let body = self.body(frame, &it.body)?;
-                let key = self.term(frame, &it.key)?;
-                let value = self.term(frame, &it.value)?;
-                (ComprehensionKind::Object(key, value, it.key.span), body, &it.keys)
+            TermKind::ObjectComprehension(comprehension) => {
+                let body = self.body(frame, &comprehension.body)?;
+                let key = self.term(frame, &comprehension.key)?;
+                let value = self.term(frame, &comprehension.value)?;
+                (
+                    ComprehensionKind::Object(key, value, comprehension.key.span),
+                    body,
+                    &comprehension.keys,
+                )
             }
             _ => return Err(unexpected(span, "what isn't a comprehension")),
         };
@@ -104,7 +116,7 @@ fn each_binding(op: &Op, bind: &mut dyn FnMut(&Term)) {
             side(&sides.0);
             side(&sides.1);
         }
-        OpKind::Test(it) => side(it),
+        OpKind::Test(tested) => side(tested),
         OpKind::Call(call) => call.args.iter().chain(&call.output).for_each(bind),
         OpKind::With(_, op) => each_binding(op, bind),
         _ => {}

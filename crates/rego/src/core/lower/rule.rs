@@ -109,10 +109,11 @@ pub(super) fn index(core: &mut Core, placed: &[Placed<'_>]) {
     for (id, index) in built.into_iter().flatten() {
         let Some(set) = core.sets.get_mut(id.0 as usize) else { continue };
         let candidates = |set: &RuleSet, found: &[IndexCandidate]| -> Vec<Candidate> {
-            let rule = |it: &IndexCandidate| set.members.get(it.rule)?.get(it.branch).copied();
+            let rule =
+                |found: &IndexCandidate| set.members.get(found.rule)?.get(found.branch).copied();
             found
                 .iter()
-                .filter_map(|it| Some(Candidate { rule: rule(it)?, first: it.first }))
+                .filter_map(|found| Some(Candidate { rule: rule(found)?, first: found.first }))
                 .collect()
         };
         set.all = candidates(set, &index.all());
@@ -166,7 +167,7 @@ fn leads_to_rules(core: &Core, reference: &[tree::Term]) -> bool {
 pub(super) fn finish(core: &mut Core) {
     for index in 0..core.sets.len() {
         let Some(set) = core.sets.get(index) else { continue };
-        let rules = || set.definitions.iter().filter_map(|it| core.rule(it.rule));
+        let rules = || set.definitions.iter().filter_map(|definition| core.rule(definition.rule));
         let lengths: BTreeSet<usize> = rules().map(|rule| rule.reference.len()).collect();
         let keys: BTreeSet<usize> = rules().map(|rule| set.keys_of(rule)).collect();
         if let Some(set) = core.sets.get_mut(index) {
@@ -214,7 +215,9 @@ impl SingleAnswers<'_> {
             let ids = set
                 .definitions
                 .iter()
-                .flat_map(|it| std::iter::once(it.rule).chain(it.otherwise.iter().copied()))
+                .flat_map(|definition| {
+                    std::iter::once(definition.rule).chain(definition.otherwise.iter().copied())
+                })
                 .chain(set.default);
             ids.into_iter().filter_map(|id| core.rule(id)).all(|rule| {
                 // An irregular value can be iterated only as long as its frame lives.
@@ -262,7 +265,7 @@ impl SingleAnswers<'_> {
     fn answers_at_once(&mut self, id: SetId) -> bool {
         let ends = self.core.set(id).is_some_and(|set| {
             let made = set.multi || !set.ground;
-            let early = set.early || set.index.as_ref().is_some_and(|it| it.exits_early());
+            let early = set.early || set.index.as_ref().is_some_and(|index| index.exits_early());
             made || set.definitions.len() < 2 || early
         });
         ends && self.set(id.0 as usize)
@@ -294,7 +297,7 @@ fn op_single(op: &Op, sets: &[bool]) -> bool {
     op.single
         && match &op.kind {
             OpKind::Unify(sides) => side(&sides.0) && side(&sides.1),
-            OpKind::Test(it) => side(it),
+            OpKind::Test(tested) => side(tested),
             OpKind::Call(call) => match &call.target {
                 Target::Function(set) => known(set),
                 _ => true,

@@ -163,7 +163,7 @@ impl Parser<'_> {
             return "a line break ends it: drop the `;`".to_owned();
         }
         let (before, after) = (self.token(self.state.at - 1), self.token(self.state.at + 1));
-        let [before, after] = [before, after].map(|it| self.slice(it.start, it.end));
+        let [before, after] = [before, after].map(|token| self.slice(token.start, token.end));
         if before.len() + after.len() > MAX_QUOTED || after.is_empty() {
             return "a name consists of letters, digits and `_`".to_owned();
         }
