@@ -54,7 +54,8 @@ struct Spans(Arc<Mutex<BTreeMap<u64, Seen>>>);
 
 impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Layered<'_, S>) {
-        let parent = context.span(id).and_then(|span| span.parent().map(|it| it.id().into_u64()));
+        let parent =
+            context.span(id).and_then(|span| span.parent().map(|parent| parent.id().into_u64()));
         let name = attributes.metadata().name();
         let mut seen = Seen { name, parent, ..Seen::default() };
         attributes.record(&mut seen);
@@ -111,23 +112,24 @@ impl Spans {
 struct ReportedEvents(Mutex<Vec<String>>);
 
 impl Observer for ReportedEvents {
-    fn evaluation(&self, it: &EvaluationEvent<'_>) {
-        let line = format!("evaluation {} {} {:?}", it.query, it.calls, it.error);
+    fn evaluation(&self, event: &EvaluationEvent<'_>) {
+        let line = format!("evaluation {} {} {:?}", event.query, event.calls, event.error);
         self.0.lock().unwrap().push(line);
     }
 
-    fn call(&self, it: &CallEvent<'_>) {
-        let line = format!("call {} {} {:?}", it.function, it.requests, it.error);
+    fn call(&self, event: &CallEvent<'_>) {
+        let line = format!("call {} {} {:?}", event.function, event.requests, event.error);
         self.0.lock().unwrap().push(line);
     }
 
-    fn request(&self, it: &RequestEvent<'_>) {
-        let line = format!("request {} {:?} {:?}", it.method, it.template, it.error_type());
+    fn request(&self, event: &RequestEvent<'_>) {
+        let line =
+            format!("request {} {:?} {:?}", event.method, event.template, event.error_type());
         self.0.lock().unwrap().push(line);
     }
 
-    fn lookup(&self, it: &LookupEvent<'_>) {
-        self.0.lock().unwrap().push(format!("lookup {} {:?}", it.name, it.error));
+    fn lookup(&self, event: &LookupEvent<'_>) {
+        self.0.lock().unwrap().push(format!("lookup {} {:?}", event.name, event.error));
     }
 }
 

@@ -99,7 +99,7 @@ fn read_type(ty: &Value, depth: usize) -> types::Type {
     if depth > MAX_DEPTH {
         return Type::any();
     }
-    let part = |name: &str| ty.get(name).map(|it| read_type(it, depth + 1));
+    let part = |name: &str| ty.get(name).map(|part| read_type(part, depth + 1));
     let list = |name: &str| ty.get(name).and_then(Value::as_array).into_iter().flatten();
     match ty.get("type").and_then(Value::as_str).unwrap_or_default() {
         "null" => Type::Null,
@@ -108,22 +108,22 @@ fn read_type(ty: &Value, depth: usize) -> types::Type {
         "string" => Type::String,
         "set" => Type::set(part("of").unwrap_or_else(Type::any)),
         "array" => {
-            let fixed = list("static").map(|it| read_type(it, depth + 1)).collect();
+            let fixed = list("static").map(|element| read_type(element, depth + 1)).collect();
             Type::array(fixed, part("dynamic").unwrap_or_default())
         }
         "object" => {
-            let member = |it: &Value| {
-                let key = it.get("key")?.as_str()?.into();
-                Some(Property { key, value: read_type(it.get("value")?, depth + 1) })
+            let member = |declared: &Value| {
+                let key = declared.get("key")?.as_str()?.into();
+                Some(Property { key, value: read_type(declared.get("value")?, depth + 1) })
             };
-            let rest = ty.get("dynamic").and_then(|it| {
-                let (key, value) = (it.get("key")?, it.get("value")?);
+            let rest = ty.get("dynamic").and_then(|dynamic| {
+                let (key, value) = (dynamic.get("key")?, dynamic.get("value")?);
                 let (key, value) = (read_type(key, depth + 1), read_type(value, depth + 1));
                 Some(Dynamic { key, value })
             });
             Type::object(list("static").filter_map(member).collect(), rest)
         }
-        _ => Type::any_of(list("of").map(|it| read_type(it, depth + 1)).collect()),
+        _ => Type::any_of(list("of").map(|option| read_type(option, depth + 1)).collect()),
     }
 }
 
@@ -202,7 +202,7 @@ fn declared(ty: &types::Type) -> Value {
         Type::Object(object) => {
             let mut out = Map::from_iter([("type".to_owned(), json!("object"))]);
             if !object.fixed().is_empty() {
-                let property = |it: &types::Property| json!({ "key": it.key.as_str(), "value": declared(&it.value) });
+                let property = |property: &types::Property| json!({ "key": property.key.as_str(), "value": declared(&property.value) });
                 let fixed: Vec<Value> = object.fixed().iter().map(property).collect();
                 out.insert("static".to_owned(), json!(fixed));
             }

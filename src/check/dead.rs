@@ -99,7 +99,7 @@ pub(super) fn check(all: &Inspected<'_>, files: &[File<'_>], out: &mut Vec<Diagn
     }
     // What a policy document states beside its violations, `result` states in its own fields.
     let is_verdict = |node: &Node<'_>| {
-        role(node).is_some_and(|it| it.gives_verdict() || !with_result.contains(node.package()))
+        role(node).is_some_and(|role| role.gives_verdict() || !with_result.contains(node.package()))
     };
     let mut open: Vec<usize> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {

@@ -109,7 +109,7 @@ impl Inference {
     /// Returns the common type of two alternatives.
     fn or(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Empty, it) | (it, Self::Empty) => it,
+            (Self::Empty, known) | (known, Self::Empty) => known,
             (Self::Type(a), Self::Type(b)) if a.ty == b.ty && a.lists == b.lists => {
                 let same = std::ptr::eq(a.values, b.values);
                 Self::Type(InferredType {
@@ -246,10 +246,13 @@ impl<'a> Types<'a> {
             TermKind::Array(items) | TermKind::Set(items) => {
                 Inference::any(items.iter().map(|item| self.of(file, item, depth))).in_list()
             }
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                self.of(file, &it.term, depth).in_list()
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                self.of(file, &comprehension.term, depth).in_list()
             }
-            TermKind::ObjectComprehension(it) => self.of(file, &it.value, depth).in_list(),
+            TermKind::ObjectComprehension(comprehension) => {
+                self.of(file, &comprehension.value, depth).in_list()
+            }
             TermKind::Object(_) => Inference::Unknown,
             TermKind::Group(inner) => self.of(file, inner, depth),
             TermKind::Var(name) => self.variable(file, name, term.span, depth),
@@ -259,7 +262,8 @@ impl<'a> Types<'a> {
     }
 
     fn variable(&self, file: usize, name: &'a str, at: Span, depth: usize) -> Inference {
-        let Some(variable) = self.files.get(file).and_then(|it| it.model.variable(name, at)) else {
+        let Some(variable) = self.files.get(file).and_then(|file| file.model.variable(name, at))
+        else {
             return Inference::Unknown;
         };
         if variable.kind == Kind::Argument {
@@ -355,8 +359,9 @@ impl<'a> Types<'a> {
         let product = self.all.product.as_str();
         if let Some(short) = name.strip_prefix(product).and_then(|rest| rest.strip_prefix('.')) {
             let function = functions::function(short);
-            return function
-                .map_or(Inference::Unknown, |it| Inference::Type(InferredType::of(it.result)));
+            return function.map_or(Inference::Unknown, |function| {
+                Inference::Type(InferredType::of(function.result))
+            });
         }
         if name.starts_with("data.") {
             return self.rule(&name, depth);
@@ -375,7 +380,7 @@ impl<'a> Types<'a> {
             ("union" | "intersection" | "min" | "max", [lists]) => {
                 of(lists).map(InferredType::element)
             }
-            _ => match lookup(&name).and_then(|it| it.signature.rsplit_once("->")) {
+            _ => match lookup(&name).and_then(|builtin| builtin.signature.rsplit_once("->")) {
                 Some((_, result)) => match result.trim() {
                     "string" => Inference::Type(InferredType::of(Type::String)),
                     "number" => Inference::Type(InferredType::of(Type::Number)),

@@ -109,7 +109,9 @@ impl<'a> Mock<'_, 'a> {
             (TermKind::Array(items), Type::Array(of)) => {
                 items.iter().try_for_each(|item| self.fits(item, *of))
             }
-            (TermKind::ArrayComprehension(it), Type::Array(of)) => self.fits(&it.term, *of),
+            (TermKind::ArrayComprehension(comprehension), Type::Array(of)) => {
+                self.fits(&comprehension.term, *of)
+            }
             (TermKind::ObjectComprehension(_), Type::Object(_) | Type::Map(_)) => Ok(()),
             (TermKind::Null, _) => is("null"),
             (TermKind::Bool(_), _) => is("a boolean"),

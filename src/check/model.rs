@@ -331,14 +331,15 @@ impl<'a> Walk<'a> {
                     self.term(value);
                 }
             }
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                self.body(&it.body);
-                self.term(&it.term);
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => {
+                self.body(&comprehension.body);
+                self.term(&comprehension.term);
             }
-            TermKind::ObjectComprehension(it) => {
-                self.body(&it.body);
-                self.term(&it.key);
-                self.term(&it.value);
+            TermKind::ObjectComprehension(comprehension) => {
+                self.body(&comprehension.body);
+                self.term(&comprehension.key);
+                self.term(&comprehension.value);
             }
             TermKind::Call(terms) => self.call(terms, term.span),
             TermKind::Group(inner) => self.term(inner),
@@ -383,7 +384,7 @@ impl<'a> Walk<'a> {
                 self.model.calls.push(CallSite { function, arguments, span: at, replaced });
             }
         } else if let [left, right] = arguments
-            && let Some(operator) = COMPARISONS.into_iter().find(|it| *it == name)
+            && let Some(operator) = COMPARISONS.into_iter().find(|known| *known == name)
         {
             self.model.comparisons.push(Comparison { operator, left, right, span });
         } else {

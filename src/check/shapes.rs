@@ -112,9 +112,8 @@ impl<'a> Checker<'_, 'a> {
             TermKind::Array(items) | TermKind::Set(items) => {
                 items.iter().find_map(|item| self.item(item, depth))
             }
-            TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-                self.item(&it.term, depth)
-            }
+            TermKind::ArrayComprehension(comprehension)
+            | TermKind::SetComprehension(comprehension) => self.item(&comprehension.term, depth),
             TermKind::Var(name) => match self.file.model.variable(name, value.span)?.binding {
                 Binding::Value(bound) => {
                     self.list(bound, depth).map(|(_, wrong)| (value.span, wrong))

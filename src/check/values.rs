@@ -78,8 +78,8 @@ impl<'a> Checker<'_, 'a> {
         let Comparison { operator, left, right, span } = *comparison;
         let shape = |term| self.types.infer(self.at, term);
         for (one, other) in [(left, right), (right, left)] {
-            if let Some(it) = shape(one) {
-                self.unknown(it.field, it.values, other, out);
+            if let Some(inferred) = shape(one) {
+                self.unknown(inferred.field, inferred.values, other, out);
             }
         }
         let (Some(one), Some(other)) = (shape(left), shape(right)) else { return };

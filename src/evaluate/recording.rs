@@ -238,12 +238,12 @@ impl Recording {
         Self::named(text, &path, &format!("the recording {path}"))
     }
 
-    /// Reads a recording, which errors call `it`, and `recording` where it is known to be one.
-    fn named(text: &[u8], it: &str, recording: &str) -> Result<Self, Error> {
+    /// Reads a recording, which errors call `called`, and `recording` where it is known to be one.
+    fn named(text: &[u8], called: &str, recording: &str) -> Result<Self, Error> {
         let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
         let failed = |what: &str| wrong(format!("{recording} {what}"));
         let contents: Contents = serde_json::from_slice(text).map_err(|e| {
-            wrong(format!("{it} isn't a recording")).with_source(shorten(&e.to_string(), 300))
+            wrong(format!("{called} isn't a recording")).with_source(shorten(&e.to_string(), 300))
         })?;
         recording_checks::reject_duplicate_keys(text)
             .map_err(|wrong| failed("isn't valid").with_source(wrong))?;
@@ -306,7 +306,10 @@ impl Contents {
                 value.and_then(|value| super::output::compact(&value).ok()).unwrap_or(arguments)
             };
             let calls = |(function, calls): (String, ByArguments<T>)| {
-                (function, calls.into_iter().map(|(args, it)| (respell(args), it)).collect())
+                (
+                    function,
+                    calls.into_iter().map(|(args, outcome)| (respell(args), outcome)).collect(),
+                )
             };
             all.into_iter().map(calls).collect()
         }

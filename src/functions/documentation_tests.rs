@@ -111,7 +111,8 @@ fn section(function: &Function) -> String {
             out.push_str(&table("filter", fields(filters)));
         }
         several => {
-            let arguments = several.iter().map(|it| (it.name, it.ty, it.doc));
+            let arguments =
+                several.iter().map(|argument| (argument.name, argument.ty, argument.doc));
             out.push_str(&table("argument", arguments));
         }
     }

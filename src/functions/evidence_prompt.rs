@@ -171,7 +171,11 @@ mod tests {
                 r#"{"skipped":false,"violations":[]}"#,
             ),
         ] {
-            assert_eq!(answer(output).map(|it| it.to_json()).unwrap_or_default(), seen, "{output}");
+            assert_eq!(
+                answer(output).map(|value| value.to_json()).unwrap_or_default(),
+                seen,
+                "{output}"
+            );
         }
         for bad in [
             "",

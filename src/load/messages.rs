@@ -49,8 +49,8 @@ fn elements(value: &Term, body: &Body) -> Option<Vec<Pattern>> {
         TermKind::Array(items) | TermKind::Set(items) => {
             items.iter().map(|item| pattern(item, body, DEPTH)).collect()
         }
-        TermKind::ArrayComprehension(it) | TermKind::SetComprehension(it) => {
-            pattern(&it.term, &it.body, DEPTH).map(|pattern| vec![pattern])
+        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
+            pattern(&comprehension.term, &comprehension.body, DEPTH).map(|pattern| vec![pattern])
         }
         TermKind::Object(members) if members.is_empty() => Some(Vec::new()),
         TermKind::Group(inner) => elements(inner, body),

@@ -323,9 +323,10 @@ fn data(path: String, name: &str, text: &str) -> Result<(Data, usize), Diagnosti
 /// Checks that a module's package is within the roots. All versions of Rego have the same packages;
 /// a module that is none of them is refused when it is loaded.
 fn check_package(manifest: &Manifest, module: &ModuleSource) -> Result<(), String> {
-    let parsed = [BaseVersion::V1, BaseVersion::V0, BaseVersion::V2]
-        .into_iter()
-        .find_map(|it| parse_module(FileId(0), &module.text, &ParseOptions::version(it)).ok());
+    let parsed =
+        [BaseVersion::V1, BaseVersion::V0, BaseVersion::V2].into_iter().find_map(|version| {
+            parse_module(FileId(0), &module.text, &ParseOptions::version(version)).ok()
+        });
     let Some(parsed) = parsed else { return Ok(()) };
     let path: Vec<&str> = parsed
         .package

@@ -137,7 +137,7 @@ impl Differences {
                             let results = engine.eval_query(query.clone(), false)?;
                             let first =
                                 results.result.first().and_then(|row| row.expressions.first());
-                            Ok(first.map_or(Theirs::Undefined, |it| it.value.clone()))
+                            Ok(first.map_or(Theirs::Undefined, |first| first.value.clone()))
                         };
                         let result = registration.evaluate(&mut engine, &how, answer).result;
                         result.map(|value| from_theirs(&value)).map_err(|error| error.report())

@@ -221,7 +221,7 @@ fn a_token_that_was_copied_with_something_around_it_is_refused() {
     ] {
         let error = Token::new(text).unwrap_err();
         assert!(error.to_string().contains(said), "{text}: {error}");
-        assert!(error.hint().is_some_and(|it| it.contains(hint)), "{text}: {error:?}");
+        assert!(error.hint().is_some_and(|given| given.contains(hint)), "{text}: {error:?}");
         assert!(!error.to_string().contains("abc"), "{error}");
     }
 }

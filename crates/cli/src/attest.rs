@@ -399,7 +399,8 @@ mod tests {
         let skips = |verdict: &rego_platform_gate::model::Verdict| {
             matches!(verdict.status, Status::Skipped | Status::Ignored)
         };
-        let skipped = run.inputs.iter().flat_map(|input| &input.verdicts).filter(|it| skips(it));
+        let skipped =
+            run.inputs.iter().flat_map(|input| &input.verdicts).filter(|verdict| skips(verdict));
         let skipped = skipped.count() as u64;
         assert!(skipped > 0);
         let summary = attest.summary(&run);

@@ -136,7 +136,7 @@ impl File<'_> {
     /// Returns `true` if a path is this file, or leads to it.
     fn is(&self, path: &Path) -> bool {
         let (real, link) = (identity(path), identity_of_link(path));
-        [&*real, &*link].iter().any(|it| *it == self.own || *it == self.link)
+        [&*real, &*link].iter().any(|name| *name == self.own || *name == self.link)
             || is_same(&real, self.own)
     }
 

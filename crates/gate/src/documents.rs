@@ -200,7 +200,10 @@ fn unwrap(value: Value) -> Result<Parsed, Error> {
         _ => Err(wrong(
             "the document can be read in two ways: as a bundle, an envelope or a statement",
         )
-        .with_hint(format!("it has only one of {}", FORMS.map(|it| format!("`{it}`")).join(", ")))),
+        .with_hint(format!(
+            "it has only one of {}",
+            FORMS.map(|form| format!("`{form}`")).join(", ")
+        ))),
     }
 }
 

@@ -159,7 +159,8 @@ impl Gate {
                 }
                 let raw = match &evaluated.result {
                     Ok(output) => {
-                        let described = self.policies.get(index).map_or(&[][..], |it| &it.rules);
+                        let described =
+                            self.policies.get(index).map_or(&[][..], |policy| &policy.rules);
                         verdict::read(&check.package, described, output).and_then(bounded)
                     }
                     Err(error) => Err(error.clone()),

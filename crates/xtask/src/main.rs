@@ -160,8 +160,8 @@ fn published() -> Vec<Member> {
         ["crates/rego", "crates/client", "crates/emulator", ".", "crates/gate", "crates/cli"];
     let member = |folder: &str| {
         let last = folder.strip_prefix("crates/");
-        let name =
-            last.map_or_else(|| "rego-platform".to_owned(), |it| format!("rego-platform-{it}"));
+        let name = last
+            .map_or_else(|| "rego-platform".to_owned(), |suffix| format!("rego-platform-{suffix}"));
         Member { name, folder: root().join(folder) }
     };
     folders.into_iter().map(member).collect()

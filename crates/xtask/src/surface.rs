@@ -48,10 +48,10 @@ fn has_nightly() -> bool {
 }
 
 fn show(before: &str, now: &str) {
-    for gone in before.lines().filter(|line| !now.lines().any(|it| it == *line)) {
+    for gone in before.lines().filter(|line| !now.lines().any(|other| other == *line)) {
         println!("-{gone}");
     }
-    for new in now.lines().filter(|line| !before.lines().any(|it| it == *line)) {
+    for new in now.lines().filter(|line| !before.lines().any(|other| other == *line)) {
         println!("+{new}");
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn result_arguments(view: &View<'_>, out: &mut Places) {
         if let Some(function) = host {
             return Some(usize::from(function.arity()));
         }
-        let builtin = lookup(name).filter(|it| it.infix.is_none() && !it.relation)?;
+        let builtin =
+            lookup(name).filter(|builtin| builtin.infix.is_none() && !builtin.relation)?;
         Some(Function::parse(builtin.signature).ok()?.args.len())
     };
     for (_, file) in &view.files {

@@ -216,7 +216,9 @@ mod tests {
             let error = engine.eval_rule("data.p.r".to_owned()).err();
             !error.is_some_and(|error| error.to_string().contains("could not find function"))
         };
-        for builtin in all().iter().filter(|it| it.infix.is_none() && !NOT_HERE.contains(&it.name))
+        for builtin in all()
+            .iter()
+            .filter(|builtin| builtin.infix.is_none() && !NOT_HERE.contains(&builtin.name))
         {
             let arity = Function::parse(builtin.signature).unwrap().args.len();
             if !builtin.name.starts_with("internal.") && builtin.name != "opa.runtime" {

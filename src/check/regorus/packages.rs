@@ -47,7 +47,8 @@ pub(super) fn imports(view: &View<'_>, out: &mut Places) {
                     let imports = other.imports.iter();
                     let mut same = imports.filter(|import| unused::name(import) == Some(name));
                     let rule = |name: &str| other.rules.iter().any(|rule| begins(rule, name));
-                    same.any(|it| path(&it.path) != path(&import.path)) || rule(name)
+                    same.any(|other_import| path(&other_import.path) != path(&import.path))
+                        || rule(name)
                 });
                 if differs {
                     let message = format!("`{name}` is something else in another file");
@@ -60,7 +61,7 @@ pub(super) fn imports(view: &View<'_>, out: &mut Places) {
 
 fn begins(rule: &crate::rego::syntax::tree::Rule, name: &str) -> bool {
     let first = rule.head.reference.first().map(|term| &term.kind);
-    matches!(first, Some(TermKind::Var(it)) if &**it == name)
+    matches!(first, Some(TermKind::Var(var)) if &**var == name)
 }
 
 /// Returns `true` for imports of `data` and `input`: others are the language's.

@@ -71,7 +71,7 @@ fn has_variable(pattern: &Term, wanted: &dyn Fn(&Name) -> bool) -> bool {
 fn is_made(file: &File<'_>, value: &Term, variable: &Term) -> bool {
     let TermKind::Var(name) = &variable.kind else { return false };
     let found = file.model.variable(name, variable.span).map(|found| found.binding);
-    matches!(found, Some(Binding::Value(it)) if it.span == value.span)
+    matches!(found, Some(Binding::Value(bound)) if bound.span == value.span)
 }
 
 /// Finds heads with a variable or an expression in their path, unless it is the only key of an object.

@@ -104,7 +104,7 @@ fn is_document(view: &View<'_>, term: &Term) -> bool {
     });
     let is_loaded =
         |value: &Value| path.iter().try_fold(value, |value, (key, _)| value.get_str(key)).is_some();
-    is_rule || view.all.data.iter().any(|it| is_loaded(&it.value))
+    is_rule || view.all.data.iter().any(|data| is_loaded(&data.value))
 }
 
 /// Finds negated calls that OPA takes apart, so that an operand's absence isn't negated. An equality

@@ -211,7 +211,7 @@ impl Manifest {
                 .collect();
             members.push((Value::from("file_rego_versions"), Value::from(versions)));
         }
-        members.extend(self.metadata.clone().map(|it| (Value::from("metadata"), it)));
+        members.extend(self.metadata.clone().map(|metadata| (Value::from("metadata"), metadata)));
         Value::from(members.into_iter().collect::<Object>())
     }
 }

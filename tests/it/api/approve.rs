@@ -39,7 +39,8 @@ fn an_approval_is_sent_once_whatever_becomes_of_its_answer() {
         let error = blocking(&server).approve("r/../1", Some(name)).unwrap_err();
         // A client of another test may still be trying a server that had this port before.
         let approves = |request: &Request| {
-            serde_json::from_slice::<Value>(&request.body).is_ok_and(|it| it["review_note"] == name)
+            serde_json::from_slice::<Value>(&request.body)
+                .is_ok_and(|body| body["review_note"] == name)
         };
         let requests: Vec<_> = server.requests().into_iter().filter(approves).collect();
         assert_eq!(requests.len(), 1, "{name}: {requests:?}");

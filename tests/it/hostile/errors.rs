@@ -94,8 +94,9 @@ fn a_404_is_not_found_by_its_code_and_reason_alone() {
     wrong.push(json!({"code": 404, "reason": "NotFound"}));
     wrong.push(json!({"code": 404, "reason": "ARTIFACT_NOT_FOUND"}));
     wrong.extend([json!([]), json!([5]), json!([404, "", "not found"])]);
-    let mut others: Vec<(u16, String)> =
-        ["", "404 page not found", "<html>not found</html>"].map(|it| (404, it.to_owned())).into();
+    let mut others: Vec<(u16, String)> = ["", "404 page not found", "<html>not found</html>"]
+        .map(|body| (404, body.to_owned()))
+        .into();
     others.extend(all(404, &wrong));
     others.push((410, json!({"code": 404, "reason": "not found"}).to_string()));
     for column in [Column::Discover, Column::Download] {

@@ -27,7 +27,8 @@ impl Completions {
         let options = session.options();
         words
             .extend(options.enabled.iter().map(|function| options.product.function(function.name)));
-        let plain = builtins::all().iter().filter(|it| !it.deprecated && it.infix.is_none());
+        let plain =
+            builtins::all().iter().filter(|builtin| !builtin.deprecated && builtin.infix.is_none());
         let plain = plain.filter(|builtin| !builtin.name.starts_with("internal."));
         words.extend(plain.map(|builtin| builtin.name.to_owned()));
         let command = |(command, _): &(&str, &str)| command.split(' ').next().map(str::to_owned);

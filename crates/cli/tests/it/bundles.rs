@@ -67,7 +67,9 @@ fn bundles_are_read_as_opa_read_them() {
         match (stored["opa"].get("value"), &ours) {
             (Some(opa), Ok(ours)) if opa == ours => same += 1,
             (None, Err(_)) => refused += 1,
-            (Some(_), Err(error)) if STRICTER.iter().any(|it| shown(error).contains(it)) => {
+            (Some(_), Err(error))
+                if STRICTER.iter().any(|message| shown(error).contains(message)) =>
+            {
                 stricter += 1;
             }
             (opa, ours) => {
@@ -118,7 +120,8 @@ fn the_manifest_decides_the_version_of_each_module() {
     let denied = |output: Output| {
         let report = output.code(1).json();
         let verdicts = report["inputs"][0]["verdicts"].as_array().unwrap().clone();
-        let message = |it: &Json| it["violations"][0]["message"].as_str().unwrap().to_owned();
+        let message =
+            |verdict: &Json| verdict["violations"][0]["message"].as_str().unwrap().to_owned();
         verdicts.iter().map(message).collect::<Vec<_>>()
     };
     let versions = "{\"rego_version\": 0, \"file_rego_versions\": {\"/q*\": 1}}";
@@ -179,7 +182,7 @@ fn every_command_takes_a_bundle_as_an_archive_and_as_a_folder() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|it| it["path"].as_str().unwrap())
+            .map(|file| file["path"].as_str().unwrap())
             .collect();
         assert_eq!(left, ["d/other.json"]);
         assert_eq!(

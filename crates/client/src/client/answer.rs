@@ -134,7 +134,7 @@ fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
     let Some(body) = Body::read(body) else { return false };
     let is_it = match body.code.as_u64() {
         Some(404) => body.reason.as_str().is_some_and(|reason| {
-            ["not found", "not_found"].iter().any(|it| it.eq_ignore_ascii_case(reason))
+            ["not found", "not_found"].iter().any(|wording| wording.eq_ignore_ascii_case(reason))
         }),
         Some(5) => body.message() != ROUTER,
         _ => false,

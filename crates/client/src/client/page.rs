@@ -204,7 +204,7 @@ pub fn parse_one<T: serde::de::DeserializeOwned>(
     name: &str,
     body: &str,
 ) -> serde_json::Result<Option<T>> {
-    parse(EnvelopeSeed { name, contents: PhantomData::<T> }, body).map(|it| it.contents)
+    parse(EnvelopeSeed { name, contents: PhantomData::<T> }, body).map(|envelope| envelope.contents)
 }
 
 /// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.

@@ -120,7 +120,8 @@ impl AllowedHosts {
     /// Returns the reach of a host, as it is in a URL, at a port; `None` if it isn't allowed.
     pub(super) fn grant<S: AsRef<str>>(&self, host: &url::Host<S>, port: u16) -> Option<Grant> {
         let mut grant = None;
-        for entry in self.0.iter().filter(|entry| entry.port.is_none_or(|it| it == port)) {
+        for entry in self.0.iter().filter(|entry| entry.port.is_none_or(|allowed| allowed == port))
+        {
             let exact = match (&entry.host, host) {
                 (Host::Name(name), url::Host::Domain(host)) => {
                     same(name, host.as_ref()).then_some(true)
@@ -155,7 +156,8 @@ impl AllowedHosts {
             Reach::Public => true,
             Reach::Private => grant.exact,
             Reach::Local => self.0.iter().any(|entry| {
-                entry.host == Host::Address(address) && entry.port.is_none_or(|it| it == port)
+                entry.host == Host::Address(address)
+                    && entry.port.is_none_or(|allowed| allowed == port)
             }),
         }
     }

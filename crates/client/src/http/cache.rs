@@ -135,7 +135,7 @@ fn directives(header: &str) -> HashMap<&str, &str> {
         .map(|part| part.trim_matches(' '))
         .filter(|part| !part.is_empty() && part.matches('=').count() <= 1)
         .map(|part| {
-            part.split_once('=').map_or((part, ""), |(name, it)| (name.trim_matches(' '), it))
+            part.split_once('=').map_or((part, ""), |(name, value)| (name.trim_matches(' '), value))
         })
         .collect()
 }
@@ -146,7 +146,8 @@ mod tests {
     use super::*;
 
     fn response(headers: &[(&str, &str)]) -> HttpResponse {
-        let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), it.as_bytes().to_vec()));
+        let headers =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
         HttpResponse { status: 200, headers: headers.collect(), ..HttpResponse::default() }
     }
 
@@ -156,7 +157,11 @@ mod tests {
         let date = httpdate::fmt_http_date(now);
         let until = |headers: &[(&str, &str)]| {
             let expires = expires(&HttpRequest::default(), &response(headers), now)?;
-            Some(expires.duration_since(now).map_or(-1, |it| i64::try_from(it.as_secs()).unwrap()))
+            Some(
+                expires
+                    .duration_since(now)
+                    .map_or(-1, |left| i64::try_from(left.as_secs()).unwrap()),
+            )
         };
         assert_eq!(until(&[("cache-control", "private, max-age=60"), ("date", &date)]), Some(60));
         assert_eq!(until(&[("cache-control", "max-age=60")]), None);

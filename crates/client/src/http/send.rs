@@ -89,7 +89,7 @@ impl Http {
                 match revalidated? {
                     Some(response) if response.status == 304 => {
                         for (name, _) in &response.headers {
-                            kept.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(name));
+                            kept.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
                         }
                         kept.headers.extend(response.headers);
                         cache.keep(&key, request, &kept, now);
@@ -121,7 +121,7 @@ impl Http {
         let mut asks = false;
         for (name, from) in [("If-None-Match", "etag"), ("If-Modified-Since", "last-modified")] {
             if let Some(value) = kept.header(from).filter(|value| !value.is_empty()) {
-                asking.headers.retain(|(it, _)| it != name);
+                asking.headers.retain(|(other, _)| other != name);
                 asking.headers.push((name.to_owned(), value));
                 asks = true;
             }

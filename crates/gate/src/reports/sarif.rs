@@ -45,10 +45,11 @@ impl Report for Sarif {
 
 /// Returns `true` if a document is nothing but a report that the `tool` wrote.
 pub fn is_sarif_of(document: &Value, tool: &str) -> bool {
-    let driver = |name: &str| document.pointer("/runs/0/tool/driver").and_then(|it| it.get(name));
+    let driver =
+        |name: &str| document.pointer("/runs/0/tool/driver").and_then(|driver| driver.get(name));
     let declares = |id: &str| {
         let mut rules = driver("rules").and_then(Value::as_array).into_iter().flatten();
-        rules.any(|rule| rule.get("id").is_some_and(|it| it == id))
+        rules.any(|rule| rule.get("id").is_some_and(|found| found == id))
     };
     let is_known = |key: &String| matches!(key.as_str(), "$schema" | "version" | "runs");
     driver("name").is_some_and(|name| name == tool)

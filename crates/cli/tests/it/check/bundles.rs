@@ -37,11 +37,11 @@ spec:
 fn found(sandbox: &Sandbox, arguments: &[&str]) -> Vec<(String, u64, String)> {
     let arguments = [&["check", "--format", "json"], arguments].concat();
     let report = sandbox.run(&arguments).output().silent().json();
-    let of = |it: &Value| {
-        let file = it["position"]["file"].as_str().unwrap();
+    let of = |finding: &Value| {
+        let file = finding["position"]["file"].as_str().unwrap();
         let inside = file.rsplit(['/', '\\']).next().unwrap().to_owned();
-        let code = it["code"].as_str().unwrap().to_owned();
-        (code, it["position"]["line"].as_u64().unwrap(), inside)
+        let code = finding["code"].as_str().unwrap().to_owned();
+        (code, finding["position"]["line"].as_u64().unwrap(), inside)
     };
     report["findings"].as_array().unwrap().iter().map(of).collect()
 }

@@ -546,7 +546,8 @@ fn every_way_out_writes_every_report() {
     for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
         let arguments = ["gate", "-d", &missing, "-i", &input, "-f", format];
         let output = sandbox.run(&arguments).output().fails("doesn't exist");
-        let stated = ["no verdict", "no_verdict"].iter().any(|it| output.stdout.contains(it));
+        let stated =
+            ["no verdict", "no_verdict"].iter().any(|wording| output.stdout.contains(wording));
         assert!(stated != (format == "human"), "{format}: {output:?}");
         output.says("missing.rego");
     }

@@ -16,8 +16,12 @@ fn refuses(sandbox: &Sandbox, given: &[&str], path: &str) {
     let outputs = outputs.map(|format| ["-o".to_owned(), format!("{format}={name}")]);
     let others = [["--record".to_owned(), name.to_owned()]];
     for written in outputs.into_iter().chain(others) {
-        let arguments: Vec<&str> =
-            ["gate"].iter().chain(given).copied().chain(written.iter().map(|it| &**it)).collect();
+        let arguments: Vec<&str> = ["gate"]
+            .iter()
+            .chain(given)
+            .copied()
+            .chain(written.iter().map(|argument| &**argument))
+            .collect();
         sandbox.run(&arguments).output().fails("writ");
         assert!(fs::read(&file).is_ok_and(|now| now == before), "{written:?}");
         // Nor if the options are wrong.

@@ -307,7 +307,7 @@ fn policies_find_the_kind_of_the_input_in_its_metadata() {
     ] {
         let file = sandbox.write("i.json", &text);
         let kind = kind.map(|kind| ["--kind", kind]);
-        let given = [&["-i", &file][..], kind.as_ref().map_or(&[][..], |it| &it[..])].concat();
+        let given = [&["-i", &file][..], kind.as_ref().map_or(&[][..], |kind| &kind[..])].concat();
         let report = gate(&sandbox, policy, &given).code(code).json();
         assert_eq!(report["exit"], code, "{text}: {report}");
     }
