@@ -12,6 +12,7 @@ use reqwest::header::{
 };
 
 use super::{Inner, NotFound, Platform};
+use crate::client::certificates::authorities;
 use crate::client::{
     Client, Credentials, Endpoints, LazyRuntime, Propagator, Settings, Token, TokenProvider,
     crypto_provider,
@@ -41,6 +42,8 @@ pub struct PlatformBuilder {
     backend: Option<String>,
     #[cfg(feature = "grpc")]
     grpc: Option<String>,
+    #[cfg(feature = "grpc")]
+    store: Option<String>,
     #[cfg(feature = "grpc")]
     grpc_plain_text: bool,
     ca_certificates: Vec<Vec<u8>>,
@@ -93,6 +96,8 @@ impl Default for PlatformBuilder {
             backend: None,
             #[cfg(feature = "grpc")]
             grpc: None,
+            #[cfg(feature = "grpc")]
+            store: None,
             #[cfg(feature = "grpc")]
             grpc_plain_text: false,
             ca_certificates: Vec::new(),
@@ -221,7 +226,15 @@ impl PlatformBuilder {
         self
     }
 
-    /// Sets whether the gRPC address is plain text instead of TLS. Beyond loopback that needs
+    /// Sets the gRPC address of the content store, `host:port`: where the control plane, over gRPC, has
+    /// no signed URLs, `download_artifact` reads from it, with a token of the store's own.
+    #[cfg(feature = "grpc")]
+    pub fn store_address(mut self, address: impl Into<String>) -> Self {
+        self.store = Some(address.into());
+        self
+    }
+
+    /// Sets whether the gRPC addresses are plain text instead of TLS. Beyond loopback that needs
     /// [`insecure`](Self::insecure) as well.
     #[cfg(feature = "grpc")]
     pub fn grpc_plain_text(mut self, plain_text: bool) -> Self {
@@ -362,8 +375,12 @@ impl PlatformBuilder {
             &self.paths,
         )?;
         #[cfg(feature = "grpc")]
-        let endpoints =
-            endpoints.with_grpc(self.grpc.as_deref(), self.grpc_plain_text, self.insecure)?;
+        let endpoints = endpoints.with_grpc(
+            self.grpc.as_deref(),
+            self.store.as_deref(),
+            self.grpc_plain_text,
+            self.insecure,
+        )?;
         let header = self
             .organization
             .as_deref()
@@ -399,6 +416,8 @@ impl PlatformBuilder {
         if self.http_client.is_none() {
             crypto_provider(self.crypto_provider.as_ref())?;
         }
+        let authorities: Result<Vec<_>, _> =
+            self.ca_certificates.iter().map(|pem| authorities(pem)).collect();
         let own = header.as_ref().map(|(name, _)| name);
         let headers = headers(&self.headers, own)?;
         let proxy = proxy.filter(|_| self.http_client.is_none());
@@ -413,7 +432,7 @@ impl PlatformBuilder {
             organization: header,
             organization_name: self.organization,
             endpoints,
-            ca_certificates: self.ca_certificates,
+            ca_certificates: authorities?.concat(),
             insecure: self.insecure,
             proxy,
             no_proxy,

@@ -26,21 +26,35 @@ pub fn client_as(emulator: &Emulator, token: &str) -> PlatformBuilder {
         .first_pause(Duration::from_millis(1))
 }
 
-/// The ways to the control plane.
+/// The ways to the control plane, and to content.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Transport {
     Http,
     Grpc,
+    /// gRPC for content, too: the service has no signed URLs.
+    Stream,
 }
 
-pub const TRANSPORTS: [Transport; 2] = [Transport::Http, Transport::Grpc];
+pub const TRANSPORTS: [Transport; 3] = [Transport::Http, Transport::Grpc, Transport::Stream];
+
+impl Transport {
+    /// Sets faults from text, beside the one that makes the emulator a service for this transport.
+    pub fn misbehave(self, emulator: &Emulator, faults: &[&str]) {
+        let without_urls: &[&str] = match self {
+            Self::Http | Self::Grpc => &[],
+            Self::Stream => &["/controlplane.v1.CASRedirectService/:status=501"],
+        };
+        misbehave(emulator, &[without_urls, faults].concat());
+    }
+}
 
 /// Returns a client of the emulator that reaches the control plane over a transport.
 pub fn client_over(transport: Transport, emulator: &Emulator, token: &str) -> PlatformBuilder {
     match transport {
         Transport::Http => client_as(emulator, token),
-        Transport::Grpc => Platform::builder()
+        Transport::Grpc | Transport::Stream => Platform::builder()
             .grpc_address(emulator.grpc_address())
+            .store_address(emulator.store_address())
             .grpc_plain_text(true)
             .base_url(emulator.base_url())
             .token(Token::new(emulator.token(token).unwrap()).unwrap())

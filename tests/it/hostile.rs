@@ -6,6 +6,7 @@ mod authority;
 mod benign;
 mod damaged;
 mod errors;
+mod frames;
 mod grpc;
 mod http2;
 mod logs;

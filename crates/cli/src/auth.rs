@@ -52,6 +52,8 @@ struct Status {
     base_url: Option<SourcedValue>,
     /// The control plane's gRPC address, if it is the way to it.
     grpc_address: Option<SourcedValue>,
+    /// The content store's gRPC address, for a control plane without signed URLs.
+    store_address: Option<SourcedValue>,
     /// What each function lacks, `null` if nothing.
     functions: BTreeMap<&'static str, Option<String>>,
     control_plane: Option<Reachability>,
@@ -151,6 +153,7 @@ fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status 
         controlplane_url: sourced(&context.controlplane_url),
         base_url: sourced(&context.base_url),
         grpc_address: sourced(&context.grpc().cloned()),
+        store_address: sourced(&context.store().cloned()),
         functions: functions(context),
         control_plane,
         backend,
@@ -335,6 +338,10 @@ fn human(status: &Status) -> String {
         if let Some(reached) = reached {
             line("  answers", &answers(reached));
         }
+    }
+    if let Some(store) = &status.store_address {
+        let way = format!("signed URLs, else {} over gRPC (from {})", store.value, store.origin);
+        line("content", &way);
     }
     for (function, lacks) in &status.functions {
         if let Some(lacks) = lacks {

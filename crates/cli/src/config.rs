@@ -27,6 +27,9 @@ pub(super) struct Config {
     pub grpc_address: Option<String>,
     /// A file, or PEM.
     pub grpc_ca: Option<String>,
+    pub store_address: Option<String>,
+    /// A file, or PEM.
+    pub store_ca: Option<String>,
     pub grpc_plain_text: Option<bool>,
     pub endpoints: BTreeMap<String, String>,
     pub max_results: Option<usize>,
@@ -39,6 +42,8 @@ pub(super) const CONTROLPLANE_URL: &str = "control-plane.url";
 pub(super) const BASE_URL: &str = "platform.url";
 pub(super) const GRPC_ADDRESS: &str = "control-plane.api";
 pub(super) const GRPC_CA: &str = "control-plane.api-ca";
+pub(super) const STORE_ADDRESS: &str = "artifact-cas.api";
+pub(super) const STORE_CA: &str = "artifact-cas.api-ca";
 pub(super) const GRPC_PLAIN_TEXT: &str = "api-insecure";
 pub(super) const CA_CERT: &str = "ca-cert";
 const ENDPOINTS: &str = "endpoints";
@@ -103,6 +108,8 @@ impl Config {
             base_url: keys.string(BASE_URL)?,
             grpc_address: keys.string(GRPC_ADDRESS)?,
             grpc_ca: keys.string(GRPC_CA)?,
+            store_address: keys.string(STORE_ADDRESS)?,
+            store_ca: keys.string(STORE_CA)?,
             grpc_plain_text: keys.boolean(GRPC_PLAIN_TEXT)?,
             endpoints: keys.endpoints()?,
             max_results,
@@ -193,6 +200,7 @@ mod tests {
         let config = parse(
             "organization = 'acme'\napi-insecure = true\nca-cert = 'ca.pem'\nmax-results = 7\nother = [1]\n\
              [auth]\ntoken = 't'\nmode = 3\n[control-plane]\nurl = 'https://c'\napi = 'h:443'\napi-ca = 'x'\n\
+             [artifact-cas]\napi = 's:443'\napi-ca = 'y'\n\
              [platform]\nurl = 'https://b'\n[endpoints]\ndiscover = '/d/{digest}'\n",
         )
         .unwrap();
@@ -202,6 +210,8 @@ mod tests {
         assert_eq!(config.base_url.as_deref(), Some("https://b"));
         assert_eq!(config.grpc_address.as_deref(), Some("h:443"));
         assert_eq!(config.grpc_ca.as_deref(), Some("x"));
+        assert_eq!(config.store_address.as_deref(), Some("s:443"));
+        assert_eq!(config.store_ca.as_deref(), Some("y"));
         assert_eq!(config.grpc_plain_text, Some(true));
         assert_eq!(config.endpoints.get("discover").map(String::as_str), Some("/d/{digest}"));
         assert_eq!(config.max_results, Some(7));

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 use rego_platform_client::environment::Variable;
+use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_emulator::Emulator;
 
@@ -37,6 +38,8 @@ pub(super) struct Context {
     pub grpc_address: Option<Sourced<String>>,
     pub grpc_plain_text: Option<Sourced<bool>>,
     grpc_ca: Option<Sourced<String>>,
+    store_address: Option<Sourced<String>>,
+    store_ca: Option<Sourced<String>>,
     /// The configuration file that was read.
     pub config: Option<PathBuf>,
     ca_cert: Option<Sourced<PathBuf>>,
@@ -84,6 +87,11 @@ impl Context {
             )?,
             grpc_plain_text: finder.grpc_plain_text()?,
             grpc_ca: finder.key(config::GRPC_CA, config.grpc_ca.as_deref()),
+            store_address: finder.variable_or_key(
+                Variable::StoreAddress,
+                (config::STORE_ADDRESS, config.store_address.as_deref()),
+            )?,
+            store_ca: finder.key(config::STORE_CA, config.store_ca.as_deref()),
             ca_cert: finder.ca_cert(options.ca_cert.as_deref()),
             endpoints: config.endpoints.clone(),
             max_results: config.max_results,
@@ -157,11 +165,15 @@ impl Context {
             builder = builder.base_url(&url.value);
         }
         if let Some(address) = self.grpc() {
-            let plain_text = self.grpc_plain_text.as_ref().is_some_and(|set| set.value);
-            builder = builder.grpc_address(&address.value).grpc_plain_text(plain_text);
-            if let Some(ca) = self.grpc_ca.as_ref().filter(|_| !plain_text) {
-                builder = builder.ca_certificate(self.grpc_certificates(ca)?);
+            builder = builder.grpc_address(&address.value).grpc_plain_text(self.is_plain_text());
+            if let Some(store) = self.store() {
+                builder = builder.store_address(&store.value);
             }
+        }
+        for (pem, place) in self.authorities()? {
+            let alone = Platform::builder().ca_certificate(pem.clone()).build();
+            alone.map_err(|error| from_origin(&error, &place))?;
+            builder = builder.ca_certificate(pem);
         }
         for (name, path) in &self.endpoints {
             builder = builder.endpoint(name, path);
@@ -173,9 +185,6 @@ impl Context {
         if let Some(results) = self.max_results {
             builder = builder.max_results(results);
         }
-        if let Some(pem) = self.certificates()? {
-            builder = builder.ca_certificate(pem);
-        }
         Ok(builder)
     }
 
@@ -184,17 +193,33 @@ impl Context {
         self.grpc_address.as_ref().filter(|_| self.controlplane_url.is_none())
     }
 
-    /// The certificates of the service's own client: PEM, or a file beside the configuration file.
-    fn grpc_certificates(&self, ca: &Sourced<String>) -> Result<Vec<u8>, Error> {
-        if ca.value.contains("-----BEGIN") {
-            return Ok(ca.value.clone().into_bytes());
-        }
-        let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
-        let value = folder.join(&ca.value);
-        read_certificates(&Sourced { value, origin: ca.origin.clone() })
+    /// The content store's gRPC address, if it can be used.
+    pub fn store(&self) -> Option<&Sourced<String>> {
+        self.store_address.as_ref().filter(|_| self.grpc().is_some())
     }
 
-    /// The certificates to trust in addition to the system's.
+    fn is_plain_text(&self) -> bool {
+        self.grpc_plain_text.as_ref().is_some_and(|set| set.value)
+    }
+
+    /// The certificates to trust in addition to the system's, with where they are.
+    fn authorities(&self) -> Result<Vec<(Vec<u8>, String)>, Error> {
+        let own = self.ca_cert.clone().map(|file| (read_certificates(&file), located(&file)));
+        let grpc =
+            [self.grpc().and(self.grpc_ca.as_ref()), self.store().and(self.store_ca.as_ref())];
+        let grpc = grpc.into_iter().flatten().filter(|_| !self.is_plain_text()).map(|ca| {
+            // That of the service's own client is PEM, or a file beside the configuration file.
+            if ca.value.contains("-----BEGIN") {
+                return (Ok(ca.value.clone().into_bytes()), ca.origin.to_string());
+            }
+            let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+            let file = Sourced { value: folder.join(&ca.value), origin: ca.origin.clone() };
+            (read_certificates(&file), located(&file))
+        });
+        own.into_iter().chain(grpc).map(|(pem, place)| Ok((pem?, place))).collect()
+    }
+
+    /// The certificates of `--ca-cert`.
     pub fn certificates(&self) -> Result<Option<Vec<u8>>, Error> {
         self.ca_cert.as_ref().map(read_certificates).transpose()
     }
@@ -225,10 +250,12 @@ impl Context {
         if let Some(url) = &self.base_url {
             checks.push((base().base_url(&url.value), &url.origin));
         }
+        let grpc = || base().grpc_plain_text(self.is_plain_text());
         if let Some(address) = self.grpc() {
-            let plain_text = self.grpc_plain_text.as_ref().is_some_and(|set| set.value);
-            let builder = base().grpc_address(&address.value).grpc_plain_text(plain_text);
-            checks.push((builder, &address.origin));
+            checks.push((grpc().grpc_address(&address.value), &address.origin));
+        }
+        if let Some(address) = self.store() {
+            checks.push((grpc().store_address(&address.value), &address.origin));
         }
         for (builder, origin) in checks {
             builder.build().map_err(|error| from_origin(&error, origin))?;
@@ -264,6 +291,11 @@ pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> 
     let file =
         options.ca_cert.clone().map(|value| Sourced { value, origin: Origin::Option("--ca-cert") });
     file.as_ref().map(read_certificates).transpose()
+}
+
+/// Returns where a file is, and what names it.
+fn located(file: &Sourced<PathBuf>) -> String {
+    format!("`{}`, {}", escape(&file.value.display().to_string()), file.origin)
 }
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {

@@ -78,11 +78,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// Writes the configuration file of the service's own client: a token and gRPC addresses.
 fn write_config(folder: &Path, emulator: &Emulator) -> Result<(), Error> {
     let section = |key: &str, value: String| (key.to_owned(), Value::String(value));
-    let api = || Table::from_iter([section("api", emulator.grpc_address())]);
+    let of = |key, value| Value::from(Table::from_iter([section(key, value)]));
     let config = Table::from_iter([
         ("api-insecure".to_owned(), Value::Boolean(true)),
-        ("auth".to_owned(), Table::from_iter([section("token", emulator.default_token())]).into()),
-        ("control-plane".to_owned(), api().into()),
+        ("artifact-cas".to_owned(), of("api", emulator.store_address())),
+        ("auth".to_owned(), of("token", emulator.default_token())),
+        ("control-plane".to_owned(), of("api", emulator.grpc_address())),
     ]);
     let path = folder.join("config.toml");
     // If that fails, writing the file says so.

@@ -60,6 +60,7 @@ fn option(setting: Setting) -> Option<String> {
         }
         setting::CONTROL_PLANE => "`--controlplane-url` sets it",
         setting::BACKEND => "`--base-url` sets it",
+        setting::CONTENT_STORE => "`artifact-cas.api` in the configuration file sets it",
         setting::PLAIN_HTTP => "`--insecure` allows plain HTTP where that is acceptable",
         setting::CERTIFICATE_AUTHORITIES => "`--ca-cert` trusts its file",
         setting::ALLOWED_HOSTS => "`--allow-host HOST[:PORT]` allows one",

@@ -49,8 +49,8 @@ pub(super) struct Sourced<T> {
 }
 
 /// Adds to an error the origin of the value that it is about.
-pub(super) fn from_origin(error: &Error, origin: &Origin) -> Error {
-    let named = Error::new(error.kind(), format!("{error} (from {origin})"));
+pub(super) fn from_origin(error: &Error, origin: &impl std::fmt::Display) -> Error {
+    let named = Error::new(error.kind(), format!("{} (from {origin})", error.report()));
     match error.hint() {
         Some(hint) => named.with_hint(hint),
         None => named,

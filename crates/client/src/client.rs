@@ -69,7 +69,7 @@ pub struct Settings {
     pub organization: Option<(HeaderName, HeaderValue)>,
     pub organization_name: Option<String>,
     pub endpoints: Endpoints,
-    pub ca_certificates: Vec<Vec<u8>>,
+    pub ca_certificates: Vec<rustls::pki_types::CertificateDer<'static>>,
     pub insecure: bool,
     pub proxy: Option<String>,
     pub no_proxy: Option<String>,
@@ -157,7 +157,7 @@ impl Context {
         self
     }
 
-    /// Counts bytes that didn't come from the body of a [`Reply`](transport::Reply).
+    /// Counts bytes that didn't come from a [`Source`].
     #[cfg(any(feature = "cache", feature = "grpc"))]
     fn count(&self, bytes: u64) -> Result<(), Error> {
         match self.allowance.as_deref() {
@@ -168,24 +168,19 @@ impl Context {
         Ok(())
     }
 
-    /// Reads a body to its end and counts its bytes. A failed attempt gives back what it took from
+    /// Reads a source to its end and counts its bytes. A failed attempt gives back what it took from
     /// the allowance.
-    async fn read(
-        &self,
-        reply: transport::Reply,
-        cap: u64,
-        sink: &mut impl Sink,
-    ) -> Result<(), Failed> {
-        let mut body = reply.body(cap);
+    async fn read(&self, mut source: impl Source, sink: &mut impl Sink) -> Result<(), Failed> {
         let allowance = self.allowance.as_deref();
         let mut taken = 0;
         let mut read = async || {
-            while let Some(chunk) = body.next().await? {
-                if let Some(allowance) = allowance {
-                    if !allowance.take(chunk.len() as u64) {
+            while let Some(chunk) = source.next().await? {
+                let length = chunk.len() as u64;
+                match allowance {
+                    Some(allowance) if !allowance.take(length) => {
                         return Err(allowance.used_up().into());
                     }
-                    taken += chunk.len() as u64;
+                    _ => taken += length,
                 }
                 sink.take(&chunk).await?;
             }
@@ -193,7 +188,7 @@ impl Context {
         };
         match read().await {
             Ok(()) => {
-                self.bytes.fetch_add(body.total, Ordering::Relaxed);
+                self.bytes.fetch_add(taken, Ordering::Relaxed);
                 Ok(())
             }
             Err(failed) => {
@@ -204,6 +199,15 @@ impl Context {
             }
         }
     }
+}
+
+/// What an answer's bytes come from, within their bound.
+pub trait Source: Send {
+    /// The announced number of bytes.
+    fn announced(&self) -> Option<u64>;
+
+    /// Returns the next chunk; `None` at the end, which is only there if all of it came.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send;
 }
 
 /// A receiver of a body.
@@ -387,7 +391,7 @@ impl Client {
             return Err(answer::other_type(&reply.headers).into());
         }
         let mut body = Vec::new();
-        context.read(reply, self.settings.max_answer_bytes, &mut body).await?;
+        context.read(reply.body(self.settings.max_answer_bytes), &mut body).await?;
         Ok((body, token))
     }
 

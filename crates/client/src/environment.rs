@@ -16,6 +16,7 @@ pub enum Variable {
     Backend,
     /// The variables of the service's own command-line client.
     GrpcAddress,
+    StoreAddress,
     GrpcPlainText,
 }
 
@@ -28,6 +29,7 @@ impl Variable {
             Self::ControlPlane => "CONTROLPLANE_URL",
             Self::Backend => "BASE_URL",
             Self::GrpcAddress => "CONTROL_PLANE_API",
+            Self::StoreAddress => "ARTIFACT_CAS_API",
             Self::GrpcPlainText => "API_INSECURE",
         })
     }

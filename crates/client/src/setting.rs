@@ -54,6 +54,8 @@ settings! {
     CONTROL_PLANE = "controlplane-url",
     /// The platform backend's address, `PlatformBuilder::base_url`
     BACKEND = "base-url",
+    /// The content store's gRPC address, `PlatformBuilder::store_address`
+    CONTENT_STORE = "store-address",
     /// Plain HTTP, `PlatformBuilder::insecure`
     PLAIN_HTTP = "insecure",
     /// Certificate authorities besides the machine's, `PlatformBuilder::ca_certificate`

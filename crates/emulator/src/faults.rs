@@ -16,7 +16,7 @@ use crate::Error;
 pub enum RouteKind {
     /// `GET {controlplane_url}/discover/…`, and its method of gRPC
     Discover,
-    /// `GET {controlplane_url}/download/…`, and its method of gRPC
+    /// `GET {controlplane_url}/download/…`, and its methods of gRPC
     Download,
     /// `GET {controlplane_url}/infoz`, and its method of gRPC
     Infoz,
@@ -40,7 +40,7 @@ pub enum RouteKind {
     ProductCompliance,
     /// `GET …/openapi.yaml` on either address
     Openapi,
-    /// The content store.
+    /// The content store, over HTTP and gRPC
     Store,
 }
 
@@ -55,6 +55,7 @@ const ROUTES: &[(&str, RouteKind, Address, &str)] = &[
         "/controlplane.v1.CASRedirectService/",
     ),
     ("download", RouteKind::Download, Address::Grpc, "/controlplane.v1.CASRedirectService/"),
+    ("download", RouteKind::Download, Address::Grpc, "/controlplane.v1.CASCredentialsService/"),
     ("infoz", RouteKind::Infoz, Address::ControlPlane, "/infoz"),
     ("infoz", RouteKind::Infoz, Address::Grpc, "/controlplane.v1.StatusService/"),
     ("evidence", RouteKind::Evidence, Address::Backend, "/v1/evidence"),

@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use http_body_util::{BodyExt as _, Full};
 
 use super::faults::FaultKind;
 use super::log::RequestRecord;
@@ -67,12 +68,15 @@ async fn answered(
         header_names: parts.headers.keys().map(|name| name.as_str().to_owned()).collect(),
         body: body.to_vec(),
     });
+    // The content store has both.
+    let content_type = header("content-type").map_or(&b""[..], HeaderValue::as_bytes);
+    let form = if content_type == b"application/grpc" { Address::Grpc } else { api };
     let (delay, fault) = shared.faults.pick(api, parts.method.as_str(), parts.uri.path());
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }
     match fault {
-        Some(FaultKind::Status { status, headers, body }) => refuse(api, status, headers, body),
+        Some(FaultKind::Status { status, headers, body }) => refuse(form, status, headers, body),
         Some(FaultKind::Reset) => {
             reset.set();
             Response::new(Body::empty())
@@ -142,11 +146,13 @@ async fn break_off(response: Response, at: usize, stall: bool) -> Response {
 /// Changes the byte in the middle.
 async fn falsify(response: Response) -> Response {
     let (parts, body) = response.into_parts();
-    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let mut bytes = bytes.to_vec();
+    let Ok(body) = body.collect().await else { return Response::new(Body::empty()) };
+    let trailers = body.trailers().cloned();
+    let mut bytes = body.to_bytes().to_vec();
     let middle = bytes.len() / 2;
     if let Some(byte) = bytes.get_mut(middle) {
         *byte = byte.wrapping_add(1);
     }
-    Response::from_parts(parts, Body::from(bytes))
+    let body = Full::from(bytes).with_trailers(std::future::ready(trailers.map(Ok)));
+    Response::from_parts(parts, Body::new(body))
 }

@@ -136,6 +136,11 @@ impl Emulator {
         state::host_and_port(self.0.shared.addresses.grpc)
     }
 
+    /// The content store's address, `host:port`, where it speaks gRPC in plain text, too.
+    pub fn store_address(&self) -> String {
+        state::host_and_port(self.0.shared.addresses.store)
+    }
+
     /// Returns a token's text, by its name in the data set.
     pub fn token(&self, name: &str) -> Option<String> {
         self.0.shared.tokens.named(name).map(str::to_owned)

@@ -141,7 +141,8 @@ pub(super) fn router(api: Address) -> Router<Arc<Shared>> {
     let first = match api {
         Address::Grpc => grpc::router(),
         Address::ControlPlane => grpc::web(),
-        Address::Backend | Address::Store => Router::new(),
+        Address::Store => grpc::store(),
+        Address::Backend => Router::new(),
     };
     of(api).fold(first, |router, route| router.route(route.path, request::serve(route)))
 }

@@ -10,11 +10,13 @@ use super::*;
 use crate::emulator::{AMBIGUOUS, CLEAN_IMAGE, STORED_ONLY, THREAT_MODEL, start};
 use crate::support::HANG;
 
-/// Returns these calls over each transport; only those of the control plane over gRPC.
+/// Returns these calls over each transport that changes them.
 fn everything() -> impl Iterator<Item = (Transport, (&'static str, Value))> {
     let calls = TRANSPORTS.into_iter().flat_map(|t| good_calls().map(|call| (t, call)));
-    calls.filter(|(transport, (function, _))| {
-        *transport == Transport::Http || ["discover", "download_artifact"].contains(function)
+    calls.filter(|(transport, (function, _))| match transport {
+        Transport::Http => true,
+        Transport::Grpc => ["discover", "download_artifact"].contains(function),
+        Transport::Stream => *function == "download_artifact",
     })
 }
 
@@ -33,6 +35,7 @@ fn good_calls() -> [(&'static str, Value); 5] {
 fn a_refused_caller_learns_why() {
     let emulator = start(EmulatorOptions::default());
     for (transport, (function, arguments)) in everything() {
+        transport.misbehave(&emulator, &[]);
         let free = client_over(transport, &emulator, "free").build().unwrap();
         let error = ask(&free, function, &arguments).unwrap_err();
         // The image belongs to another organization; every other function needs a paid plan.
@@ -66,6 +69,7 @@ fn a_refused_caller_learns_why() {
 fn an_unknown_digest_is_not_found_and_an_ambiguous_one_names_its_kinds() {
     let emulator = start(EmulatorOptions::default());
     for transport in TRANSPORTS {
+        transport.misbehave(&emulator, &[]);
         finds_nothing(&client_over(transport, &emulator, "ci").build().unwrap());
     }
 }
@@ -124,19 +128,26 @@ fn only_not_found_becomes_undefined_and_only_on_request() {
 fn safe_calls_are_tried_again_and_prompts_are_not() {
     let emulator = start(EmulatorOptions::default());
     let platform = client(&emulator);
-    let over_grpc = client_over(Transport::Grpc, &emulator, "ci").build().unwrap();
     let routes = [
-        (&platform, "discover", "discover", "/discover/"),
-        (&platform, "evidence", "evidence", "/v1/evidence"),
-        (&platform, "project_compliance", "compliance", "/v1/compliance"),
-        (&platform, "download_artifact", "download", "/download/"),
-        (&platform, "download_artifact", "store", ""),
-        (&platform, "evidence_prompt", "operations", "/v1/operations/"),
-        (&over_grpc, "discover", "discover", "/controlplane.v1.ReferrerService/"),
-        (&over_grpc, "download_artifact", "download", "/controlplane.v1.CASRedirectService/"),
-        (&over_grpc, "download_artifact", "store", ""),
+        (Transport::Http, "discover", "discover", "/discover/"),
+        (Transport::Http, "evidence", "evidence", "/v1/evidence"),
+        (Transport::Http, "project_compliance", "compliance", "/v1/compliance"),
+        (Transport::Http, "download_artifact", "download", "/download/"),
+        (Transport::Http, "download_artifact", "store", ""),
+        (Transport::Http, "evidence_prompt", "operations", "/v1/operations/"),
+        (Transport::Grpc, "discover", "discover", "/controlplane.v1.ReferrerService/"),
+        (Transport::Grpc, "download_artifact", "download", "/controlplane.v1.CASRedirectService/"),
+        (Transport::Grpc, "download_artifact", "store", ""),
+        (
+            Transport::Stream,
+            "download_artifact",
+            "download",
+            "/controlplane.v1.CASCredentialsService/",
+        ),
+        (Transport::Stream, "download_artifact", "store", ""),
     ];
-    for (platform, function, route, path) in routes {
+    for (transport, function, route, path) in routes {
+        let platform = &client_over(transport, &emulator, "ci").build().unwrap();
         let (_, arguments) = good_calls().into_iter().find(|(f, _)| *f == function).unwrap();
         for what in [
             "status=503",
@@ -147,7 +158,7 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
             "cut=10",
             "reset",
         ] {
-            misbehave(&emulator, &[&format!("{route}:{what}:count=2")]);
+            transport.misbehave(&emulator, &[&format!("{route}:{what}:count=2")]);
             let answer = ask(platform, function, &arguments);
             answer.unwrap_or_else(|e| panic!("{route} {what}: {}", e.report()));
         }
@@ -158,7 +169,7 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
             ("status=403", PermissionDenied, 1),
             ("reset", Unavailable, 5),
         ] {
-            misbehave(&emulator, &[&format!("{route}:{what}")]);
+            transport.misbehave(&emulator, &[&format!("{route}:{what}")]);
             let error = ask(platform, function, &arguments).unwrap_err();
             let (kind, requests) = match (route, what) {
                 ("store", "status=403") => (Unavailable, 2),
@@ -206,7 +217,7 @@ fn fails_in_its_kind(transport: Transport) {
     let platform = client_as(&emulator, "ci").build().unwrap();
     let fails = |platform: &Platform, fault: &str, function: &str, arguments: Value| -> ErrorKind {
         let faults: Vec<&str> = if fault.is_empty() { vec![] } else { vec![fault] };
-        misbehave(&emulator, &faults);
+        transport.misbehave(&emulator, &faults);
         ask(platform, function, &arguments).unwrap_err().kind()
     };
     let image = || json!([CLEAN_IMAGE, ""]);
@@ -265,12 +276,12 @@ fn the_service_sets_the_pause_before_a_retry() {
 #[test]
 fn an_expired_link_to_the_store_is_fetched_anew_once() {
     let emulator = start(EmulatorOptions { ticket_lifetime: Duration::ZERO, ..Default::default() });
-    for transport in TRANSPORTS {
-        emulator.clear_requests();
+    for (transport, requests) in TRANSPORTS.into_iter().zip([4, 4, 6]) {
+        transport.misbehave(&emulator, &[]);
         let platform = client_over(transport, &emulator, "ci").build().unwrap();
         let error = ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap_err();
         assert_eq!(error.kind(), Unavailable);
-        assert_eq!(emulator.requests().len(), 4, "{:?}", paths(&emulator));
+        assert_eq!(emulator.requests().len(), requests, "{:?}", paths(&emulator));
     }
 }
 
@@ -279,9 +290,9 @@ fn a_call_that_works_again_is_sent_again() {
     let emulator = start(EmulatorOptions::default());
     for (transport, (function, arguments)) in everything() {
         let platform = client_over(transport, &emulator, "ci").retries(0).build().unwrap();
-        misbehave(&emulator, &["*:reset"]);
+        transport.misbehave(&emulator, &["*:reset"]);
         assert_eq!(ask(&platform, function, &arguments).unwrap_err().kind(), Unavailable);
-        misbehave(&emulator, &[]);
+        transport.misbehave(&emulator, &[]);
         ask(&platform, function, &arguments).unwrap();
     }
 }
@@ -298,7 +309,7 @@ fn a_token_that_was_revoked_is_refused_at_once() {
             ("finding token: token not found: failed to connect", Unavailable, 5),
         ] {
             let body = json!({ "code": 500, "message": text }).to_string();
-            let body = if transport == Transport::Grpc { text } else { &body };
+            let body = if transport == Transport::Http { &body } else { text };
             misbehave(&emulator, &[&format!("discover:status=500:body={body}")]);
             let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
             assert_eq!(error.kind(), kind, "{transport:?}: {}", error.report());

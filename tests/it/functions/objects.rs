@@ -82,14 +82,16 @@ fn the_objects_are_the_same_however_the_service_writes_and_pages_them() {
         let way = format!("{options:?}");
         let omits = options.omit_defaults;
         let emulator = start(options);
-        let platforms = TRANSPORTS.map(|over| client_over(over, &emulator, "ci").build().unwrap());
-        let calls = platforms.iter().flat_map(|platform| {
+        let platforms =
+            TRANSPORTS.map(|over| (over, client_over(over, &emulator, "ci").build().unwrap()));
+        let calls = platforms.iter().flat_map(|(transport, platform)| {
             let calls = calls.iter().zip(&expected);
             calls.map(move |((function, arguments), expected)| {
-                (platform, function, arguments, expected)
+                (transport, platform, function, arguments, expected)
             })
         });
-        for (platform, function, arguments, expected) in calls {
+        for (transport, platform, function, arguments, expected) in calls {
+            transport.misbehave(&emulator, &[]);
             // The emulator then leaves out the whole envelope, which makes it a protocol error.
             if omits && expected["results"].as_array().is_some_and(Vec::is_empty) {
                 continue;

@@ -25,7 +25,31 @@ fn the_store_never_sees_a_token_and_the_service_always_does() {
         let names = &sent[1].header_names;
         assert!(names.iter().all(|name| allowed.contains(&name.as_str())), "{names:?}");
     }
-    emulator.clear_requests();
+    // Over gRPC it gets its own token, which the emulator checks, and nothing of the host.
+    Transport::Stream.misbehave(&emulator, &[]);
+    let platform = client_over(Transport::Stream, &emulator, "user").organization("acme");
+    let platform = platform.header("x-host", "secret").build().unwrap();
+    ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap();
+    let sent = emulator.requests();
+    let seen: Vec<_> = sent.iter().map(|r| (r.api, r.organization.as_deref())).collect();
+    let organization = Some("acme");
+    assert_eq!(
+        seen,
+        [(Address::Grpc, organization), (Address::Grpc, organization), (Address::Store, None)]
+    );
+    let mut names = sent[2].header_names.clone();
+    names.sort();
+    let allowed = [
+        "accept",
+        "authorization",
+        "content-length",
+        "content-type",
+        "grpc-timeout",
+        "te",
+        "user-agent",
+    ];
+    assert_eq!(names, allowed);
+    misbehave(&emulator, &[]);
     client(&emulator).infoz().unwrap();
     assert!(!emulator.requests()[0].had_authorization);
 }
@@ -118,9 +142,8 @@ fn paths_can_be_replaced_and_queries_are_what_they_must_be() {
 fn no_more_is_in_flight_than_allowed_answers_that_are_being_read_included() {
     let emulator = start(EmulatorOptions::default());
     for transport in TRANSPORTS {
-        emulator.clear_requests();
         let platform = client_over(transport, &emulator, "ci").concurrency(3).build().unwrap();
-        misbehave(&emulator, &["*:latency=10ms"]);
+        transport.misbehave(&emulator, &["*:latency=10ms"]);
         std::thread::scope(|scope| {
             for n in 0..24 {
                 let platform = &platform;
@@ -145,7 +168,8 @@ fn one_place_in_flight_is_enough_for_redirects_retries_and_polls() {
             .call_timeout(Duration::from_secs(10))
             .build()
             .unwrap();
-        misbehave(&emulator, &["store:status=503:count=1", "download:status=503:count=1"]);
+        let faults = ["store:status=503:count=1", "download:status=503:count=1"];
+        transport.misbehave(&emulator, &faults);
         ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap();
         ask(&platform, "evidence_prompt", &json!(["x", "check"])).unwrap();
         assert_eq!(emulator.max_in_flight(), 1);

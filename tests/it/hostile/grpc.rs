@@ -2,19 +2,17 @@
 //!
 //! Owns messages of its own, byte by byte: it shares none with the client.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
 use rego_platform::ErrorKind::{self, *};
+use rego_platform::{Error, Value};
 
 use super::authority::Authority;
-use super::http2::{Attack, DATA, END_HEADERS, END_STREAM, HEADERS, RESET, SETTINGS};
-use super::http2::{frame, over, serve};
+use super::frames::{
+    Attack, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RESET, SETTINGS, check_each, client,
+    frame, over, timed,
+};
+use super::script;
 use super::server::{Server, Step};
-use super::stage::{CANARY, Column, SIGNED, builder, call, documented, harmless};
-use super::{script, stage};
-use crate::support::HANG;
+use super::stage::{CANARY, Column, SIGNED, builder, call, content, documented, harmless};
 
 /// Returns a field of a message that is a text or a message.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -66,6 +64,11 @@ fn data(stream: u32, content: &[u8]) -> Vec<u8> {
     frame(DATA, 0, stream, content)
 }
 
+/// Returns a part of content.
+fn part(stream: u32, content: &[u8]) -> Vec<u8> {
+    data(stream, &message(&field(10, content)))
+}
+
 fn send(frames: &[Vec<u8>]) -> Vec<Step> {
     vec![Step::Send(frames.concat())]
 }
@@ -73,30 +76,16 @@ fn send(frames: &[Vec<u8>]) -> Vec<Step> {
 /// The end of a call, `None` if it is answered, and a part of its report.
 type Row = (&'static str, Option<ErrorKind>, &'static str, Attack);
 
+/// What is the same for every method.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     ("a right answer",                 None,                  "", |n, good| send(&[head(n), data(n, good), success(n)])),
     ("a right answer, byte by byte",   None,                  "", |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|byte| data(n, &[*byte]))); all.push(success(n)); send(&all) }),
-    ("a refusal, not found",           Some(NotFound),        "(NotFound): nothing", |n, _| refusal(n, "5", "nothing")),
-    ("the router's refusal",           Some(Protocol),        "isn't one of the service's", |n, _| refusal(n, "5", "Not Found")),
-    ("a refusal after the headers",    Some(PermissionDenied), "(PermissionDenied): no", |n, _| send(&[head(n), headers(END_STREAM, n, &[("grpc-status", "7"), ("grpc-message", "no")])])),
-    ("a refusal after the message",    Some(Unavailable),     "(Internal)", |n, good| send(&[head(n), data(n, good), headers(END_STREAM, n, &[("grpc-status", "13")])])),
-    ("a refused token",                Some(Unauthenticated), "(Unauthenticated)", |n, _| refusal(n, "16", "no")),
-    ("a revoked token",                Some(Unauthenticated), "(Unknown): error setting", |n, _| refusal(n, "2", "error setting current org and user: API token revoked")),
-    ("several kinds",                  Some(InvalidArgument), "(InvalidArgument): A, B", |n, _| refusal(n, "3", "A, B")),
-    ("no such method",                 Some(Unavailable),     "(Unimplemented)", |n, _| refusal(n, "12", "unknown service")),
-    ("too many requests",              Some(RateLimited),     "(ResourceExhausted)", |n, _| refusal(n, "8", "")),
-    ("a status that isn't one",        Some(Unavailable),     "(Unknown)", |n, _| refusal(n, "x", "")),
-    ("a refusal with the token",       Some(Unavailable),     "(Internal)", |n, _| refusal(n, "13", CANARY)),
-    ("a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
     ("ended without a status",         Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
     ("ended in the message",           Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, &good[..good.len() - 1])])),
     ("ended well after the message",   Some(Unavailable),     "ended after", |n, good| send(&[head(n), data(n, good), over(RESET, n, 0)])),
     ("reset in the message",           Some(Unavailable),     "the connection broke", |n, good| send(&[head(n), data(n, &good[..9]), over(RESET, n, 2)])),
     ("closed in the message",          Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
-    ("a success without a message",    Some(Protocol),        "can't be read", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
-    ("a success with half a message",  Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
-    ("an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
     ("a message of something else",    Some(Protocol),        "can't be read", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
     ("a compressed message",           Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
     ("a message of 4 GiB",             Some(TooLarge),        "larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
@@ -111,34 +100,109 @@ const ROWS: &[Row] = &[
     ("silence after the message",      Some(TimedOut),        "", |n, good| send(&[head(n), data(n, good)])),
 ];
 
-/// Asks a server that answers in this way.
+/// What the control plane says.
+#[rustfmt::skip]
+const ANSWERS: &[Row] = &[
+    ("a refusal, not found",           Some(NotFound),        "(NotFound): nothing", |n, _| refusal(n, "5", "nothing")),
+    ("the router's refusal",           Some(Protocol),        "isn't one of the service's", |n, _| refusal(n, "5", "Not Found")),
+    ("a refusal after the headers",    Some(PermissionDenied), "(PermissionDenied): no", |n, _| send(&[head(n), headers(END_STREAM, n, &[("grpc-status", "7"), ("grpc-message", "no")])])),
+    ("a refusal after the message",    Some(Unavailable),     "(Internal)", |n, good| send(&[head(n), data(n, good), headers(END_STREAM, n, &[("grpc-status", "13")])])),
+    ("a refused token",                Some(Unauthenticated), "(Unauthenticated)", |n, _| refusal(n, "16", "no")),
+    ("a revoked token",                Some(Unauthenticated), "(Unknown): error setting", |n, _| refusal(n, "2", "error setting current org and user: API token revoked")),
+    ("several kinds",                  Some(InvalidArgument), "(InvalidArgument): A, B", |n, _| refusal(n, "3", "A, B")),
+    ("no such method",                 Some(Unavailable),     "(Unimplemented)", |n, _| refusal(n, "12", "unknown service")),
+    ("too many requests",              Some(RateLimited),     "(ResourceExhausted)", |n, _| refusal(n, "8", "")),
+    ("a status that isn't one",        Some(Unavailable),     "(Unknown)", |n, _| refusal(n, "x", "")),
+    ("a refusal with the token",       Some(Unavailable),     "(Internal)", |n, _| refusal(n, "13", CANARY)),
+    ("a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
+    ("a success without a message",    Some(Protocol),        "can't be read", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
+    ("a success with half a message",  Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    ("an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
+];
+
+/// What the content store says.
+#[rustfmt::skip]
+const STORE: &[Row] = &[
+    ("two parts",                      None,                  "", |n, good| send(&[head(n), part(n, &good[7..20]), part(n, &good[20..]), success(n)])),
+    ("an empty part",                  None,                  "", |n, good| send(&[head(n), part(n, &[]), data(n, good), success(n)])),
+    ("a part is missing",              Some(Tampered),        "hashes to", |n, good| send(&[head(n), part(n, &good[7..20]), success(n)])),
+    ("a part twice",                   Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, good), data(n, good), success(n)])),
+    ("a success with half a part",     Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    ("no part",                        Some(Tampered),        "(0 bytes)", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
+    ("another part's number",          Some(Tampered),        "(0 bytes)", |n, good| send(&[head(n), data(n, &message(&field(9, &good[7..]))), success(n)])),
+    ("ended between two parts",        Some(Unavailable),     "ended after", |n, good| send(&[head(n), part(n, &good[7..20]), over(RESET, n, 0)])),
+    ("closed between two parts",       Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), part(n, &good[7..20])].concat()), Step::Reset]),
+    ("content without end",            Some(TooLarge),        "larger than the limit of 256 KiB", |n, _| vec![Step::Send(head(n)), Step::Endless(part(n, &[0; 100]).repeat(90))]),
+    ("a blob is missing",              Some(Unavailable),     "answered Internal: no blob", |n, _| refusal(n, "13", "no blob")),
+    ("a blob is not found",            Some(Unavailable),     "answered NotFound", |n, _| refusal(n, "5", "no blob")),
+    ("a failure after a part",         Some(Unavailable),     "answered DataLoss: lost", |n, good| send(&[head(n), part(n, &good[7..20]), headers(END_STREAM, n, &[("grpc-status", "15"), ("grpc-message", "lost")])])),
+    ("its token is refused",           Some(Unavailable),     "answered Unauthenticated", |n, _| refusal(n, "16", "no")),
+    ("its token may not",              Some(Unavailable),     "answered PermissionDenied", |n, _| refusal(n, "7", "no")),
+    ("no such method",                 Some(Unavailable),     "answered Unimplemented", |n, _| refusal(n, "12", "unknown service")),
+    ("too many requests",              Some(RateLimited),     "answered ResourceExhausted", |n, _| refusal(n, "8", "")),
+    ("a refusal with its token",       Some(Unavailable),     "answered Internal", |n, _| refusal(n, "13", STORE_TOKEN)),
+];
+
+fn serve(authority: &Authority, attack: Attack, bodies: Vec<Vec<u8>>) -> Frames {
+    Frames::start(authority, frame(SETTINGS, 0, 0, &[]), attack, bodies)
+}
+
+/// Asks a control plane that answers in this way.
 fn ask(authority: &Authority, row: &Row, column: Column, good: &[u8]) -> Result<(), String> {
-    let (_, ends, says, attack) = *row;
-    let mut tls = authority.server("127.0.0.1", false);
-    tls.alpn_protocols = vec![b"h2".to_vec()];
-    let greeting = frame(SETTINGS, 0, 0, &[]);
-    let requests = Arc::new(AtomicUsize::new(0));
-    let bodies = [good.to_vec(), good.to_vec()];
-    let address = serve(tls, greeting, attack, bodies, Arc::clone(&requests));
-    let hasty = ends == Some(TimedOut);
-    let platform = builder()
-        .grpc_address(address.to_string())
-        .ca_certificate(authority.pem.clone())
-        .idle_timeout(Duration::from_millis(if hasty { 250 } else { 5_000 }))
-        .call_timeout(Duration::from_millis(if hasty { 700 } else { 15_000 }))
+    let server = serve(authority, row.3, vec![good.to_vec()]);
+    let platform = client(authority, row.1 == Some(TimedOut));
+    let platform = platform.grpc_address(server.address.to_string()).build().unwrap();
+    let (function, arguments) = call(column, 7);
+    let result = timed(|| platform.call(function, &arguments))?;
+    judge(row, function, result, server.requests())
+}
+
+/// The token of the content store.
+const STORE_TOKEN: &str = "canary-of-the-store-0123456789";
+
+/// A control plane without signed URLs: it refuses every other request, and answers the others.
+fn without_urls(authority: &Authority, credentials: &[u8]) -> Frames {
+    let attack: Attack = |n, body| match body {
+        [] => refusal(n, "12", "unknown method"),
+        body => send(&[head(n), data(n, body), success(n)]),
+    };
+    serve(
+        authority,
+        attack,
+        (0..8).map(|n| if n % 2 == 0 { vec![] } else { credentials.to_vec() }).collect(),
+    )
+}
+
+fn credentials(token: &str) -> Vec<u8> {
+    message(&field(1, &field(2, token.as_bytes())))
+}
+
+/// Downloads from a content store that answers in this way.
+fn download(authority: &Authority, row: &Row) -> Result<(), String> {
+    let control_plane = without_urls(authority, &credentials(STORE_TOKEN));
+    let store = serve(authority, row.3, vec![message(&field(10, &content(7)))]);
+    let platform = client(authority, row.1 == Some(TimedOut))
+        .grpc_address(control_plane.address.to_string())
+        .store_address(store.address.to_string())
         .build()
         .unwrap();
-    let (function, arguments) = call(column, 7);
-    let started = Instant::now();
-    let result = platform.call(function, &arguments);
-    if started.elapsed() > HANG {
-        return Err(format!("it took {:?}", started.elapsed()));
-    }
+    let (function, arguments) = call(Column::Download, 7);
+    let result = timed(|| platform.call(function, &arguments))?;
+    judge(row, function, result, store.requests())
+}
+
+fn judge(
+    row: &Row,
+    function: &str,
+    result: Result<Value, Error>,
+    sent: usize,
+) -> Result<(), String> {
+    let (_, ends, says, _) = *row;
     match (result, ends) {
         (Ok(value), None) => documented(function, &value),
         (Err(error), Some(kind)) if error.kind() == kind && error.report().contains(says) => {
-            let again = matches!(kind, Unavailable | RateLimited) && !says.contains("Unimpl");
-            let sent = requests.load(Ordering::SeqCst);
+            let final_answer = ["Unimplemented", "NotFound"].iter().any(|code| says.contains(code));
+            let again = matches!(kind, Unavailable | RateLimited) && !final_answer;
             if sent != 1 + usize::from(again) {
                 return Err(format!("{sent} requests: {}", error.report()));
             }
@@ -149,29 +213,61 @@ fn ask(authority: &Authority, row: &Row, column: Column, good: &[u8]) -> Result<
     }
 }
 
-fn check(rows: &[Row], column: Column, good: &[u8]) {
-    let authority = Authority::new();
-    let (next, wrong) = (AtomicUsize::new(0), std::sync::Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| {
-                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(why) = ask(&authority, row, column, good) {
-                        wrong.lock().unwrap().push(format!("{}: {why}", row.0));
-                    }
-                }
-            });
-        }
-    });
-    let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{} rows are wrong:\n{}", wrong.len(), wrong.join("\n"));
+fn named(row: &Row, result: Result<(), String>) -> Result<(), String> {
+    result.map_err(|why| format!("{}: {why}", row.0))
 }
 
 #[test]
 fn an_answer_is_one_with_its_status() {
-    check(ROWS, Column::Discover, &discovered(&format!("sha256:{:064x}", 7)));
-    let other: &[Row] = &[("another digest", Some(Protocol), "about another digest", ROWS[0].3)];
-    check(other, Column::Discover, &discovered(&format!("sha256:{:064x}", 8)));
+    let authority = Authority::new();
+    let good = discovered(&format!("sha256:{:064x}", 7));
+    check_each(&[ROWS, ANSWERS].concat(), |row| {
+        named(row, ask(&authority, row, Column::Discover, &good))
+    });
+    let other: Row = ("another digest", Some(Protocol), "about another digest", ROWS[0].3);
+    let good = discovered(&format!("sha256:{:064x}", 8));
+    ask(&authority, &other, Column::Discover, &good).unwrap();
+}
+
+#[test]
+fn content_is_all_of_a_stream_with_its_status() {
+    let authority = Authority::new();
+    check_each(&[ROWS, STORE].concat(), |row| named(row, download(&authority, row)));
+}
+
+#[test]
+fn the_store_gets_a_token_of_its_own() {
+    let authority = Authority::new();
+    for (token, says) in [
+        ("", "the service's answer has no token for the content store"),
+        ("a b", "the service's answer has no token for the content store"),
+        (CANARY, "the service gives its own token to the content store"),
+    ] {
+        let control_plane = without_urls(&authority, &credentials(token));
+        let store = serve(&authority, ROWS[0].3, vec![message(&field(10, &content(7)))]);
+        let platform = client(&authority, false).grpc_address(control_plane.address.to_string());
+        let platform = platform.store_address(store.address.to_string()).build().unwrap();
+        let (function, arguments) = call(Column::Download, 7);
+        let error = platform.call(function, &arguments).unwrap_err();
+        assert_eq!(error.kind(), Protocol, "{}", error.report());
+        assert!(error.report().contains(says), "{}", error.report());
+        assert_eq!(store.requests(), 0);
+        harmless(&error).unwrap();
+    }
+}
+
+/// Without its address, the refusal stands, and says what is needed.
+#[test]
+fn a_service_without_signed_urls_needs_the_stores_address() {
+    let authority = Authority::new();
+    let control_plane = without_urls(&authority, &credentials(STORE_TOKEN));
+    let platform = client(&authority, false).grpc_address(control_plane.address.to_string());
+    let (function, arguments) = call(Column::Download, 7);
+    let error = platform.build().unwrap().call(function, &arguments).unwrap_err();
+    assert_eq!(error.kind(), Unavailable);
+    assert!(error.report().contains("(Unimplemented): unknown method"), "{}", error.report());
+    assert_eq!(error.setting(), Some(rego_platform::setting::CONTENT_STORE));
+    assert_eq!(control_plane.requests(), 1);
 }
 
 #[test]
@@ -216,6 +312,6 @@ fn a_proxy_of_http_1_is_recognised() {
         assert_eq!(error.kind(), Unavailable, "{}", error.report());
         let hint = error.hint().unwrap_or_default();
         assert!(hint.contains("gRPC"), "{}: {hint}", error.report());
-        stage::harmless(&error).unwrap();
+        harmless(&error).unwrap();
     }
 }

@@ -1,32 +1,21 @@
 //! The same over HTTP/2: errors between frames.
 //!
-//! Owns a server that answers with arbitrary frames. It uses TLS, since the client agrees to HTTP/2
-//! only there. Wrong bodies are in the matrix: they are the same here.
+//! Wrong bodies are in the matrix: they are the same here.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rego_platform::{ErrorKind, Platform};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use rego_platform::ErrorKind;
 
 use super::authority::Authority;
-use super::server::{Step, runtime};
+use super::frames::{
+    Attack, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, GOODBYE, HEADERS, PING, PUSH,
+    RESET, SETTINGS, check_each, client, frame, over, timed,
+};
+use super::server::Step;
 use super::stage::rules::*;
-use super::stage::{CANARY, Column, Rule, builder, call, documented, good, harmless};
+use super::stage::{CANARY, Column, Rule, call, documented, good, harmless};
 use super::tls::FUNCTIONS;
-use crate::support::HANG;
 
-pub const DATA: u8 = 0;
-pub const HEADERS: u8 = 1;
-pub const RESET: u8 = 3;
-pub const SETTINGS: u8 = 4;
-const PUSH: u8 = 5;
-const PING: u8 = 6;
-const GOODBYE: u8 = 7;
-const CONTINUATION: u8 = 9;
-pub const END_STREAM: u8 = 1;
-pub const END_HEADERS: u8 = 4;
 /// `:status: 200`, in the protocol's table of headers.
 const OK: &[u8] = &[0x88];
 
@@ -46,10 +35,6 @@ const LAR: Ends = Ends::Fails(ErrorKind::TooLarge);
 const TIM: Ends = Ends::Fails(ErrorKind::TimedOut);
 const CUT: Ends = Ends::Cut;
 
-/// Returns the steps after the headers of the stream with this number, for which this body would be
-/// right.
-pub type Attack = fn(u32, &[u8]) -> Vec<Step>;
-
 struct Row {
     rule: Rule,
     name: &'static str,
@@ -65,25 +50,6 @@ fn row(rule: Rule, name: &'static str, ends: Ends, attack: Attack) -> Row {
 
 fn greeted(rule: Rule, name: &'static str, ends: Ends, greeting: Vec<u8>) -> Row {
     Row { rule, name, ends, greeting, attack: |_, _| Vec::new() }
-}
-
-pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    let mut out = length[1..].to_vec();
-    out.extend_from_slice(&[kind, flags]);
-    out.extend_from_slice(&stream.to_be_bytes());
-    out.extend_from_slice(payload);
-    out
-}
-
-/// The end of a stream or of a connection, with its reason.
-pub fn over(kind: u8, stream: u32, reason: u32) -> Vec<u8> {
-    let reason = reason.to_be_bytes();
-    match kind {
-        RESET => frame(RESET, 0, stream, &reason),
-        // The last stream that is answered: none.
-        _ => frame(kind, 0, 0, &[&[0; 4][..], &reason].concat()),
-    }
 }
 
 /// Headers with a length, which is entry 28 of the protocol's table.
@@ -157,117 +123,21 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Serves one connection after another; returns the address, and counts requests.
-pub fn serve(
-    tls: rustls::ServerConfig,
-    greeting: Vec<u8>,
-    attack: Attack,
-    bodies: [Vec<u8>; 2],
-    requests: Arc<AtomicUsize>,
-) -> std::net::SocketAddr {
-    let listener = runtime().block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
-    let address = listener.local_addr().unwrap();
-    let tls = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
-    let shared = Arc::new((greeting, bodies, requests));
-    runtime().spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let (tls, shared) = (tls.clone(), Arc::clone(&shared));
-            tokio::spawn(async move {
-                let Ok(stream) = tls.accept(stream).await else { return };
-                assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-                let (greeting, bodies, requests) = &*shared;
-                // A client that closes the connection isn't an error.
-                let _ = converse(stream, greeting, attack, bodies, requests).await;
-            });
-        }
-    });
-    address
-}
-
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
-    stream: S,
-    greeting: &[u8],
-    attack: Attack,
-    bodies: &[Vec<u8>; 2],
-    requests: &AtomicUsize,
-) -> std::io::Result<()> {
-    let (mut input, mut output) = tokio::io::split(stream);
-    let mut preface = [0; 24];
-    input.read_exact(&mut preface).await?;
-    assert!(preface.starts_with(b"PRI * HTTP/2.0"));
-    output.write_all(greeting).await?;
-    output.flush().await?;
-    loop {
-        let mut start = [0; 9];
-        input.read_exact(&mut start).await?;
-        let length =
-            usize::from(start[0]) << 16 | usize::from(start[1]) << 8 | usize::from(start[2]);
-        input.read_exact(&mut vec![0; length]).await?;
-        let stream = u32::from_be_bytes([start[5] & 0x7f, start[6], start[7], start[8]]);
-        match start[3] {
-            // The client's acknowledgements of settings and pings aren't acknowledged.
-            SETTINGS if start[4] & 1 == 0 => output.write_all(&frame(SETTINGS, 1, 0, &[])).await?,
-            HEADERS => {
-                let body = &bodies[requests.fetch_add(1, Ordering::SeqCst).min(1)];
-                for step in attack(stream, body) {
-                    match step {
-                        Step::Send(bytes) => output.write_all(&bytes).await?,
-                        Step::Endless(bytes) => loop {
-                            output.write_all(&bytes).await?;
-                            // The client's frames are read, or both sides would wait forever.
-                            let mut bytes = [0; 4096];
-                            let read = input.read(&mut bytes);
-                            let _ = tokio::time::timeout(Duration::from_micros(1), read).await;
-                        },
-                        Step::Drip(bytes, pause) => {
-                            for byte in bytes {
-                                output.write_all(&[byte]).await?;
-                                output.flush().await?;
-                                tokio::time::sleep(pause).await;
-                            }
-                        }
-                        Step::Pause(time) => tokio::time::sleep(time).await,
-                        Step::Reset => return output.shutdown().await,
-                    }
-                }
-            }
-            _ => {}
-        }
-        output.flush().await?;
-    }
-}
-
 /// Returns the right bodies for the requests of a call.
-fn bodies(column: Column) -> [Vec<u8>; 2] {
+fn bodies(column: Column) -> Vec<Vec<u8>> {
     let second = if column == Column::Prompt { Column::Poll } else { column };
-    [good(column, 7), good(second, 7)]
+    vec![good(column, 7), good(second, 7)]
 }
 
 fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
-    let mut tls = authority.server("127.0.0.1", false);
-    tls.alpn_protocols = vec![b"h2".to_vec()];
-    let requests = Arc::new(AtomicUsize::new(0));
-    let greeting = row.greeting.clone();
-    let address = serve(tls, greeting, row.attack, bodies(column), Arc::clone(&requests));
-    let url = format!("https://{address}");
-    let hasty = row.ends == TIM;
-    let platform: Platform = builder()
-        .controlplane_url(&url)
-        .base_url(&url)
-        .ca_certificate(authority.pem.clone())
-        .idle_timeout(Duration::from_millis(if hasty { 250 } else { 5_000 }))
-        .call_timeout(Duration::from_millis(if hasty { 700 } else { 15_000 }))
-        .build()
-        .unwrap();
+    let server = Frames::start(authority, row.greeting.clone(), row.attack, bodies(column));
+    let url = format!("https://{}", server.address);
+    let platform = client(authority, row.ends == TIM).controlplane_url(&url).base_url(&url);
+    let platform = platform.build().unwrap();
     let (function, arguments) = call(column, 7);
-    let started = Instant::now();
-    let result = platform.call(function, &arguments);
-    let took = started.elapsed();
-    if took > HANG {
-        return Err(format!("it took {took:?}"));
-    }
+    let result = timed(|| platform.call(function, &arguments))?;
     // The start of an AI evaluation is never retried, whatever happened to it.
-    let sent = requests.load(Ordering::SeqCst);
+    let sent = server.requests();
     if column == Column::Prompt && row.ends != ANS && sent > 1 {
         return Err(format!("the prompt was sent {sent} times"));
     }
@@ -290,21 +160,11 @@ fn every_function_withstands_every_row() {
     let rows = rows();
     let cells: Vec<(&Row, Column)> =
         rows.iter().flat_map(|row| FUNCTIONS.map(|column| (row, column))).collect();
-    let (next, wrong) = (AtomicUsize::new(0), std::sync::Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| {
-                while let Some((row, column)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(why) = one(&authority, row, *column) {
-                        assert!(!why.contains(CANARY));
-                        let Row { rule: Rule(rule), name, .. } = row;
-                        wrong.lock().unwrap().push(format!("{rule}: {name} × {column:?}: {why}"));
-                    }
-                }
-            });
-        }
+    check_each(&cells, |(row, column)| {
+        one(&authority, row, *column).map_err(|why| {
+            assert!(!why.contains(CANARY));
+            let Row { rule: Rule(rule), name, .. } = row;
+            format!("{rule}: {name} × {column:?}: {why}")
+        })
     });
-    let mut wrong = wrong.into_inner().unwrap();
-    wrong.sort();
-    assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

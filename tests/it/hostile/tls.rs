@@ -87,11 +87,12 @@ fn a_service_without_tls_is_not_reported_as_a_certificate_error() {
 /// N5: authorities that can't be read aren't replaced by others.
 #[test]
 fn invalid_certificates_are_refused() {
-    let server = Server::start(answer);
-    for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
-        let platform = at(&server.url()).ca_certificate(pem).build().unwrap();
-        let error = ask(&platform, Column::Discover).unwrap_err();
+    let empty = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let broken = "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n";
+    for pem in ["", "nonsense", broken, empty] {
+        let error = at("https://api.example").ca_certificate(pem).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{pem:?}");
+        assert!(error.hint().unwrap().contains("PEM"), "{pem:?}");
     }
 }
 

@@ -7,9 +7,33 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
+
+use crate::{Error, ErrorKind};
+
+/// Reads the certificates of authorities from PEM, of which there must be one at least.
+pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let bad = |message: &str| {
+        Error::new(ErrorKind::Configuration, message)
+            .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
+    };
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let unreadable = |error: rustls::pki_types::pem::Error| {
+        bad("the CA certificate can't be read").with_source(error.to_string())
+    };
+    let found = found.map_err(unreadable)?;
+    if found.is_empty() {
+        return Err(bad("the CA certificate file holds no certificate"));
+    }
+    let mut valid = RootCertStore::empty();
+    if found.iter().any(|certificate| valid.add(certificate.clone()).is_err()) {
+        return Err(bad("the CA certificate isn't one"));
+    }
+    Ok(found)
+}
 
 /// Verifies certificates by the system's store and further authorities.
 #[derive(Debug)]

@@ -1,19 +1,23 @@
-//! Content by digest: the redirect to the content store, and the verification of the bytes.
+//! Content by digest: the ways to the content store, and the verification of the bytes.
 //!
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
 //! store; content that doesn't hash to its digest never leaves this module.
 
-use reqwest::header::{CONTENT_LENGTH, LOCATION};
+use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use url::Url;
 
 use super::content::{Collector, Incoming};
 use super::endpoints::is_loopback;
+#[cfg(feature = "grpc")]
+use super::grpc::Location;
 use super::transport::{Failed, JSON, Reply, Request};
 use super::{
-    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind, answer,
-    protocol,
+    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Source, Token, TokenKind,
+    answer, protocol,
 };
+#[cfg(feature = "grpc")]
+use crate::setting;
 use crate::{Error, ErrorKind};
 
 /// The number of redirects followed after the control plane's answer.
@@ -49,9 +53,15 @@ async fn fetch(
 ) -> Result<Content, Failed> {
     #[cfg(feature = "grpc")]
     if let Some(from) = client.settings.endpoints.grpc() {
-        let (location, token) = super::grpc::download_url(client, context, digest).await?;
-        let to = Redirect { from, location: &location, token: Some(&token) };
-        return redirected(client, context, digest, wanted, to).await;
+        return match super::grpc::location(client, context, digest).await? {
+            Location::Url(location, token) => {
+                let to = Redirect { from, location: &location, token: Some(&token) };
+                redirected(client, context, digest, wanted, to).await
+            }
+            Location::Unimplemented(refusal) => {
+                stored(client, context, digest, wanted, refusal).await
+            }
+        };
     }
     let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
     let (reply, token) = client.open(context, &call).await?;
@@ -81,7 +91,7 @@ async fn fetch(
             return redirected(client, context, digest, wanted, to).await;
         }
     };
-    collect(client, context, digest, wanted, reply).await
+    collect(client, context, digest, wanted, reply.body(client.settings.max_artifact_bytes)).await
 }
 
 /// The control plane's answer to a request for content: where it is.
@@ -109,23 +119,51 @@ async fn redirected(
         return Ok(content);
     }
     let reply = follow(client, context, to).await?;
-    collect(client, context, digest, wanted, reply).await
+    collect(client, context, digest, wanted, reply.body(client.settings.max_artifact_bytes)).await
 }
 
-/// Reads the content of an answer.
+/// Returns the content from the content store's gRPC address, where the control plane has no signed
+/// URLs, which `refusal` says.
+#[cfg(feature = "grpc")]
+async fn stored(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+    wanted: RequestedForm,
+    refusal: Failed,
+) -> Result<Content, Failed> {
+    let Some(store) = client.settings.endpoints.store() else {
+        let error = refusal
+            .error
+            .with_hint("name the content store's gRPC address")
+            .by_setting(setting::CONTENT_STORE);
+        return Err(Failed { error, ..refusal });
+    };
+    // The service's statement that its own token may have the content.
+    let token = super::grpc::store_token(client, context, digest).await?;
+    if let Some(content) = cached(client, context, digest, wanted).await? {
+        return Ok(content);
+    }
+    let content = super::grpc::read(client, context, store, digest, token).await?;
+    collect(client, context, digest, wanted, content).await
+}
+
+/// Reads content to its end.
 async fn collect(
     client: &Client,
     context: &Context,
     digest: &str,
     wanted: RequestedForm,
-    reply: Reply,
+    source: impl Source,
 ) -> Result<Content, Failed> {
-    let cap = client.settings.max_artifact_bytes;
-    let collector = Collector::new(wanted, announced(&reply, cap));
+    let announced = source.announced().unwrap_or_default();
+    let collector = Collector::new(wanted, usize::try_from(announced).unwrap_or_default());
     #[cfg(feature = "cache")]
-    let collector = collector.copying(cache_entry(client, &reply).await);
+    let collector = collector.copying(cache_entry(client, announced).await);
+    #[cfg(not(feature = "cache"))]
+    let _ = client;
     let mut incoming = Incoming::new(collector);
-    context.read(reply, cap, &mut incoming).await?;
+    context.read(source, &mut incoming).await?;
     Ok(incoming.finish(digest).await?)
 }
 
@@ -165,11 +203,10 @@ async fn cached(
     Ok(None)
 }
 
-/// Opens a cache entry for the content of an answer.
+/// Opens a cache entry for content of an announced size.
 #[cfg(feature = "cache")]
-async fn cache_entry(client: &Client, reply: &Reply) -> Option<super::cache::NewEntry> {
+async fn cache_entry(client: &Client, size: u64) -> Option<super::cache::NewEntry> {
     let cache = client.settings.cache.clone()?;
-    let size = announced(reply, u64::MAX) as u64;
     tokio::task::spawn_blocking(move || cache.create(size)).await.ok()?
 }
 
@@ -255,11 +292,4 @@ fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
         retry_after: answer::retry_after(&reply.headers),
         refused: matches!(status.as_u16(), 401 | 403),
     }
-}
-
-/// Returns the length of the content that the store announces, or 0.
-fn announced(reply: &Reply, cap: u64) -> usize {
-    let length = reply.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok());
-    let length: Option<u64> = length.and_then(|length| length.parse().ok());
-    length.filter(|length| *length <= cap).and_then(|l| usize::try_from(l).ok()).unwrap_or(0)
 }

@@ -64,6 +64,9 @@ pub struct Endpoints {
     /// The control plane's gRPC address, used in the absence of its HTTP address.
     #[cfg(feature = "grpc")]
     grpc: Option<Url>,
+    /// The content store's gRPC address, used beside `grpc`.
+    #[cfg(feature = "grpc")]
+    store: Option<Url>,
     overrides: BTreeMap<&'static str, String>,
 }
 
@@ -88,26 +91,49 @@ impl Endpoints {
             backend: address("platform backend", backend)?,
             #[cfg(feature = "grpc")]
             grpc: None,
+            #[cfg(feature = "grpc")]
+            store: None,
             overrides,
         })
     }
 
-    /// Adds the control plane's gRPC address, in the form `host:port`.
+    /// Adds the gRPC addresses of the control plane and of the content store, in the form `host:port`.
     #[cfg(feature = "grpc")]
     pub fn with_grpc(
         self,
-        address: Option<&str>,
+        control_plane: Option<&str>,
+        store: Option<&str>,
         plain_text: bool,
         insecure: bool,
     ) -> Result<Self, Error> {
-        let parse = |text| parse_host_and_port("control plane", text, plain_text, insecure);
-        Ok(Self { grpc: address.map(parse).transpose()?, ..self })
+        let address = |name, text: Option<&str>| {
+            text.map(|text| parse_host_and_port(name, text, plain_text, insecure)).transpose()
+        };
+        Ok(Self {
+            grpc: address("control plane", control_plane)?,
+            store: address("content store", store)?,
+            ..self
+        })
     }
 
     /// Returns the control plane's gRPC address, unless its HTTP address is set: that one wins.
     #[cfg(feature = "grpc")]
     pub fn grpc(&self) -> Option<&Url> {
         self.grpc.as_ref().filter(|_| self.control_plane.is_none())
+    }
+
+    /// Returns the content store's gRPC address, if the control plane's is used.
+    #[cfg(feature = "grpc")]
+    pub fn store(&self) -> Option<&Url> {
+        self.store.as_ref().filter(|_| self.grpc().is_some())
+    }
+
+    /// Returns the addresses that are used.
+    pub fn addresses(&self) -> impl Iterator<Item = &Url> {
+        let apis = [Api::ControlPlane, Api::Backend].map(|api| self.address(api));
+        #[cfg(feature = "grpc")]
+        let apis = apis.into_iter().chain([self.store()]);
+        apis.into_iter().flatten()
     }
 
     /// Returns the address where an API's functions are called.

@@ -1,46 +1,45 @@
 //! The control plane over gRPC: the same requests, answers and errors as over HTTP.
 //!
 //! Owns the translation: a request becomes a message, an answer the JSON that the control plane
-//! would give over HTTP, a status the error of the HTTP status that stands for it. Requests are sent
-//! like all others, within the same limits; whoever reads the answer doesn't know how it came.
+//! would give over HTTP. Requests are sent like all others, within the same limits; whoever reads the
+//! answer doesn't know how it came.
 
 mod channel;
 mod messages;
-
-use std::sync::{Arc, PoisonError};
+mod status;
+mod store;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::uri::PathAndQuery;
-use reqwest::StatusCode;
+use reqwest::Method;
 use serde_json::{Value, json};
-use tonic::{Code, Status};
 use url::Url;
 
-use super::transport::{Failed, cut, out_of_time};
+use super::transport::{Failed, GRPC, Request, cut, out_of_time};
 use super::{
     Api, ApiRequest, Client, Context, DISCOVER, DOWNLOAD, Endpoint, Token, answer, protocol,
 };
-use crate::text::shorten;
 use crate::{Error, ErrorKind};
-use channel::{Channel, Exchange};
+use channel::{Channel, Unserved};
 use messages::{
-    DiscoverRequest, DiscoverResponse, DownloadUrlRequest, DownloadUrlResponse, Item, PageRequest,
-    Timestamp,
+    CredentialsRequest, CredentialsResponse, DOWNLOADER, DiscoverRequest, DiscoverResponse,
+    DownloadUrlRequest, DownloadUrlResponse, Item, PageRequest, Timestamp,
 };
+
+pub use store::read;
 
 /// The largest message, in bytes: what gRPC allows by default.
 const MAX_MESSAGE: usize = 4 << 20;
 
-const DISCOVER_PRIVATE: Endpoint = Endpoint {
-    name: DISCOVER.name,
-    api: Api::ControlPlane,
-    path: "/controlplane.v1.ReferrerService/DiscoverPrivate",
-};
-const GET_DOWNLOAD_URL: Endpoint = Endpoint {
-    name: DOWNLOAD.name,
-    api: Api::ControlPlane,
-    path: "/controlplane.v1.CASRedirectService/GetDownloadURL",
-};
+const fn method(of: Endpoint, path: &'static str) -> Endpoint {
+    Endpoint { name: of.name, api: Api::ControlPlane, path }
+}
+
+const DISCOVER_PRIVATE: Endpoint =
+    method(DISCOVER, "/controlplane.v1.ReferrerService/DiscoverPrivate");
+const GET_DOWNLOAD_URL: Endpoint =
+    method(DOWNLOAD, "/controlplane.v1.CASRedirectService/GetDownloadURL");
+const GET_CREDENTIALS: Endpoint = method(DOWNLOAD, "/controlplane.v1.CASCredentialsService/Get");
 
 /// Returns the answer to a `discover` request, as JSON.
 pub async fn discover(
@@ -99,20 +98,51 @@ fn rfc3339(time: Timestamp) -> Result<String, Error> {
         .ok_or_else(|| protocol("the service's answer has a time that doesn't exist"))
 }
 
-/// Returns the signed URL of an artifact's content.
-pub async fn download_url(
+/// The control plane's answer to a question for content.
+pub enum Location {
+    /// A signed URL, for the token that asked.
+    Url(String, Token),
+    /// None: the service doesn't have the method, which this failure says.
+    Unimplemented(Failed),
+}
+
+/// Returns where the content of an artifact is.
+pub async fn location(
     client: &Client,
     context: &Context,
     digest: &str,
-) -> Result<(String, Token), Failed> {
+) -> Result<Location, Failed> {
     let message = DownloadUrlRequest { digest: digest.to_owned() };
-    let (response, token): (DownloadUrlResponse, _) =
-        send(client, context, GET_DOWNLOAD_URL, message).await?;
+    let answer = send(client, context, GET_DOWNLOAD_URL, message).await;
+    let (response, token): (DownloadUrlResponse, _) = match answer {
+        Ok(answer) => answer,
+        Err(unserved) if unserved.is_unimplemented() => {
+            return Ok(Location::Unimplemented(unserved.failed));
+        }
+        Err(unserved) => return Err(unserved.failed),
+    };
     let url = response.result.map(|result| result.url).unwrap_or_default();
     if Url::parse(&url).is_err() {
         return Err(protocol("the service's answer has no URL of the content").into());
     }
-    Ok((url, token))
+    Ok(Location::Url(url, token))
+}
+
+/// Returns the content store's token for an artifact.
+pub async fn store_token(
+    client: &Client,
+    context: &Context,
+    digest: &str,
+) -> Result<Token, Failed> {
+    let message = CredentialsRequest { role: DOWNLOADER, digest: digest.to_owned() };
+    let (response, token): (CredentialsResponse, _) =
+        send(client, context, GET_CREDENTIALS, message).await?;
+    let text = response.result.map(|result| result.token).unwrap_or_default();
+    if token.occurs_in(text.as_bytes()) {
+        return Err(protocol("the service gives its own token to the content store").into());
+    }
+    Token::new(text)
+        .map_err(|_| protocol("the service's answer has no token for the content store").into())
 }
 
 /// Sends a message with the token; a refused one is replaced once.
@@ -121,7 +151,7 @@ async fn send<M, R>(
     context: &Context,
     endpoint: Endpoint,
     message: M,
-) -> Result<(R, Token), Failed>
+) -> Result<(R, Token), Unserved>
 where
     M: prost::Message + Clone + 'static,
     R: prost::Message + Default + 'static,
@@ -129,12 +159,12 @@ where
     let token = client.tokens.get(context.deadline).await?;
     match unary(client, context, endpoint, &token, message.clone()).await {
         Ok(response) => Ok((response, token)),
-        Err(failed) if failed.error.kind() == ErrorKind::Unauthenticated => {
+        Err(unserved) if unserved.failed.error.kind() == ErrorKind::Unauthenticated => {
             let fresh = client.tokens.replace(&token, context.deadline).await;
-            let Some(token) = fresh else { return Err(failed) };
+            let Some(token) = fresh else { return Err(unserved) };
             Ok((unary(client, context, endpoint, &token, message).await?, token))
         }
-        Err(failed) => Err(failed),
+        Err(unserved) => Err(unserved),
     }
 }
 
@@ -144,18 +174,19 @@ async fn unary<M, R>(
     endpoint: Endpoint,
     token: &Token,
     message: M,
-) -> Result<R, Failed>
+) -> Result<R, Unserved>
 where
     M: prost::Message + 'static,
     R: prost::Message + Default + 'static,
 {
     let address = client.settings.endpoints.grpc().ok_or_else(|| protocol("no gRPC address"))?;
-    let exchange = Arc::new(Exchange::default());
-    let mut url = address.clone();
-    url.set_path(endpoint.path);
-    let origin = answer::origin(&url);
-    let channel =
-        Channel { client, context, endpoint, token, url, exchange: Arc::clone(&exchange) };
+    let request = Request {
+        organization: client.organization(token),
+        template: Some(endpoint.path),
+        ..request(context, address, endpoint.path, token)?
+    };
+    let origin = answer::origin(&request.url);
+    let (channel, exchange) = Channel::new(client, context, request);
     let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(MAX_MESSAGE);
     let path = PathAndQuery::from_static(endpoint.path);
     let codec = tonic_prost::ProstCodec::<M, R>::default();
@@ -163,61 +194,39 @@ where
     let Ok(result) = tokio::time::timeout_at(context.deadline.into(), call).await else {
         return Err(out_of_time(&origin).into());
     };
-    let mut seen = exchange.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(failed) = seen.failed.take() {
-        return Err(failed);
-    }
-    context.count(seen.bytes)?;
-    match (result, seen.status) {
-        (Ok(response), Some(_)) => Ok(response.into_inner()),
-        (Err(status), Some(false)) => Err(refusal(endpoint, &status, token)),
-        (_, None) if seen.ended => Err(cut(&origin, seen.bytes)),
-        (Err(status), _) => Err(unreadable(&status).into()),
-        (Ok(_), None) => Err(cut(&origin, seen.bytes)),
-    }
-}
-
-/// Returns the failure that a status of the service means.
-fn refusal(endpoint: Endpoint, status: &Status, token: &Token) -> Failed {
-    let repeats = token.occurs_in(status.message().as_bytes());
-    let message = if repeats { "" } else { status.message() };
-    let body = json!({ "code": status.code() as i32, "message": message }).to_string();
-    let http = http_status(status.code());
-    let shown = format!("{:?}", status.code());
-    let error = answer::refusal(endpoint, http, &shown, body.as_bytes());
-    Failed {
-        retryable: answer::is_retryable(http) && error.kind() != ErrorKind::Unauthenticated,
-        retry_after: answer::retry_after(status.metadata().as_ref()),
-        ..Failed::permanent(error)
-    }
-}
-
-/// Returns the HTTP status that stands for a code.
-const fn http_status(code: Code) -> StatusCode {
-    match code {
-        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
-            StatusCode::BAD_REQUEST
+    match result {
+        Ok(response) if exchange.succeeded() => {
+            context.count(exchange.bytes())?;
+            Ok(response.into_inner())
         }
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::PermissionDenied => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::DeadlineExceeded => StatusCode::REQUEST_TIMEOUT,
-        Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
-        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
-        Code::Unimplemented => StatusCode::NOT_IMPLEMENTED,
-        Code::Unavailable | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Ok | Code::Unknown | Code::Internal | Code::DataLoss => {
-            StatusCode::INTERNAL_SERVER_ERROR
+        // The library takes an answer without a status for a whole one.
+        Ok(_) => Err(cut(&origin, exchange.bytes()).into()),
+        Err(status) => {
+            let refusal = |status: &_| status::refusal(endpoint, status, token);
+            Err(exchange.failure(&status, &origin, refusal))
         }
     }
 }
 
-/// Returns the error of an answer that isn't the message that was expected.
-fn unreadable(status: &Status) -> Error {
-    if status.code() == Code::OutOfRange {
-        let message = format!("an answer is larger than {}", crate::text::size(MAX_MESSAGE as u64));
-        return Error::new(ErrorKind::TooLarge, message);
-    }
-    let why = shorten(status.message(), 300);
-    protocol(format!("the service's answer can't be read: {why}"))
+/// Returns a request of a method at an address.
+fn request(
+    context: &Context,
+    address: &Url,
+    path: &'static str,
+    token: &Token,
+) -> Result<Request, Error> {
+    let mut url = address.clone();
+    url.set_path(path);
+    Ok(Request {
+        method: Method::POST,
+        url,
+        body: None,
+        accept: GRPC,
+        content_type: GRPC,
+        authorization: Some(token.header()?),
+        organization: None,
+        template: None,
+        trace: context.trace.clone(),
+        deadline: context.deadline,
+    })
 }

@@ -56,7 +56,7 @@ pub async fn download_url(
         return None;
     }
     let mut body = Vec::new();
-    context.read(reply, MAX_ANSWER, &mut body).await.ok()?;
+    context.read(reply.body(MAX_ANSWER), &mut body).await.ok()?;
     signed_url(&body)
 }
 

@@ -16,14 +16,12 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::certificates::SystemVerifier;
 use super::endpoints::is_loopback;
-use super::{Api, Settings, answer};
+use super::{Settings, Source, answer};
 use crate::{Error, ErrorKind, Limit, TraceParent, setting};
 
 /// The media types of what is sent.
@@ -258,12 +256,15 @@ pub struct Body {
     announced: Option<u64>,
     cap: u64,
     /// The number of bytes read so far.
-    pub total: u64,
+    total: u64,
 }
 
-impl Body {
-    /// Returns the next chunk; `None` at the end.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
+impl Source for Body {
+    fn announced(&self) -> Option<u64> {
+        self.announced
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
         let Self { reply, announced, cap, total } = self;
         if announced.is_some_and(|length| length > *cap) {
             return Err(too_large(&reply.origin, *cap));
@@ -284,7 +285,7 @@ impl Body {
     }
 }
 
-fn too_large(origin: &str, cap: u64) -> Failed {
+pub fn too_large(origin: &str, cap: u64) -> Failed {
     Failed::permanent(
         Error::new(
             ErrorKind::TooLarge,
@@ -438,19 +439,13 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
         let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
         return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
     }
-    let unused =
-        addresses(settings).all(|address| address.scheme() == "http" || is_loopback(address));
-    if unused {
+    let mut addresses = settings.endpoints.addresses();
+    if addresses.all(|address| address.scheme() == "http" || is_loopback(address)) {
         return Ok(None);
     }
     // The text isn't repeated: it may contain a password.
     Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
-}
-
-/// Returns the configured addresses of the service.
-fn addresses(settings: &Settings) -> impl Iterator<Item = &Url> {
-    [Api::ControlPlane, Api::Backend].into_iter().filter_map(|api| settings.endpoints.address(api))
 }
 
 /// Parses the proxy's address, which is often written as `host:port`.
@@ -490,27 +485,13 @@ pub fn crypto_provider(given: Option<&Arc<CryptoProvider>>) -> Result<Arc<Crypto
 /// Configures TLS with the system's certificate store and the given authorities; verification is
 /// never switched off.
 fn tls(settings: &Settings, http2: bool) -> Result<rustls::ClientConfig, Error> {
-    let bad = |message: String| {
-        Error::new(ErrorKind::Configuration, message)
-            .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
+    let failed = |error: rustls::Error| {
+        Error::new(ErrorKind::Configuration, "TLS can't be set up").with_source(error.to_string())
     };
     let provider = crypto_provider(settings.crypto_provider.as_ref())?;
-    let mut roots = Vec::new();
-    for pem in &settings.ca_certificates {
-        let before = roots.len();
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            roots.push(certificate.map_err(|e| {
-                bad("the CA certificate can't be read".to_owned()).with_source(e.to_string())
-            })?);
-        }
-        if roots.len() == before {
-            return Err(bad("the CA certificate file holds no certificate".to_owned()));
-        }
-    }
-    let verifier = SystemVerifier::new(Arc::clone(&provider), roots).map_err(|e| {
-        bad("the CA certificate can't be read".to_owned()).with_source(e.to_string())
-    })?;
-    if addresses(settings).any(|address| address.scheme() == "https") {
+    let authorities = settings.ca_certificates.clone();
+    let verifier = SystemVerifier::new(Arc::clone(&provider), authorities).map_err(failed)?;
+    if settings.endpoints.addresses().any(|address| address.scheme() == "https") {
         verifier.ready().map_err(|e| {
             Error::new(ErrorKind::Configuration, "the certificate store can't be set up")
                 .with_source(e.to_string())
@@ -518,7 +499,7 @@ fn tls(settings: &Settings, http2: bool) -> Result<rustls::ClientConfig, Error> 
     }
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| bad("TLS can't be set up".to_owned()).with_source(e.to_string()))?
+        .map_err(failed)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();

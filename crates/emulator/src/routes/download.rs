@@ -1,7 +1,8 @@
 //! `GET /download/{digest}`, and the content store that it redirects to.
 //!
 //! The store is another origin and accepts only a short-lived ticket in the URL. It refuses
-//! `Authorization`: a client that sends it would give its token to a third party.
+//! `Authorization`: a client that sends it would give its token to a third party. Over gRPC, the ticket
+//! is the token (`grpc`).
 
 use std::net::SocketAddr;
 
@@ -61,6 +62,17 @@ pub(super) fn location(
     digest: &str,
     headers: &HeaderMap,
 ) -> Result<String, Refusal> {
+    let ticket = ticket(shared, organization, digest)?;
+    let store = store_url(shared.addresses.store, headers);
+    Ok(format!("{store}/content/{digest}?ticket={ticket}"))
+}
+
+/// Returns the content store's ticket for what a caller's organization asks for.
+pub(super) fn ticket(
+    shared: &Shared,
+    organization: usize,
+    digest: &str,
+) -> Result<String, Refusal> {
     let digest = Digest::parse(digest)
         .filter(|digest| digest.sha256_hex().is_some())
         .ok_or_else(|| Refusal::bad_request(format!("`{digest}` is not a sha256 digest")))?;
@@ -72,8 +84,7 @@ pub(super) fn location(
     if !stored || !nodes.iter().any(|node| node.downloadable) {
         return Err(Refusal::forbidden(format!("artifact `{digest}` is not downloadable")));
     }
-    let store = store_url(shared.addresses.store, headers);
-    Ok(format!("{store}/content/{digest}?ticket={}", shared.tickets.write(&digest)))
+    Ok(shared.tickets.write(&digest))
 }
 
 /// Returns the store's URL for the caller: if the emulator listens on all addresses, only the

@@ -1,9 +1,10 @@
-//! The control plane over gRPC: the same data as over HTTP.
+//! The control plane and the content store over gRPC: the same data as over HTTP.
 //!
-//! Owns its methods and their messages, which are this crate's own: a client with a wrong field
-//! number finds nothing here.
+//! Owns the methods of the control plane, and the messages, which are this crate's own: a client with a
+//! wrong field number finds nothing here.
 
 mod messages;
+mod store;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,9 +29,11 @@ use super::super::refusal::Refusal;
 use super::super::state::Shared;
 use super::{discover, download};
 use messages::{
-    Cursor, Discovered, Download, Downloadable, Infoz, InfozRequest, Next, Referrer,
-    Request as Discover, Time, Url,
+    Cursor, DOWNLOADER, Discovered, Download, Downloadable, Infoz, InfozRequest, Next, Referrer,
+    Request as Discover, Ticket, TicketRequest, TicketResponse, Time, Url,
 };
+
+pub(super) use store::store;
 
 /// The largest page of references.
 const MAX_LIMIT: i32 = 100;
@@ -45,6 +48,10 @@ pub(in super::super) fn router() -> Router<Arc<Shared>> {
         .route(
             "/controlplane.v1.CASRedirectService/GetDownloadURL",
             post(|state, request| serve(state, request, download_url)),
+        )
+        .route(
+            "/controlplane.v1.CASCredentialsService/Get",
+            post(|state, request| serve(state, request, ticket)),
         )
         .route(
             "/controlplane.v1.StatusService/Infoz",
@@ -179,6 +186,19 @@ fn download_url(
     let caller = caller(shared, headers, Access::Paid)?.index;
     let url = download::location(shared, caller, &message.digest, headers)?;
     Ok(Downloadable { result: Some(Url { url }) })
+}
+
+fn ticket(
+    shared: &Shared,
+    headers: &HeaderMap,
+    message: TicketRequest,
+) -> Result<TicketResponse, Refusal> {
+    let caller = caller(shared, headers, Access::Paid)?.index;
+    if message.role != DOWNLOADER {
+        return Err(Refusal::bad_request("only the role of downloaders can be had"));
+    }
+    let token = download::ticket(shared, caller, &message.digest)?;
+    Ok(TicketResponse { result: Some(Ticket { token }) })
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "it is a method like the others")]

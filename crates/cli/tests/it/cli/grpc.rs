@@ -26,8 +26,12 @@ fn service() -> Emulator {
 
 /// Returns the file as that client writes it.
 fn file(address: &str, token: &str) -> String {
+    with_store(address, address, token)
+}
+
+fn with_store(address: &str, store: &str, token: &str) -> String {
     format!(
-        "api-insecure = true\norganization = 'acme'\n\n[artifact-cas]\napi = '{address}'\n\n\
+        "api-insecure = true\norganization = 'acme'\n\n[artifact-cas]\napi = '{store}'\n\n\
          [auth]\ntoken = '{token}'\n\n[control-plane]\napi = '{address}'\n"
     )
 }
@@ -55,6 +59,32 @@ fn a_login_is_all_it_takes() {
     assert_eq!(addresses.len(), 3, "{requests:?}");
     assert!(!addresses.contains(&Address::ControlPlane), "{requests:?}");
     assert_eq!(addresses.iter().filter(|address| **address == Address::Grpc).count(), 2);
+}
+
+/// The service has no signed URLs.
+#[test]
+fn content_comes_from_the_store_of_the_login_where_there_is_no_other_way() {
+    let sandbox = Sandbox::new();
+    let faults = vec!["/controlplane.v1.CASRedirectService/:status=501".parse().unwrap()];
+    let product = "chainloop".to_owned();
+    let service = start(EmulatorOptions { product, faults, ..EmulatorOptions::default() });
+    let (control_plane, store) = (service.grpc_address(), service.store_address());
+    let token = service.default_token();
+    sandbox.config("chainloop", &with_store(&control_plane, &store, &token));
+    let output = gate(&sandbox, &[]).output().code(0).silent();
+    assert!(output.stdout.starts_with("passed: 1 input"), "{output:#?}");
+    let paths: Vec<_> = service.requests().iter().map(|r| r.path().to_owned()).collect();
+    assert!(paths.contains(&"/google.bytestream.ByteStream/Read".to_owned()), "{paths:?}");
+    // Its variable comes before the file.
+    sandbox.config("chainloop", &with_store(&control_plane, "127.0.0.1:1", &token));
+    gate(&sandbox, &[]).env("CHAINLOOP_ARTIFACT_CAS_API", &store).output().code(0);
+    // Without it, the error says what to set.
+    let text = file(&control_plane, &token);
+    sandbox.config("chainloop", &text.replace("[artifact-cas]", "[other]"));
+    let output = gate(&sandbox, &[]).output().fails("the service doesn't implement this");
+    let hint =
+        "name the content store's gRPC address; `artifact-cas.api` in the configuration file";
+    assert!(output.stdout.contains(hint) || output.stderr.contains(hint), "{output:#?}");
 }
 
 #[test]
@@ -91,6 +121,10 @@ fn the_status_says_what_a_login_gives_and_what_it_lacks() {
     for line in [
         format!("control plane  {address}, over gRPC (from `control-plane.api` in `{config}`)\n"),
         "; accepts the token\n".to_owned(),
+        format!(
+            "content        signed URLs, else {address} over gRPC (from `artifact-cas.api` in \
+             `{config}`)\n"
+        ),
         "lacking        evidence: the platform backend's address (`CHAINLOOP_BASE_URL`)\n"
             .to_owned(),
     ] {
@@ -101,6 +135,7 @@ fn the_status_says_what_a_login_gives_and_what_it_lacks() {
     let found = sandbox.run(&[&status[..], &["--format", "json"]].concat());
     let found = found.env("CHAINLOOP_BASE_URL", &service.base_url()).output().code(0).json();
     assert_eq!(found["grpc_address"]["value"], address);
+    assert_eq!(found["store_address"]["value"], address);
     assert_eq!(found["control_plane"]["accepted"], true);
     assert!(found["functions"].as_object().unwrap().values().all(serde_json::Value::is_null));
     // What needs HTTP says that the other was found, and what to set.
@@ -117,10 +152,15 @@ fn a_file_that_does_not_fit_is_named() {
     let sandbox = Sandbox::new();
     let service = service();
     let good = file(&service.grpc_address(), CANARY);
-    let tls = |ca: &str| {
-        let api = format!("[control-plane]\napi-ca = '{ca}'");
-        good.replace("= true", "= false").replace("[control-plane]", &api)
+    let of = |section: &str, ca: &str| {
+        let api = format!("[{section}]\napi-ca = '{ca}'");
+        good.replace("= true", "= false").replace(&format!("[{section}]"), &api)
     };
+    let tls = |ca: &str| of("control-plane", ca);
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let pem = sandbox.write("config/chainloop/broken.pem", broken);
+    let inline = of("artifact-cas", &format!("''{broken}''"));
+    let in_file = |key: &str| format!("the CA certificate isn't one (from `{pem}`, `{key}` in `");
     let http = service.controlplane_url();
     let http = http.strip_prefix("http://").unwrap();
     for (text, says) in [
@@ -131,6 +171,9 @@ fn a_file_that_does_not_fit_is_named() {
         (good.replace("= true", "= 'yes'"), "`api-insecure` in `"),
         (tls("nowhere.pem"), "the certificate file (from `control-plane.api-ca` in `"),
         (tls("-----BEGIN nothing"), "the CA certificate can't be read: illegal section start"),
+        (tls("broken.pem"), &in_file("control-plane.api-ca")),
+        (of("artifact-cas", "broken.pem"), &in_file("artifact-cas.api-ca")),
+        (inline, "the CA certificate isn't one (from `artifact-cas.api-ca` in `"),
         (tls(""), "the server doesn't speak TLS there"),
         ("[default]\nregion = 'x'\n".to_owned(), "no token was given"),
         (file("127.0.0.1:1", CANARY), "can't connect to http://127.0.0.1:1"),

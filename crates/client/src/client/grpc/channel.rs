@@ -5,66 +5,138 @@
 //! for a whole one.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as Task, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
+use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Method, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
-use url::Url;
+use tonic::{Code, Status};
 
-use super::super::transport::{Failed, GRPC, Reply, Request, failed};
-use super::super::{Client, Context, Endpoint, Token, answer, protocol};
+use super::super::transport::{Failed, GRPC, Reply, Request, cut, failed};
+use super::super::{Client, Context, answer, protocol};
+use super::status::unreadable;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-const HINT: &str =
-    "is it the control plane's gRPC address, and is everything between able to pass gRPC on?";
+const HINT: &str = "is it the gRPC address, and is everything between able to pass gRPC on?";
 
 /// What was observed of an exchange.
 #[derive(Default)]
-pub struct Seen {
+struct Seen {
     /// The failure of the exchange, if it has one.
-    pub failed: Option<Failed>,
+    failed: Option<Failed>,
     /// Whether the service's status, if it came, is a success.
-    pub status: Option<bool>,
+    status: Option<bool>,
     /// Set at the end of the answer.
-    pub ended: bool,
+    ended: bool,
     /// The number of bytes of the answer.
-    pub bytes: u64,
+    bytes: u64,
 }
 
 #[derive(Default)]
-pub struct Exchange(pub Mutex<Seen>);
+pub struct Exchange(Mutex<Seen>);
 
 impl Exchange {
-    fn note(&self, note: impl FnOnce(&mut Seen)) {
-        note(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn status(&self, headers: &HeaderMap) {
         if let Some(status) = headers.get("grpc-status") {
-            self.note(|seen| seen.status = Some(status == "0"));
+            self.seen().status = Some(status == "0");
+        }
+    }
+
+    /// Returns `true` if the service's status came and is a success.
+    pub fn succeeded(&self) -> bool {
+        self.seen().status == Some(true)
+    }
+
+    /// The number of bytes of the answer.
+    pub fn bytes(&self) -> u64 {
+        self.seen().bytes
+    }
+
+    /// Returns the failure that the library reports as a status: the connection's, the service's, or
+    /// that of an answer that can't be read.
+    pub fn failure(
+        &self,
+        status: &Status,
+        origin: &str,
+        refusal: impl FnOnce(&Status) -> Failed,
+    ) -> Unserved {
+        let mut seen = self.seen();
+        if let Some(failed) = seen.failed.take() {
+            return failed.into();
+        }
+        match seen.status {
+            Some(false) => Unserved { failed: refusal(status), code: Some(status.code()) },
+            None if seen.ended => cut(origin, seen.bytes).into(),
+            _ => unreadable(status).into(),
         }
     }
 }
 
-/// An exchange that failed; its failure is in [`Seen`].
+/// A call without an answer.
+pub struct Unserved {
+    pub failed: Failed,
+    /// The service's status, if it is the reason.
+    code: Option<Code>,
+}
+
+impl Unserved {
+    /// Returns `true` if the service says that it doesn't have the method.
+    pub fn is_unimplemented(&self) -> bool {
+        self.code == Some(Code::Unimplemented)
+    }
+}
+
+impl From<Failed> for Unserved {
+    fn from(failed: Failed) -> Self {
+        Self { failed, code: None }
+    }
+}
+
+impl From<Error> for Unserved {
+    fn from(error: Error) -> Self {
+        Failed::from(error).into()
+    }
+}
+
+impl From<Unserved> for Failed {
+    fn from(unserved: Unserved) -> Self {
+        unserved.failed
+    }
+}
+
+/// An exchange that failed; its failure is in [`Exchange`].
 #[derive(Debug, thiserror::Error)]
 #[error("the exchange failed")]
 pub struct Broken;
 
 /// Sends one request.
 pub struct Channel<'a> {
-    pub client: &'a Client,
-    pub context: &'a Context,
-    pub endpoint: Endpoint,
-    pub token: &'a Token,
-    pub url: Url,
-    pub exchange: Arc<Exchange>,
+    client: &'a Client,
+    context: &'a Context,
+    /// The request without its body.
+    request: Request,
+    exchange: Arc<Exchange>,
+}
+
+impl<'a> Channel<'a> {
+    /// Returns a channel for a request without a body, and what will be observed of it.
+    pub fn new(
+        client: &'a Client,
+        context: &'a Context,
+        request: Request,
+    ) -> (Self, Arc<Exchange>) {
+        let exchange = Arc::<Exchange>::default();
+        (Self { client, context, request, exchange: Arc::clone(&exchange) }, exchange)
+    }
 }
 
 type Sending<'a> =
@@ -81,25 +153,13 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Sending<'a> {
         let (client, context) = (self.client, self.context);
-        let (endpoint, token) = (self.endpoint, self.token);
-        let (url, exchange) = (self.url.clone(), Arc::clone(&self.exchange));
+        let (sent, exchange) = (self.request.clone(), Arc::clone(&self.exchange));
         Box::pin(async move {
             let sent = async {
                 let body = request.into_body().collect().await.map_err(|status| {
                     protocol(format!("the request can't be written: {}", status.message()))
                 })?;
-                let request = Request {
-                    method: Method::POST,
-                    url,
-                    body: Some(body.to_bytes()),
-                    accept: GRPC,
-                    content_type: GRPC,
-                    authorization: Some(token.header()?),
-                    organization: client.organization(token),
-                    template: Some(endpoint.path),
-                    trace: context.trace.clone(),
-                    deadline: context.deadline,
-                };
+                let request = Request { body: Some(body.to_bytes()), ..sent };
                 let reply = client.exchange(context, request).await?;
                 not_grpc(&reply).map_or(Ok(reply), Err)
             };
@@ -116,7 +176,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
                     if failed.error.hint().is_none() {
                         failed.error = failed.error.with_hint(HINT);
                     }
-                    exchange.note(|seen| seen.failed = Some(failed));
+                    exchange.seen().failed = Some(failed);
                     Err(Broken)
                 }
             }
@@ -165,16 +225,16 @@ impl Body for Frames {
                     self.exchange.status(trailers);
                 }
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
-                self.exchange.note(|seen| seen.bytes += length);
+                self.exchange.seen().bytes += length;
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
                 let failed = failed(error, &self.origin, None);
-                self.exchange.note(|seen| seen.failed = Some(failed));
+                self.exchange.seen().failed = Some(failed);
                 Some(Err(Broken))
             }
             None => {
-                self.exchange.note(|seen| seen.ended = true);
+                self.exchange.seen().ended = true;
                 None
             }
         })

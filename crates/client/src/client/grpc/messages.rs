@@ -1,4 +1,4 @@
-//! The messages of the control plane that are needed, by their field numbers.
+//! The messages of the control plane and the content store that are needed, by their field numbers.
 
 use std::collections::BTreeMap;
 
@@ -76,4 +76,39 @@ pub struct DownloadUrlResponse {
 pub struct DownloadUrl {
     #[prost(string, tag = "2")]
     pub url: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct CredentialsRequest {
+    #[prost(int32, tag = "1")]
+    pub role: i32,
+    #[prost(string, tag = "2")]
+    pub digest: String,
+}
+
+/// The role that may only download.
+pub const DOWNLOADER: i32 = 1;
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct CredentialsResponse {
+    #[prost(message, optional, tag = "1")]
+    pub result: Option<StoreCredentials>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct StoreCredentials {
+    #[prost(string, tag = "2")]
+    pub token: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ReadRequest {
+    #[prost(string, tag = "1")]
+    pub resource_name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Chunk {
+    #[prost(bytes = "bytes", tag = "10")]
+    pub data: bytes::Bytes,
 }

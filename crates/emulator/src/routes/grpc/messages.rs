@@ -88,3 +88,37 @@ pub(super) struct Infoz {
     #[prost(string, tag = "2")]
     pub version: String,
 }
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TicketRequest {
+    #[prost(int32, tag = "1")]
+    pub role: i32,
+    #[prost(string, tag = "2")]
+    pub digest: String,
+}
+
+pub(super) const DOWNLOADER: i32 = 1;
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TicketResponse {
+    #[prost(message, optional, tag = "1")]
+    pub result: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Ticket {
+    #[prost(string, tag = "2")]
+    pub token: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Read {
+    #[prost(string, tag = "1")]
+    pub resource_name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Part {
+    #[prost(bytes = "bytes", tag = "10")]
+    pub data: bytes::Bytes,
+}

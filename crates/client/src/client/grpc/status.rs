@@ -1,0 +1,81 @@
+//! Statuses of gRPC, and the errors that they are.
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tonic::{Code, Status};
+
+use super::super::transport::Failed;
+use super::super::{Endpoint, Token, answer, protocol};
+use super::MAX_MESSAGE;
+use crate::text::shorten;
+use crate::{Error, ErrorKind};
+
+/// Returns the failure that a status of the service means.
+pub fn refusal(endpoint: Endpoint, status: &Status, token: &Token) -> Failed {
+    let message = message(status, token);
+    let body = json!({ "code": status.code() as i32, "message": message }).to_string();
+    let http = http_status(status.code());
+    let shown = format!("{:?}", status.code());
+    let error = answer::refusal(endpoint, http, &shown, body.as_bytes());
+    Failed {
+        retryable: answer::is_retryable(http) && error.kind() != ErrorKind::Unauthenticated,
+        retry_after: answer::retry_after(status.metadata().as_ref()),
+        ..Failed::permanent(error)
+    }
+}
+
+/// Returns the failure that a status of the content store at `origin` means. The service has said that
+/// the content exists, so "not found" is the store's failure.
+pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
+    let code = status.code();
+    let message = match shorten(message(status, token).trim(), 300) {
+        text if text.is_empty() => format!("the content store {origin} answered {code:?}"),
+        text => format!("the content store {origin} answered {code:?}: {text}"),
+    };
+    let kind = match code {
+        Code::ResourceExhausted => ErrorKind::RateLimited,
+        _ => ErrorKind::Unavailable,
+    };
+    Failed {
+        retryable: answer::is_retryable(http_status(code)),
+        retry_after: answer::retry_after(status.metadata().as_ref()),
+        refused: matches!(code, Code::Unauthenticated | Code::PermissionDenied),
+        ..Failed::permanent(Error::new(kind, message))
+    }
+}
+
+/// Returns a status's message, unless it repeats the token.
+fn message<'a>(status: &'a Status, token: &Token) -> &'a str {
+    let repeats = token.occurs_in(status.message().as_bytes());
+    if repeats { "" } else { status.message() }
+}
+
+/// Returns the HTTP status that stands for a code.
+const fn http_status(code: Code) -> StatusCode {
+    match code {
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
+            StatusCode::BAD_REQUEST
+        }
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::DeadlineExceeded => StatusCode::REQUEST_TIMEOUT,
+        Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unimplemented => StatusCode::NOT_IMPLEMENTED,
+        Code::Unavailable | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Ok | Code::Unknown | Code::Internal | Code::DataLoss => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
+
+/// Returns the error of an answer that isn't the message that was expected.
+pub fn unreadable(status: &Status) -> Error {
+    if status.code() == Code::OutOfRange {
+        let message = format!("a message is larger than {}", crate::text::size(MAX_MESSAGE as u64));
+        return Error::new(ErrorKind::TooLarge, message);
+    }
+    let why = shorten(status.message(), 300);
+    protocol(format!("the service's answer can't be read: {why}"))
+}
