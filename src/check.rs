@@ -276,7 +276,7 @@ pub(crate) fn other_calls(all: &Inspected<'_>) -> Vec<OtherCall> {
 
 /// The warnings that a gate notes, or refuses policies for: about what can't exist, or can't be part of
 /// a verdict.
-const GATE_WARNINGS: &[&str] = &[
+pub(crate) const GATE_WARNINGS: &[&str] = &[
     "dead-rule",
     "missing-data",
     "no-verdict",
@@ -287,21 +287,10 @@ const GATE_WARNINGS: &[&str] = &[
     "verdict-shape",
 ];
 
-/// Finds errors, and the warnings that matter to a gate ([`GATE_WARNINGS`]), except in tests.
-pub(crate) fn errors_and_gate_warnings(all: &Inspected<'_>) -> Findings {
+/// Finds everything but built-ins that contact hosts.
+pub(crate) fn everything_but_network(all: &Inspected<'_>) -> Findings {
     let mut found = everything(all);
-    let paths = all.authors.iter().zip(all.modules).filter_map(|(author, module)| {
-        let path = all.sources.get(author.span.file)?.path();
-        is_test(path, module).then_some(path)
-    });
-    let tests: HashSet<&str> = paths.collect();
-    let is_of_test = |finding: &Diagnostic| {
-        finding.position.as_ref().is_some_and(|at| tests.contains(&*at.file))
-    };
-    found.all.retain(|finding| {
-        finding.level == Level::Error && finding.code != "unsupported-builtin"
-            || GATE_WARNINGS.contains(&finding.code) && !is_of_test(finding)
-    });
+    found.all.retain(|finding| finding.code != "unsupported-builtin");
     found
 }
 
@@ -322,7 +311,8 @@ pub(crate) fn query_arguments(query: &str, options: &LoadOptions) -> Vec<Diagnos
 /// The lines that make a module of a query.
 const QUERY_HEAD: &str = "package query\n\nanswer if {\n";
 
-fn everything(all: &Inspected<'_>) -> Findings {
+/// Finds everything that there is to say about policies.
+pub(crate) fn everything(all: &Inspected<'_>) -> Findings {
     let Findings { all: mut found, wrong_calls } = errors(all);
     let constants = all.constants();
     let files = all.files();

@@ -3,7 +3,7 @@
 //! Owns the public interface of evaluation: loaded policies, prepared queries and results.
 //! The passes belong to `pass_loop` and `batch`, the language to [`crate::rego`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -242,11 +242,46 @@ impl Policies {
         sources: &Sources,
         options: LoadOptions,
     ) -> Result<(Self, Vec<Diagnostic>), Error> {
-        let inspect = &check::errors_and_gate_warnings;
-        let mut compiled = load::compile(sources, &options, inspect, None);
-        let warns = |finding: &mut Diagnostic| finding.level == crate::Level::Warning;
-        let warnings = compiled.findings.extract_if(.., warns).collect();
-        Ok((Self::of(compiled, options)?, warnings))
+        let (policies, mut found) = Self::load_with_findings(sources, options, true);
+        let Some(policies) = policies else {
+            found.retain(|finding| finding.level == crate::Level::Error);
+            return Err(Error::policy(found));
+        };
+        let warnings = policies.gate_warnings(found);
+        Ok((policies, warnings))
+    }
+
+    /// Loads sources, and returns every finding about them; no policies if one of them is an error. With
+    /// `network`, a built-in that contacts a host is no error.
+    #[doc(hidden)]
+    pub fn load_with_findings(
+        sources: &Sources,
+        options: LoadOptions,
+        network: bool,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        let inspect = if network { check::everything_but_network } else { check::everything };
+        let mut compiled = load::compile(sources, &options, &inspect, None);
+        let found = std::mem::take(&mut compiled.findings);
+        (Self::of(compiled, options).ok(), found)
+    }
+
+    /// Returns the findings that a gate's reports note: those about files that aren't tests.
+    #[doc(hidden)]
+    pub fn gate_warnings(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let tests: HashSet<&str> = self
+            .packages()
+            .flat_map(|package| {
+                let named = package.path.last().is_some_and(|name| name.ends_with("_test"));
+                let files = package.files.iter().map(String::as_str);
+                files.filter(move |file| named || file.ends_with("_test.rego"))
+            })
+            .collect();
+        found.retain(|finding| {
+            let at = finding.position.as_ref();
+            check::GATE_WARNINGS.contains(&finding.code)
+                && !at.is_some_and(|at| tests.contains(&*at.file))
+        });
+        found
     }
 
     /// Loads sources with tests, which `tests` collects.

@@ -161,21 +161,13 @@ struct How<'a> {
 
 /// Returns all findings, including those with which a gate over these files would refuse to load, and
 /// the sources.
-fn findings(material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
+fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
     let How { load, allowed, regorus } = how;
-    let mut found = check::check(&material.sources, load.clone());
+    let mut found = material.check(load, allowed);
     if regorus {
         for sources in material.documents.iter().chain([&material.sources]) {
             found.extend(check::check_for_regorus(sources, load.clone()));
         }
-    }
-    for document in &material.documents {
-        // The gate decides whether it has a verdict: parts that it lacks are supplied there.
-        let own = check::check(document, load.clone());
-        found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
-    }
-    if allowed {
-        found.retain(|finding| finding.code != "unsupported-builtin");
     }
     let refused = |finding: &Diagnostic| {
         finding.level == rego_platform::Level::Error && !finding.code.starts_with("regorus/")

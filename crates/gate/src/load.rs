@@ -74,6 +74,8 @@ pub struct Gate {
     unverified_bundles: u64,
     /// The canonical paths of the files of data.
     data: HashSet<PathBuf>,
+    /// What doesn't need to be loaded again.
+    loaded: Loaded,
 }
 
 /// The reason why a package isn't evaluated that `-n` doesn't name.
@@ -149,6 +151,27 @@ pub struct Material {
     pub documents: Vec<Sources>,
     /// What a gate over the same paths reads.
     gathered: Gathered,
+    /// What was loaded without an error.
+    loaded: Loaded,
+}
+
+/// Policies that are loaded already, with their origin and the warnings that a gate notes.
+#[derive(Debug, Default)]
+struct Loaded(Vec<(PackageOrigin, Policies, Vec<Diagnostic>)>);
+
+impl Loaded {
+    /// Returns the policies of these sources. Within their origin, the first file tells them apart.
+    fn find(
+        &self,
+        sources: &Sources,
+        origin: PackageOrigin,
+    ) -> Option<(Policies, Vec<Diagnostic>)> {
+        let first = &sources.modules.first()?.path;
+        let is_wanted = |(own, policies, _): &&(PackageOrigin, Policies, _)| {
+            *own == origin && policies.packages().any(|package| package.files.contains(first))
+        };
+        self.0.iter().find(is_wanted).map(|(_, policies, found)| (policies.clone(), found.clone()))
+    }
 }
 
 impl Material {
@@ -166,14 +189,36 @@ impl Material {
             |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
         let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
         let documents = documents.collect();
-        Ok(Self { sources: own.sources()?, documents, gathered })
+        Ok(Self { sources: own.sources()?, documents, gathered, loaded: Loaded::default() })
+    }
+
+    /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
+    pub fn check(&mut self, load: &LoadOptions, network: bool) -> Vec<Diagnostic> {
+        let mut check = |sources: &Sources, origin| {
+            let mut options = load.clone();
+            options.origin = origin;
+            let (policies, found) = Policies::load_with_findings(sources, options, network);
+            if let Some(policies) = policies {
+                let warnings = policies.gate_warnings(found.clone());
+                self.loaded.0.push((origin, policies, warnings));
+            }
+            found
+        };
+        let mut found = check(&self.sources, PackageOrigin::Plain);
+        for document in &self.documents {
+            // The gate decides whether it has a verdict: parts that it lacks are supplied there.
+            let own = check(document, PackageOrigin::Document);
+            found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
+        }
+        found
     }
 
     /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
-    /// anything to evaluate, such as of a library, isn't refused.
+    /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
+    /// isn't loaded again.
     pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
         let options = GateOptions { load, ..GateOptions::default() };
-        (self.sources, Gate::of(self.gathered, &options).err())
+        (self.sources, Gate::of(self.gathered, &options, self.loaded).err())
     }
 }
 
@@ -200,7 +245,7 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let gate = Self::of(gather(paths, options)?, options)?;
+        let gate = Self::of(gather(paths, options)?, options, Loaded::default())?;
         gate.refuse_warnings(options.allow_warnings)?;
         if gate.checks.is_empty() {
             return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
@@ -239,7 +284,11 @@ impl Gate {
     }
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
-    fn of(mut gathered: Gathered, options: &GateOptions) -> Result<Self, Error> {
+    fn of(
+        mut gathered: Gathered,
+        options: &GateOptions,
+        loaded: Loaded,
+    ) -> Result<Self, Error> {
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(wrong(format!(
                 "the bundle `{}` contains no policies and no data",
@@ -265,6 +314,7 @@ impl Gate {
             packages: Vec::new(),
             unverified_bundles: 0,
             data: data_files(&gathered),
+            loaded,
         };
         let documents = gate.take_documents(&mut gathered)?;
         for bundle in &gathered.bundles {
@@ -355,9 +405,14 @@ impl Gate {
         options: &GateOptions,
         origin: PackageOrigin,
     ) -> Result<Policies, Error> {
-        let mut options = options.load.clone();
-        options.origin = origin;
-        let (policies, warnings) = Policies::load_with_warnings(sources, options)?;
+        let (policies, warnings) = match self.loaded.find(sources, origin) {
+            Some(loaded) => loaded,
+            None => {
+                let mut options = options.load.clone();
+                options.origin = origin;
+                Policies::load_with_warnings(sources, options)?
+            }
+        };
         self.warnings.extend(warnings);
         Ok(policies)
     }
