@@ -1,7 +1,7 @@
-//! An artifact of 256 MiB through `download_artifact`, in time and memory.
+//! An artifact of 256 MiB through `download_artifact`, and 50 of 5 MiB, in time and memory.
 //!
 //! ```text
-//! cargo bench --bench artifact [-- binary text]
+//! cargo bench --bench artifact [-- binary text many]
 //! ```
 //! Needs `curl`, `sha256sum`, `base64` and GNU time (`/usr/bin/time`).
 
@@ -10,6 +10,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use bytes::Bytes;
@@ -28,7 +29,10 @@ fn main() {
         artifact("binary", binary(), 2.8);
     }
     if wanted("text") {
-        artifact("text", text(), 2.1);
+        artifact("text", text(SIZE), 2.1);
+    }
+    if wanted("many") {
+        many();
     }
 }
 
@@ -46,17 +50,17 @@ fn binary() -> Vec<u8> {
 }
 
 /// Returns text like an SBOM's.
-fn text() -> Vec<u8> {
-    let mut out = Vec::with_capacity(SIZE);
+fn text(size: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(size);
     let mut index = 0_u64;
-    while out.len() < SIZE {
+    while out.len() < size {
         let line =
             format!("{{\"name\":\"component-{index}\",\"licence\":\"MIT\",\"note\":\"größer\"}}\n");
         out.extend_from_slice(line.as_bytes());
         index += 1;
     }
     // Cut at a character boundary.
-    out.truncate(out.len().min(SIZE));
+    out.truncate(size);
     while std::str::from_utf8(&out[out.len() - 8..]).is_err() {
         out.pop();
     }
@@ -64,7 +68,8 @@ fn text() -> Vec<u8> {
 }
 
 fn artifact(kind: &str, content: Vec<u8>, target: f64) {
-    let digest = format!("sha256:{}", hex(&Sha256::digest(&content)));
+    let name = hex(&Sha256::digest(&content));
+    let digest = format!("sha256:{name}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("content");
     std::fs::write(&file, &content).unwrap();
@@ -77,7 +82,8 @@ fn artifact(kind: &str, content: Vec<u8>, target: f64) {
         "package p\nx := is_string(content) if content := platform.download_artifact(input.digest)\n",
     )
     .unwrap();
-    let service = Service::start(Content { artifact: Bytes::from(content), ..Content::default() });
+    let artifacts = BTreeMap::from([(name.clone(), Bytes::from(content))]);
+    let service = Service::start(Content { artifacts, ..Content::default() });
     let cache = folder.path().join("cache");
     let eval = |cached: bool| {
         let mut eval = command(&service);
@@ -93,7 +99,7 @@ fn artifact(kind: &str, content: Vec<u8>, target: f64) {
         assert_eq!(said.trim(), "true");
         took
     };
-    let url = service.store_url();
+    let url = service.store_url(&name);
     let mut pipe = format!("curl -s '{url}' | sha256sum");
     if kind == "binary" {
         pipe += &format!("; base64 -w0 '{file}' > /dev/null");
@@ -107,7 +113,7 @@ fn artifact(kind: &str, content: Vec<u8>, target: f64) {
         Contender::timed("rego-platform eval --no-cache", || ours(false)),
         Contender::timed(&pipe.replace(&file, "FILE").replace(&url, "URL"), || {
             let (took, said) = run(Command::new("sh").args(["-c", &pipe]));
-            assert!(said.starts_with(digest.strip_prefix("sha256:").unwrap()));
+            assert!(said.starts_with(&name));
             took
         }),
     ];
@@ -130,6 +136,59 @@ fn artifact(kind: &str, content: Vec<u8>, target: f64) {
         "into an empty cache",
         median(&peaks) as f64 * 1024.0 / SIZE as f64
     );
+}
+
+/// The number of artifacts of one evaluation, and the size of each.
+const MANY: (usize, usize) = (50, 5 << 20);
+
+fn many() {
+    let (count, size) = MANY;
+    let common = text(size);
+    let artifacts: BTreeMap<String, Bytes> = (0..count)
+        .map(|index| {
+            let mut content = common.clone();
+            let number = format!("{index:08}");
+            content[..number.len()].copy_from_slice(number.as_bytes());
+            (hex(&Sha256::digest(&content)), Bytes::from(content))
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (input, policy) = (at("input.json"), at("p.rego"));
+    let digests: Vec<String> = artifacts.keys().map(|name| format!("sha256:{name}")).collect();
+    std::fs::write(&input, serde_json::to_vec(&digests).unwrap()).unwrap();
+    std::fs::write(
+        &policy,
+        "package p\nx := count([1 | some d in input; is_string(platform.download_artifact(d))])\n",
+    )
+    .unwrap();
+    let service = Service::start(Content { artifacts: artifacts.clone(), ..Content::default() });
+    let eval = |more: &[&str]| {
+        let mut eval = command(&service);
+        eval.args(["eval", "--no-cache", "-d", &policy, "-i", &input, "-f", "raw", "data.p.x"]);
+        eval.args(more);
+        eval
+    };
+    let ours = |more: &[&str]| {
+        let (took, said) = run(&mut eval(more));
+        assert_eq!(said.trim(), count.to_string());
+        took
+    };
+    let urls: Vec<String> = artifacts.keys().map(|name| service.store_url(name)).collect();
+    let pipes = format!("for url in {}; do curl -s $url | sha256sum; done", urls.join(" "));
+    let mut contenders = [
+        Contender::timed("rego-platform eval", || ours(&[])),
+        Contender::timed("rego-platform eval --concurrency 4", || ours(&["--concurrency", "4"])),
+        Contender::timed("curl URL | sha256sum, one after the other", || {
+            let (took, said) = run(Command::new("sh").args(["-c", &pipes]));
+            assert_eq!(said.lines().count(), count);
+            took
+        }),
+    ];
+    compare("50 artifacts of 5 MiB", rounds(), &mut contenders);
+    let peaks: Vec<u64> = (0..3).map(|_| peak(eval(&[]))).collect();
+    let ratio = median(&peaks) as f64 * 1024.0 / (count * size) as f64;
+    println!("  peak memory, in all artifacts (at most 2): {ratio:.2} ({} KiB)", median(&peaks));
 }
 
 fn rounds() -> usize {

@@ -284,11 +284,7 @@ impl Gate {
     }
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
-    fn of(
-        mut gathered: Gathered,
-        options: &GateOptions,
-        loaded: Loaded,
-    ) -> Result<Self, Error> {
+    fn of(mut gathered: Gathered, options: &GateOptions, loaded: Loaded) -> Result<Self, Error> {
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(wrong(format!(
                 "the bundle `{}` contains no policies and no data",

@@ -1,7 +1,7 @@
 //! The limits of a guess: it must not cost money, fail the evaluation, or use up the budget or the
 //! time that it needs.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rego_platform::ErrorKind;
 use rego_platform::evaluate::{EvaluateOptions, Evaluated};
@@ -159,13 +159,10 @@ x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind;
         Box::new(|o: &mut EvaluateOptions| o.budget.calls = calls) as Box<dyn Fn(&mut _)>,
         Box::new(|o: &mut EvaluateOptions| o.budget.bytes = bytes),
     ] {
-        let started = Instant::now();
         let evaluated = run(world, body, &server, change);
         assert_eq!(value(&evaluated), value(&needed));
-        // If half of the calls are sent alone, this is 2; it is 13 on an idle machine.
-        let all: Duration = evaluated.ledger.needed().map(|call| call.latency).sum();
-        let together = all.as_secs_f64() / started.elapsed().as_secs_f64();
-        assert!(together > 4.0, "{together} {}", evaluated.ledger.table());
+        // Each call that is sent alone takes a pass.
+        assert!(evaluated.ledger.passes <= 12, "{}", evaluated.ledger.table());
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns the content and the pause before each answer. It runs on a thread of the measuring process,
 //! the same one for every contender, and shares no code with the client or the emulator.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,8 +33,8 @@ pub struct Content {
     pub page: usize,
     /// The rows of evidence on each page of the list, as JSON.
     pub evidence: Vec<Bytes>,
-    /// The content of every digest.
-    pub artifact: Bytes,
+    /// The contents by digest, as hexadecimal digits.
+    pub artifacts: BTreeMap<String, Bytes>,
 }
 
 struct Shared {
@@ -82,9 +83,9 @@ impl Service {
         format!("http://{}", self.api)
     }
 
-    /// Returns the URL of the artifact's bytes, without a redirect.
-    pub fn store_url(&self) -> String {
-        format!("http://{}/content", self.store)
+    /// Returns the URL of an artifact's bytes, without a redirect.
+    pub fn store_url(&self, digest: &str) -> String {
+        format!("http://{}/content/{digest}", self.store)
     }
 
     /// Returns the number of requests to the two APIs since the last call.
@@ -109,7 +110,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/discover/{digest}", get(discover))
         .route("/v1/evidence", get(evidence))
         .route("/download/{digest}", get(download))
-        .route("/content", get(content))
+        .route("/content/{digest}", get(content))
         .with_state(Arc::clone(shared))
 }
 
@@ -195,16 +196,24 @@ async fn evidence(
     }
 }
 
-async fn download(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+async fn download(
+    State(shared): State<Arc<Shared>>,
+    Path(asked): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     if let Err(refused) = admit(&shared, &headers).await {
         return refused;
     }
-    let location = format!("http://{}/content?ticket=1", shared.store);
+    let digest = asked.strip_prefix("sha256:").unwrap_or_default();
+    let location = format!("http://{}/content/{digest}?ticket=1", shared.store);
     (StatusCode::FOUND, [(header::LOCATION, location)]).into_response()
 }
 
-async fn content(State(shared): State<Arc<Shared>>) -> Response {
-    Body::from(shared.content.artifact.clone()).into_response()
+async fn content(State(shared): State<Arc<Shared>>, Path(digest): Path<String>) -> Response {
+    match shared.content.artifacts.get(&digest) {
+        Some(content) => Body::from(content.clone()).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 /// Returns pages of evidence, `rows` rows in all, in the backend's casing.

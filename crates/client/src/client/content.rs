@@ -4,9 +4,13 @@
 //! Owns the check of the digest: no content leaves this module before. Large content is processed on
 //! another thread than the one that reads from the network; no thread waits for the network.
 
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::Sink;
@@ -40,7 +44,29 @@ pub enum RequestedForm {
 const SNIFFED: usize = 64 << 10;
 
 /// The number of bytes from which a batch is passed to another thread.
-const BATCH: usize = 1 << 20;
+const BATCH: usize = 256 << 10;
+
+/// As many batches are processed at once as there are processors: more would wait for one another with
+/// their memory in use.
+static PROCESSORS: LazyLock<Semaphore> = LazyLock::new(|| {
+    Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+});
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Internal, "the thread for contents is gone")
+}
+
+/// Runs `work` on another thread, when it is its turn.
+async fn process<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Error> {
+    let turn = PROCESSORS.acquire().await.map_err(|_| gone())?;
+    Ok(spawn_blocking(move || {
+        let done = work();
+        drop(turn);
+        done
+    }))
+}
 
 /// The number of bytes read from the cache at a time.
 #[cfg(feature = "cache")]
@@ -200,7 +226,6 @@ impl Incoming {
 
     /// Waits for the last batch; returns the collector and an empty buffer.
     async fn collector(&mut self) -> Result<(Collector, Vec<u8>), Error> {
-        let gone = || Error::new(ErrorKind::Internal, "the thread for contents is gone");
         match self.processing.take() {
             Some(work) => work.await.map_err(|_| gone()),
             None => Ok((self.collector.take().ok_or_else(gone)?, Vec::new())),
@@ -224,8 +249,7 @@ impl Incoming {
         if !elsewhere {
             return finish();
         }
-        let gone = |_| Error::new(ErrorKind::Internal, "the thread for contents is gone");
-        spawn_blocking(finish).await.map_err(gone)?
+        process(finish).await?.await.map_err(|_| gone())?
     }
 }
 
@@ -235,11 +259,12 @@ impl Sink for Incoming {
         if self.batch.len() >= BATCH {
             let (mut collector, next) = self.collector().await?;
             let mut batch = std::mem::replace(&mut self.batch, next);
-            self.processing = Some(spawn_blocking(move || {
+            let processing = process(move || {
                 collector.push(&batch);
                 batch.clear();
                 (collector, batch)
-            }));
+            });
+            self.processing = Some(processing.await?);
         }
         Ok(())
     }

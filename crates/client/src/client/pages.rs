@@ -205,9 +205,20 @@ fn hash(row: &Value) -> u64 {
     impl Hasher for Fast {
         fn write(&mut self, bytes: &[u8]) {
             let (words, rest) = bytes.as_chunks::<8>();
-            let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            // Its own length comes first: fewer than eight bytes leave room for it.
+            let rest =
+                rest.iter().fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte));
             let words = words.iter().map(|word| u64::from_le_bytes(*word));
-            self.0 = words.chain([rest, bytes.len() as u64]).fold(self.0, combined_hash);
+            self.0 = words.chain([rest]).fold(self.0, combined_hash);
+        }
+
+        // What stands between texts: kinds, lengths, the end of a text.
+        fn write_u8(&mut self, byte: u8) {
+            self.0 = combined_hash(self.0, u64::from(byte));
+        }
+
+        fn write_usize(&mut self, number: usize) {
+            self.0 = combined_hash(self.0, number as u64);
         }
 
         fn finish(&self) -> u64 {
