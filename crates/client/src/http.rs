@@ -8,7 +8,7 @@ mod allow;
 mod cache;
 mod connect;
 mod send;
-#[cfg(test)]
+#[cfg(all(test, feature = "ring"))]
 mod tests;
 
 use std::sync::Arc;
