@@ -4,10 +4,13 @@
 //! A top-level module depends on another if it names `crate::other`, or a name that `lib.rs`
 //! re-exports from it; comments and tests don't count. A file depends on another if it names a path
 //! that leads to it; a module's own file and the files of its submodules count as one.
+//!
+//! And the library without a feature brings no crate of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use regex::Regex;
 
@@ -60,6 +63,35 @@ fn folders_have_no_cyclic_dependencies() {
             }
         }
     }
+}
+
+#[test]
+fn only_grpc_brings_its_crates() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, features) = manifest.split_once("\n[features]\n").unwrap();
+    let features = features.split_once("\n[").unwrap().0;
+    let names = Regex::new(r"(?m)^([\w-]+) = ").unwrap();
+    let all = names.captures_iter(features).map(|name| name[1].to_owned());
+    let (grpc, others): (Vec<_>, Vec<_>) =
+        all.filter(|name| name != "default").partition(|name| name == "grpc");
+    assert_eq!(grpc, ["grpc"]);
+    let of_grpc = |name: &String| name.starts_with("tonic") || name.starts_with("prost");
+    let without = crates(&others);
+    assert!(without.contains("reqwest"), "{without:?}");
+    assert!(!without.iter().any(of_grpc), "{without:?}");
+    assert!(crates(&[others, grpc].concat()).iter().any(of_grpc));
+}
+
+/// Returns the crates that the library brings with these features.
+fn crates(features: &[String]) -> BTreeSet<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut tree = Command::new(cargo);
+    tree.args(["tree", "--locked", "--offline", "--package", "rego-platform", "--edges", "normal"]);
+    tree.args(["--prefix", "none", "--no-default-features", "--features", &features.join(" ")]);
+    let output = tree.current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Calls that are sent together: one image and its 200 references, and walks of the graph.
 //!
 //! ```text
-//! cargo bench --bench service [-- references regorus walk]
+//! cargo bench --bench service [-- references grpc regorus walk]
 //! ```
 //! `OPA=/path/to/opa` adds the same policy on OPA with `http.send`.
 
@@ -67,6 +67,9 @@ fn main() {
     }
     if wanted("references") {
         references();
+    }
+    if wanted("grpc") {
+        transports();
     }
     if wanted("regorus") {
         engines();
@@ -184,6 +187,32 @@ fn references() {
             println!("  OPA takes {times:.1} times as long as rego-platform");
         }
     }
+}
+
+/// The same command over gRPC and over HTTP.
+fn transports() {
+    let content = Content { latency: LATENCY, width: REFERENCES, depth: 1, ..Content::default() };
+    let service = Service::start(content);
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, input) = (folder.path().join("walk.rego"), folder.path().join("input.json"));
+    std::fs::write(&policy, OURS).unwrap();
+    std::fs::write(&input, format!(r#"{{"digest":"{}"}}"#, digest(0, 0))).unwrap();
+    let eval = |mut command: Command| {
+        command.arg("eval").arg("-d").arg(&policy).arg("-i").arg(&input);
+        command.args(["-f", "raw", "count(data.walk.found)"]);
+        expect(&mut command, "200", &service)
+    };
+    let over_grpc = || {
+        let mut command = command(&service);
+        command.env_remove("PLATFORM_CONTROLPLANE_URL").env("PLATFORM_API_INSECURE", "true");
+        command.env("PLATFORM_CONTROL_PLANE_API", service.grpc_address());
+        eval(command)
+    };
+    let mut contenders = vec![
+        Contender::timed("over gRPC", over_grpc),
+        Contender::timed("over HTTP", || eval(command(&service))),
+    ];
+    compare("1 + 200 calls, 20 ms each, whole commands", rounds(15), &mut contenders);
 }
 
 /// The same calls by the library on both engines, within this process.

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::functions::{Function, FunctionSet};
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind, Platform, Product, Token, TokenKind};
+use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 use rego_platform_client::text::{escape, escape_for_log};
 use serde::Serialize;
 
@@ -54,6 +54,8 @@ struct Status {
     grpc_address: Option<SourcedValue>,
     /// The content store's gRPC address, for a control plane without signed URLs.
     store_address: Option<SourcedValue>,
+    /// The control plane's HTTP address, if only its gRPC address is set and the service says where it is.
+    http_url: Option<String>,
     /// What each function lacks, `null` if nothing.
     functions: BTreeMap<&'static str, Option<String>>,
     control_plane: Option<Reachability>,
@@ -100,11 +102,13 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
     let mut stdin = Stdin::default();
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let timeout = options.timeout.min(REQUEST_TIMEOUT);
-    let platform = context.builder(options)?.retries(0).call_timeout(timeout).build()?;
+    let builder = context.builder(options)?.retries(0).call_timeout(timeout);
+    let platform = builder.clone().build()?;
     let status = {
-        // The control plane gets two requests, one after the other.
-        let _watchdog = watchdog::start(timeout * 2)?;
-        status(&context, &platform, Utc::now())
+        // The control plane gets two requests, one after the other, and its HTTP address another one.
+        let _watchdog = watchdog::start(timeout * 3)?;
+        let http_url = context.grpc().and_then(|_| http_url(&platform, builder));
+        Status { http_url, ..status(&context, &platform, Utc::now()) }
     };
     let text = match args.format {
         AuthFormat::Human => human(&status),
@@ -154,6 +158,7 @@ fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status 
         base_url: sourced(&context.base_url),
         grpc_address: sourced(&context.grpc().cloned()),
         store_address: sourced(&context.store().cloned()),
+        http_url: None,
         functions: functions(context),
         control_plane,
         backend,
@@ -187,6 +192,15 @@ fn functions(context: &Context) -> BTreeMap<&'static str, Option<String>> {
     FunctionSet::default().iter().map(|function| (function.name, lacks(function))).collect()
 }
 
+/// Returns the HTTP address of the control plane that `platform` reaches over gRPC: where its people log in,
+/// if the same version answers there.
+fn http_url(platform: &Platform, builder: PlatformBuilder) -> Option<String> {
+    let infoz = platform.infoz().ok()?;
+    let origin = url::Url::parse(&infoz.login_url).ok()?.origin().ascii_serialization();
+    let there = builder.controlplane_url(&origin).build().ok()?.infoz().ok()?;
+    (there.version == infoz.version).then_some(origin)
+}
+
 /// The result of trying an address, and the error if there was one.
 type Probe = (Reachability, Option<Error>);
 
@@ -199,11 +213,8 @@ fn try_both(
     std::thread::scope(|scope| {
         let backend =
             context.base_url.as_ref().map(|_| scope.spawn(|| try_backend(platform, with_token)));
-        let control_plane = match (&context.controlplane_url, context.grpc()) {
-            (Some(_), _) => Some(try_control_plane(platform, with_token)),
-            (None, Some(_)) => Some(try_grpc(platform, with_token)),
-            (None, None) => None,
-        };
+        let is_there = context.controlplane_url.is_some() || context.grpc().is_some();
+        let control_plane = is_there.then(|| try_control_plane(platform, with_token));
         (control_plane, backend.and_then(|thread| thread.join().ok()))
     })
 }
@@ -222,16 +233,6 @@ fn try_control_plane(platform: &Platform, with_token: bool) -> Probe {
         return (reached, None);
     }
     with_acceptance(reached, discover_nothing(platform))
-}
-
-/// Requests a resource that doesn't exist with the token: gRPC has nothing else to ask for.
-fn try_grpc(platform: &Platform, with_token: bool) -> Probe {
-    if !with_token {
-        return (Reachability::default(), None);
-    }
-    let start = Instant::now();
-    let (reached, error) = tried(start, Reachability::default(), discover_nothing(platform));
-    with_acceptance(reached, error)
 }
 
 /// Asks for a digest that nothing has.
@@ -338,6 +339,9 @@ fn human(status: &Status) -> String {
         if let Some(reached) = reached {
             line("  answers", &answers(reached));
         }
+    }
+    if let Some(url) = &status.http_url {
+        line("  over HTTP", &format!("{url} (`--controlplane-url` uses it)"));
     }
     if let Some(store) = &status.store_address {
         let way = format!("signed URLs, else {} over gRPC (from {})", store.value, store.origin);

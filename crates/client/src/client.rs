@@ -379,9 +379,15 @@ impl Client {
         call: &ApiRequest,
     ) -> Result<(Vec<u8>, Option<Token>), Failed> {
         #[cfg(feature = "grpc")]
-        if call.endpoint == DISCOVER && self.settings.endpoints.grpc().is_some() {
-            let (body, token) = grpc::discover(self, context, call).await?;
-            return Ok((body, Some(token)));
+        if self.settings.endpoints.grpc().is_some() {
+            match call.endpoint {
+                DISCOVER => {
+                    let (body, token) = grpc::discover(self, context, call).await?;
+                    return Ok((body, Some(token)));
+                }
+                INFOZ => return Ok((grpc::infoz(self, context).await?, None)),
+                _ => {}
+            }
         }
         let (reply, token) = self.open(context, call).await?;
         if reply.status != StatusCode::OK {

@@ -12,10 +12,11 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
 use serde_json::json;
 
 pub const TOKEN: &str = "benchmark-token";
@@ -35,6 +36,24 @@ pub struct Content {
     pub evidence: Vec<Bytes>,
     /// The contents by digest, as hexadecimal digits.
     pub artifacts: BTreeMap<String, Bytes>,
+}
+
+impl Content {
+    /// Returns the number of references of a node on `level`: the root refers to `width` nodes, each
+    /// of which starts a chain.
+    fn references(&self, level: usize) -> usize {
+        match level {
+            0 => self.width,
+            level if level < self.depth => 1,
+            _ => 0,
+        }
+    }
+
+    /// Returns the digest of a reference of a node. Roots with different numbers have none in common.
+    fn reference(&self, level: usize, index: usize, at: usize) -> String {
+        let index = if level == 0 { index * self.width + at } else { index };
+        digest(level + 1, index)
+    }
 }
 
 struct Shared {
@@ -83,6 +102,11 @@ impl Service {
         format!("http://{}", self.api)
     }
 
+    /// The same address for gRPC, in plain text.
+    pub fn grpc_address(&self) -> String {
+        self.api.to_string()
+    }
+
     /// Returns the URL of an artifact's bytes, without a redirect.
     pub fn store_url(&self, digest: &str) -> String {
         format!("http://{}/content/{digest}", self.store)
@@ -108,6 +132,7 @@ fn place(digest: &str) -> Option<(usize, usize)> {
 fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/discover/{digest}", get(discover))
+        .route("/controlplane.v1.ReferrerService/DiscoverPrivate", post(discover_over_grpc))
         .route("/v1/evidence", get(evidence))
         .route("/download/{digest}", get(download))
         .route("/content/{digest}", get(content))
@@ -152,21 +177,14 @@ async fn discover(
         return StatusCode::NOT_FOUND.into_response();
     };
     let content = &shared.content;
-    // The root refers to `width` nodes, each of which starts a chain.
-    let count = match level {
-        0 => content.width,
-        level if level < content.depth => 1,
-        _ => 0,
-    };
+    let count = content.references(level);
     let start = cursor(query.as_deref());
     let page = if content.page == 0 { count } else { content.page };
     let end = (start + page).min(count);
     let references: Vec<_> = (start..end)
         .map(|at| {
-            // Roots with different numbers have no nodes in common.
-            let index = if level == 0 { index * count + at } else { index };
             json!({
-                "digest": digest(level + 1, index), "kind": "SBOM_CYCLONEDX_JSON",
+                "digest": content.reference(level, index, at), "kind": "SBOM_CYCLONEDX_JSON",
                 "downloadable": true, "public": false, "createdAt": "2026-01-02T03:04:05Z",
             })
         })
@@ -180,6 +198,55 @@ async fn discover(
         "pagination": { "nextCursor": next },
     });
     as_json(answer.to_string())
+}
+
+/// The same in one message, for content that isn't in pages.
+async fn discover_over_grpc(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Bytes,
+) -> Response {
+    if let Err(refused) = admit(&shared, &headers).await {
+        return refused;
+    }
+    // The frame's head takes five bytes, the number and the length of the first field two.
+    let length = usize::from(request[6]);
+    let asked = std::str::from_utf8(&request[7..7 + length]).unwrap();
+    let (level, index) = place(asked).unwrap();
+    let content = &shared.content;
+    assert_eq!(content.page, 0);
+    let item = |digest: &str, kind: &str, references: &[Vec<u8>]| {
+        // Downloadable, and created at a second.
+        let rest: &[u8] = &[3 << 3, 1, 5 << 3 | 2, 6, 8, 0x80, 0xe8, 0xd8, 0xca, 0x06];
+        let head = [field(1, digest.as_bytes()), field(2, kind.as_bytes())].concat();
+        [&head, rest, &references.concat()].concat()
+    };
+    let references: Vec<_> = (0..content.references(level))
+        .map(|at| {
+            let digest = content.reference(level, index, at);
+            field(4, &item(&digest, "SBOM_CYCLONEDX_JSON", &[]))
+        })
+        .collect();
+    let answer = field(1, &item(asked, "CONTAINER_IMAGE", &references));
+    let length = u32::try_from(answer.len()).unwrap().to_be_bytes();
+    let message = Bytes::from([&[0], &length[..], &answer].concat());
+    let status =
+        HeaderMap::from_iter([(HeaderName::from_static("grpc-status"), "0".parse().unwrap())]);
+    let body = Full::new(message).with_trailers(std::future::ready(Some(Ok(status))));
+    ([(header::CONTENT_TYPE, "application/grpc")], Body::new(body)).into_response()
+}
+
+/// Returns a field of a message that is a text or a message.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut length = content.len();
+    while length > 0x7f {
+        out.push(0x80 | (length & 0x7f) as u8);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(content);
+    out
 }
 
 async fn evidence(

@@ -17,13 +17,14 @@ use url::Url;
 
 use super::transport::{Failed, GRPC, Request, cut, out_of_time};
 use super::{
-    Api, ApiRequest, Client, Context, DISCOVER, DOWNLOAD, Endpoint, Token, answer, protocol,
+    Api, ApiRequest, Client, Context, DISCOVER, DOWNLOAD, Endpoint, INFOZ, Token, answer, protocol,
 };
 use crate::{Error, ErrorKind};
 use channel::{Channel, Unserved};
 use messages::{
     CredentialsRequest, CredentialsResponse, DOWNLOADER, DiscoverRequest, DiscoverResponse,
-    DownloadUrlRequest, DownloadUrlResponse, Item, PageRequest, Timestamp,
+    DownloadUrlRequest, DownloadUrlResponse, InfozRequest, InfozResponse, Item, PageRequest,
+    Timestamp,
 };
 
 pub use store::read;
@@ -37,6 +38,7 @@ const fn method(of: Endpoint, path: &'static str) -> Endpoint {
 
 const DISCOVER_PRIVATE: Endpoint =
     method(DISCOVER, "/controlplane.v1.ReferrerService/DiscoverPrivate");
+const STATUS_INFOZ: Endpoint = method(INFOZ, "/controlplane.v1.StatusService/Infoz");
 const GET_DOWNLOAD_URL: Endpoint =
     method(DOWNLOAD, "/controlplane.v1.CASRedirectService/GetDownloadURL");
 const GET_CREDENTIALS: Endpoint = method(DOWNLOAD, "/controlplane.v1.CASCredentialsService/Get");
@@ -98,6 +100,14 @@ fn rfc3339(time: Timestamp) -> Result<String, Error> {
         .ok_or_else(|| protocol("the service's answer has a time that doesn't exist"))
 }
 
+/// Returns the control plane's description of itself, as JSON.
+pub async fn infoz(client: &Client, context: &Context) -> Result<Vec<u8>, Failed> {
+    let message = InfozRequest {};
+    let response: InfozResponse = unary(client, context, STATUS_INFOZ, None, message).await?;
+    let InfozResponse { login_url, version } = response;
+    Ok(json!({ "loginURL": login_url, "version": version }).to_string().into_bytes())
+}
+
 /// The control plane's answer to a question for content.
 pub enum Location {
     /// A signed URL, for the token that asked.
@@ -157,12 +167,12 @@ where
     R: prost::Message + Default + 'static,
 {
     let token = client.tokens.get(context.deadline).await?;
-    match unary(client, context, endpoint, &token, message.clone()).await {
+    match unary(client, context, endpoint, Some(&token), message.clone()).await {
         Ok(response) => Ok((response, token)),
         Err(unserved) if unserved.failed.error.kind() == ErrorKind::Unauthenticated => {
             let fresh = client.tokens.replace(&token, context.deadline).await;
             let Some(token) = fresh else { return Err(unserved) };
-            Ok((unary(client, context, endpoint, &token, message).await?, token))
+            Ok((unary(client, context, endpoint, Some(&token), message).await?, token))
         }
         Err(unserved) => Err(unserved),
     }
@@ -172,7 +182,7 @@ async fn unary<M, R>(
     client: &Client,
     context: &Context,
     endpoint: Endpoint,
-    token: &Token,
+    token: Option<&Token>,
     message: M,
 ) -> Result<R, Unserved>
 where
@@ -181,7 +191,7 @@ where
 {
     let address = client.settings.endpoints.grpc().ok_or_else(|| protocol("no gRPC address"))?;
     let request = Request {
-        organization: client.organization(token),
+        organization: token.and_then(|token| client.organization(token)),
         template: Some(endpoint.path),
         ..request(context, address, endpoint.path, token)?
     };
@@ -213,7 +223,7 @@ fn request(
     context: &Context,
     address: &Url,
     path: &'static str,
-    token: &Token,
+    token: Option<&Token>,
 ) -> Result<Request, Error> {
     let mut url = address.clone();
     url.set_path(path);
@@ -223,7 +233,7 @@ fn request(
         body: None,
         accept: GRPC,
         content_type: GRPC,
-        authorization: Some(token.header()?),
+        authorization: token.map(Token::header).transpose()?,
         organization: None,
         template: None,
         trace: context.trace.clone(),

@@ -6,19 +6,6 @@ use rego_platform_emulator::{Error, Problem, is_loopback};
 
 use super::*;
 
-pub fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 /// Returns the problems of the shipped data set after `change`.
 fn problems(change: impl FnOnce(&Path)) -> Vec<Problem> {
     let folder = tempfile::tempdir().unwrap();

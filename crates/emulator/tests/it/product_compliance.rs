@@ -122,7 +122,7 @@ fn a_version_that_complies_with_everything_passes() {
 /// Returns the first framework of back-office 1.0, and the second, with `from` in its file changed.
 fn changed(from: &str, to: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
-    super::dataset::copy(&data(), folder.path());
+    super::copy(&data(), folder.path());
     let path = folder.path().join("compliance/back-office.yaml");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from));

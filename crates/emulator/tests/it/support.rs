@@ -35,6 +35,20 @@ pub fn data() -> PathBuf {
     folders.map(|folder| folder.join("testdata/platform")).find(|data| data.is_dir()).unwrap()
 }
 
+/// Copies a folder with everything below it.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
 /// The shipped data set behind an emulator.
 pub fn start(options: EmulatorOptions) -> Emulator {
     Emulator::start(Dataset::load(&data()).unwrap(), options).unwrap()

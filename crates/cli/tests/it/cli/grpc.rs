@@ -1,9 +1,9 @@
 //! What a login with the service's own client leaves on disk is enough.
 
-use rego_platform_emulator::{Address, Emulator, EmulatorOptions};
+use rego_platform_emulator::{Address, Dataset, Emulator, EmulatorOptions};
 
 use super::{CANARY, Sandbox, restrict};
-use crate::emulator::{CLEAN_IMAGE, THREAT_MODEL, start};
+use crate::emulator::{CLEAN_IMAGE, THREAT_MODEL, copy, data, start};
 
 const POLICY: &str = r#"package release
 
@@ -138,12 +138,46 @@ fn the_status_says_what_a_login_gives_and_what_it_lacks() {
     assert_eq!(found["store_address"]["value"], address);
     assert_eq!(found["control_plane"]["accepted"], true);
     assert!(found["functions"].as_object().unwrap().values().all(serde_json::Value::is_null));
+    let infoz = sandbox.run(&["api", "infoz", "--product", "chainloop"]).output().code(0);
+    assert!(infoz.stdout.contains("v1.42.0"), "{infoz:#?}");
     // What needs HTTP says that the other was found, and what to set.
-    let infoz = sandbox.run(&["api", "infoz", "--product", "chainloop"]).output();
-    let infoz = infoz.fails("the address of the control plane isn't set");
+    let openapi = ["api", "openapi", "--control-plane", "--product", "chainloop"];
+    let openapi = sandbox.run(&openapi).output();
+    let openapi = openapi.fails("the address of the control plane isn't set");
     let hint = "the control plane's gRPC address was found, this needs HTTP: set the environment \
                 variable `CHAINLOOP_CONTROLPLANE_URL`";
-    assert!(infoz.stderr.contains(hint), "{infoz:#?}");
+    assert!(openapi.stderr.contains(hint), "{openapi:#?}");
+}
+
+/// It is where people log in, if the control plane answers there.
+#[test]
+fn the_status_says_where_the_control_plane_is_over_http() {
+    let sandbox = Sandbox::new();
+    let over_http = service();
+    let at = |login: &str| {
+        let folder = sandbox.path("data");
+        copy(&data(), &folder);
+        let path = folder.join("service.yaml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("http://localhost/auth/login", login)).unwrap();
+        let product = "chainloop".to_owned();
+        let options = EmulatorOptions { product, ..EmulatorOptions::default() };
+        let service = Emulator::start(Dataset::load(&folder).unwrap(), options).unwrap();
+        sandbox.config("chainloop", &file(&service.grpc_address(), &service.default_token()));
+        let status = ["auth", "status", "--product", "chainloop"];
+        (sandbox.run(&status).output().code(2).stdout, service)
+    };
+    let http = over_http.controlplane_url();
+    let (stdout, _service) = at(&format!("{http}/auth/login?next=/"));
+    assert!(stdout.contains(&format!("  over HTTP    {http} (`--controlplane-url` uses it)\n")));
+    assert!(stdout.contains(", version v1.42.0, in "), "{stdout}");
+    let [asked] = &over_http.requests()[..] else { panic!("{:?}", over_http.requests()) };
+    assert!(asked.path() == "/infoz" && !asked.had_authorization, "{asked:?}");
+    // Something else answers there, or nothing does.
+    for login in [over_http.base_url(), "http://127.0.0.1:1".to_owned(), "nonsense".to_owned()] {
+        let (stdout, _service) = at(&format!("{login}/auth/login"));
+        assert!(!stdout.contains("over HTTP"), "{stdout}");
+    }
 }
 
 /// Each is one line that says what is wrong, and where.

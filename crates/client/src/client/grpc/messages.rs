@@ -112,3 +112,14 @@ pub struct Chunk {
     #[prost(bytes = "bytes", tag = "10")]
     pub data: bytes::Bytes,
 }
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct InfozRequest {}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct InfozResponse {
+    #[prost(string, tag = "1")]
+    pub login_url: String,
+    #[prost(string, tag = "2")]
+    pub version: String,
+}

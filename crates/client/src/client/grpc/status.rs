@@ -11,7 +11,7 @@ use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
 /// Returns the failure that a status of the service means.
-pub fn refusal(endpoint: Endpoint, status: &Status, token: &Token) -> Failed {
+pub fn refusal(endpoint: Endpoint, status: &Status, token: Option<&Token>) -> Failed {
     let message = message(status, token);
     let body = json!({ "code": status.code() as i32, "message": message }).to_string();
     let http = http_status(status.code());
@@ -28,7 +28,7 @@ pub fn refusal(endpoint: Endpoint, status: &Status, token: &Token) -> Failed {
 /// the content exists, so "not found" is the store's failure.
 pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
     let code = status.code();
-    let message = match shorten(message(status, token).trim(), 300) {
+    let message = match shorten(message(status, Some(token)).trim(), 300) {
         text if text.is_empty() => format!("the content store {origin} answered {code:?}"),
         text => format!("the content store {origin} answered {code:?}: {text}"),
     };
@@ -45,8 +45,8 @@ pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
 }
 
 /// Returns a status's message, unless it repeats the token.
-fn message<'a>(status: &'a Status, token: &Token) -> &'a str {
-    let repeats = token.occurs_in(status.message().as_bytes());
+fn message<'a>(status: &'a Status, token: Option<&Token>) -> &'a str {
+    let repeats = token.is_some_and(|token| token.occurs_in(status.message().as_bytes()));
     if repeats { "" } else { status.message() }
 }
 

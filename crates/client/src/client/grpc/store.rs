@@ -42,7 +42,7 @@ pub async fn read(
     let name =
         digest.strip_prefix("sha256:").ok_or_else(|| protocol("it isn't a sha256 digest"))?;
     let message = ReadRequest { resource_name: name.to_owned() };
-    let request = request(context, address, READ, &token)?;
+    let request = request(context, address, READ, Some(&token))?;
     let origin = answer::origin(&request.url);
     let (channel, exchange) = Channel::new(client, context, request);
     let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(MAX_MESSAGE);
