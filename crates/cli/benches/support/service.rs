@@ -15,6 +15,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::json;
@@ -89,6 +90,8 @@ impl Service {
             runtime.block_on(async move {
                 for listener in [api, store] {
                     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                    // As Go's servers do: an answer in several frames doesn't wait for the client.
+                    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
                     let router = router.clone();
                     tokio::spawn(async move { axum::serve(listener, router).await });
                 }
