@@ -148,6 +148,9 @@ pub(super) struct GateArgs {
     /// Set `input.platform_metadata.project_version_name`
     #[arg(long, value_name = "NAME", value_parser = text, hide_short_help = true, help_heading = INPUTS)]
     project_version: Option<String>,
+    /// Set an annotation in `input.platform_metadata.annotations`; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", hide_short_help = true, help_heading = INPUTS)]
+    annotation: Vec<String>,
     /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
     #[arg(long)]
     attestation: bool,
@@ -311,7 +314,12 @@ fn prepare(
     inventory.options = relaxed::given(args, options);
     inventory.arguments.clone_from(&arguments);
     inventory.values = values.shown();
-    inventory.metadata = args.metadata().collect();
+    let metadata = Metadata {
+        project: args.project.clone(),
+        version: args.project_version.clone(),
+        annotations: annotations(&args.annotation, &context.product)?,
+    };
+    inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
     inventory.unverified = args.is_attestation();
     let is_without_input = values.is_empty();
@@ -327,7 +335,7 @@ fn prepare(
     let without = is_without_input && gate.reads_input();
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
     let places = places(args, &ignore, &mut stdin, inventory)?;
-    let run = run_options(args, options, &context, inventory, gate.asks())?;
+    let run = run_options(args, options, &context, (inventory, metadata), gate.asks())?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
         _ => None,
@@ -374,12 +382,18 @@ impl GateArgs {
     fn is_attestation(&self) -> bool {
         self.attestation || self.kind.as_deref() == Some(ATTESTATION)
     }
+}
 
-    fn metadata(&self) -> impl Iterator<Item = (String, String)> {
-        [("project_name", &self.project), ("project_version_name", &self.project_version)]
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
-    }
+/// Returns what is known of the inputs as reports show it.
+fn shown(metadata: &Metadata) -> BTreeMap<String, String> {
+    let project = [
+        ("project_name".to_owned(), metadata.project.as_ref()),
+        ("project_version_name".to_owned(), metadata.version.as_ref()),
+    ];
+    let annotations = metadata.annotations.iter();
+    let annotations = annotations.map(|(name, text)| (format!("annotations.{name}"), Some(text)));
+    let all = project.into_iter().chain(annotations);
+    all.filter_map(|(name, text)| Some((name, text?.clone()))).collect()
 }
 
 fn load(
@@ -407,17 +421,39 @@ fn load(
 }
 
 fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let more = "separate several values with commas";
+    // As when a variable of the shell isn't set.
+    pairs("--arg", given, |value| argument(value).is_none(), more)
+}
+
+fn annotations(given: &[String], product: &Product) -> Result<BTreeMap<String, String>, Error> {
+    let one = "an annotation has one value";
+    let found = pairs("--annotation", given, |value| value.trim().is_empty(), one)?;
+    let kind = product.kind_annotation();
+    if found.contains_key(&kind) {
+        return Err(wrong(format!("`--annotation {kind}` is the kind of the inputs"))
+            .with_hint("`--kind` sets it"));
+    }
+    Ok(found)
+}
+
+/// Returns the pairs of an option that may be repeated, each with a value and given once.
+fn pairs(
+    option: &str,
+    given: &[String],
+    is_empty: impl Fn(&str) -> bool,
+    once: &str,
+) -> Result<BTreeMap<String, String>, Error> {
     let mut found = BTreeMap::new();
     for text in given {
-        let (name, value) = values::split("--arg", text)?;
-        // As when a variable of the shell isn't set.
-        if argument(value).is_none() {
-            return Err(wrong(format!("`--arg {}` has an empty value", escape(name)))
+        let (name, value) = values::split(option, text)?;
+        let shown = escape(name);
+        if is_empty(value) {
+            return Err(wrong(format!("`{option} {shown}` has an empty value"))
                 .with_hint("leave the option out if it has no value"));
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
-            return Err(wrong(format!("`--arg {}` is given twice", escape(name)))
-                .with_hint("separate several values with commas"));
+            return Err(wrong(format!("`{option} {shown}` is given twice")).with_hint(once));
         }
     }
     Ok(found)
@@ -451,7 +487,7 @@ fn run_options(
     args: &GateArgs,
     options: &Options,
     context: &Context,
-    inventory: &mut Inventory,
+    (inventory, metadata): (&mut Inventory, Metadata),
     asks: bool,
 ) -> Result<RunOptions, Error> {
     let (answers, answered_by) = if let Some(path) = &options.replay {
@@ -506,7 +542,7 @@ fn run_options(
         attestation: args.is_attestation(),
         parser: args.parser(),
         combine: args.combine,
-        metadata: Metadata { project: args.project.clone(), version: args.project_version.clone() },
+        metadata,
     };
     run.waivers = waivers.unwrap_or_default();
     run.without_input = args.no_input;

@@ -205,6 +205,11 @@ impl Product {
         format!("{}_metadata", self.0)
     }
 
+    /// The annotation, among those of the metadata, with the name of an input.
+    pub fn name_annotation(&self) -> String {
+        format!("{}.material.name", self.0)
+    }
+
     /// The annotation, among those of the metadata, with the kind of an input.
     pub fn kind_annotation(&self) -> String {
         format!("{}.material.type", self.0)
@@ -238,6 +243,7 @@ mod tests {
         assert_eq!(product.user_audience(), "user-auth.chainloop");
         assert_eq!(product.api_audience(), "api-token-auth.chainloop");
         assert_eq!(product.metadata_field(), "chainloop_metadata");
+        assert_eq!(product.name_annotation(), "chainloop.material.name");
         assert_eq!(product.kind_annotation(), "chainloop.material.type");
     }
 

@@ -1,10 +1,9 @@
 //! Preparing a document for a policy.
 //!
 //! Owns parsing, unwrapping attestations, `input.args` and wrapping arrays. Reading documents
-//! belongs to `inputs`.
+//! belongs to `inputs`, the input's metadata to `metadata`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -12,16 +11,13 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::sources::document;
-use rego_platform::{Error, ErrorKind, Product};
-use rego_platform_client::text::escape;
+use rego_platform::{Error, ErrorKind};
 
+use super::metadata::{self, Metadata, Origin, Reader};
 use super::model::Subject;
 use super::split::{Parser, RawDocument};
 use super::values::InputValues;
 use crate::setting;
-
-/// The field of the metadata with the annotation that is the kind of the input.
-const ANNOTATIONS: &str = "annotations";
 
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
@@ -45,7 +41,7 @@ pub struct DocumentOptions {
     pub parser: Option<Parser>,
     /// Set to combine all documents into one: an array of objects with `path` and `contents`.
     pub combine: bool,
-    /// The project, for the input's metadata ([`Product::metadata_field`]).
+    /// What is known of the inputs, for their metadata ([`Product::metadata_field`]).
     pub metadata: Metadata,
 }
 
@@ -56,20 +52,14 @@ impl DocumentOptions {
     }
 }
 
-/// The project that the inputs belong to.
-#[derive(Debug, Clone, Default)]
-pub struct Metadata {
-    /// `project_name`.
-    pub project: Option<String>,
-    /// `project_version_name`.
-    pub version: Option<String>,
-}
-
 /// The field that holds the policy's arguments.
 pub(super) const ARGUMENTS: &str = "args";
 
 /// The field that an array is wrapped in.
 const ELEMENTS: &str = "elements";
+
+/// The kind of the reports that are JSON lines: one that has a single line is a list nevertheless.
+const LINES: &str = "TRUFFLEHOG_JSON";
 
 /// The properties of a policy that determine how a document is passed to it.
 #[derive(Debug, Clone)]
@@ -79,29 +69,16 @@ pub(super) struct PolicyContext {
     pub has_arguments: bool,
     /// The values that the caller puts into the input.
     pub values: InputValues,
-    /// Set if it comes from a policy document: then only the gate sets `input.args`, and arrays are
-    /// always wrapped.
-    pub document: bool,
     /// Set if its verdict may depend on `input`.
     pub reads_input: bool,
-    /// The kind of the inputs, if the policy looks for it.
-    pub kind: Option<String>,
-    pub product: Product,
+    /// How it reads the input's metadata.
+    pub metadata: Reader,
 }
 
-/// The origin of an input.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Origin<'a> {
-    /// The name of its file; `None` for all inputs combined, and for none.
-    pub file: Option<&'a str>,
-    /// The digest of its bytes.
-    pub digest: Option<&'a str>,
-}
-
-impl<'a> Origin<'a> {
-    /// Returns the file's name without its folder.
-    pub fn file_name(self) -> Option<&'a str> {
-        Path::new(self.file?).file_name()?.to_str()
+impl PolicyContext {
+    /// Returns `true` if its inputs are JSON lines by their kind.
+    fn is_of_lines(&self) -> bool {
+        self.metadata.kind.as_deref() == Some(LINES)
     }
 }
 
@@ -233,29 +210,31 @@ fn decode(payload: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| wrong("the envelope's payload isn't UTF-8"))
 }
 
-/// Returns the input for a policy: arrays wrapped, values, arguments and project added.
+/// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.
 pub(super) fn finish(
     value: Option<Value>,
     context: &PolicyContext,
     options: &DocumentOptions,
     origin: Origin<'_>,
 ) -> Result<Option<Value>, Error> {
+    let is_document = context.metadata.document;
     let value = match value {
-        Some(list @ Value::Array(_)) if options.wrap_arrays || context.document => {
+        Some(list @ Value::Array(_)) if options.wrap_arrays || is_document => {
             Some(object(ELEMENTS, list))
+        }
+        Some(one @ Value::Object(_)) if is_document && context.is_of_lines() => {
+            Some(object(ELEMENTS, Value::from(vec![one])))
         }
         other => other,
     };
     let value = context.values.put_into(value)?;
-    let project = options.metadata.fields();
-    let metadata = if context.document { of_origin(origin) } else { Vec::new() };
+    let metadata = options.metadata.members(&context.metadata, origin);
     let owns_args = matches!(&value, Some(value) if field(value, ARGUMENTS).is_some());
-    if context.has_arguments && !context.document && owns_args {
+    if context.has_arguments && !is_document && owns_args {
         return Err(wrong("the input has `args` already: the arguments would replace it")
             .with_hint("rename the field, or give no arguments"));
     }
-    let is_unchanged = context.arguments.is_empty() && project.is_empty();
-    if is_unchanged && context.kind.is_none() && !context.document {
+    if context.arguments.is_empty() && metadata.is_empty() && !is_document {
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
@@ -263,102 +242,15 @@ pub(super) fn finish(
         return Err(wrong("the input isn't an object: it has no place for arguments")
             .by_setting(setting::WRAPPED_ARRAYS));
     };
-    if let Some(kind) = &context.kind {
-        of_kind(fields, kind, context)?;
-    }
-    if !project.is_empty() || !metadata.is_empty() {
-        let name = context.product.metadata_field();
-        let mut all = match fields.remove(&Value::from(name.as_str())) {
-            Some(own) => of_project(own, &project, &name, context.document)?,
-            None => Value::new_object(),
-        };
-        if let Some(all) = all.as_object_mut() {
-            let project = project.into_iter().map(|(name, text)| (name, Value::from(text)));
-            for (name, value) in project.chain(metadata) {
-                all.insert(Value::from(name), value);
-            }
-        }
-        fields.insert(Value::from(name), all);
-    }
+    metadata::put(fields, metadata, &context.metadata)?;
     let own = context.arguments.iter();
     let arguments: Object =
         own.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect();
-    if context.document {
-        // The document's own `args` are replaced: only the gate's caller chooses arguments.
-        fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
-    } else if !arguments.is_empty() {
+    // A policy document's own `args` are replaced: only the gate's caller chooses arguments.
+    if is_document || !arguments.is_empty() {
         fields.insert(Value::from(ARGUMENTS), Value::from(arguments));
     }
     Ok(Some(value))
-}
-
-/// Returns the metadata of a policy document's input: its name and its digest.
-fn of_origin(origin: Origin<'_>) -> Vec<(&'static str, Value)> {
-    let name = origin.file_name().map(|name| ("name", Value::from(name)));
-    let digest = origin.digest.and_then(|digest| digest.strip_prefix("sha256:"));
-    let digest = digest.map(|digest| ("digest", object("sha256", Value::from(digest))));
-    name.into_iter().chain(digest).collect()
-}
-
-/// Returns an input's own metadata if they agree with those that are given: no verdict is about two
-/// projects. Under a policy document, as with its arguments, only those that are given count.
-fn of_project(
-    own: Value,
-    given: &[(&str, &str)],
-    metadata: &str,
-    document: bool,
-) -> Result<Value, Error> {
-    let differs = |(name, text): &&(&str, &str)| {
-        field(&own, name).is_some_and(|own| own.as_str() != Some(text))
-    };
-    let other = given.iter().find(differs);
-    match other {
-        None if matches!(own, Value::Object(_)) => Ok(own),
-        _ if document => Ok(Value::new_object()),
-        None => Err(wrong(format!("the input's own `{metadata}` isn't an object"))
-            .with_hint("rename the field, or give no project")),
-        Some((name, text)) => {
-            Err(wrong(format!("the input has another `{metadata}.{name}` than `{}`", escape(text)))
-                .with_hint("give the input's own, or none"))
-        }
-    }
-}
-
-/// Adds the kind of the input to the annotations in its metadata.
-fn of_kind(fields: &mut Object, kind: &str, context: &PolicyContext) -> Result<(), Error> {
-    let document = context.document;
-    let (field, annotation) = (context.product.metadata_field(), context.product.kind_annotation());
-    let take = |fields: &mut Object, name: &str| match fields.remove(&Value::from(name)) {
-        None => Ok(Value::new_object()),
-        Some(own @ Value::Object(_)) => Ok(own),
-        Some(_) if document => Ok(Value::new_object()),
-        Some(_) => Err(wrong(format!("the input's own `{name}` isn't an object"))
-            .with_hint("rename the field, or give no kind")),
-    };
-    let mut metadata = take(fields, &field)?;
-    if let Some(members) = metadata.as_object_mut() {
-        let mut annotations = take(members, ANNOTATIONS)?;
-        let own = text(&annotations, &annotation).map(str::to_owned);
-        if let Some(own) = own.filter(|own| own != kind && !document) {
-            return Err(wrong(format!("the input is of the kind `{}`", escape(&own)))
-                .with_hint(format!("`{}` was given", escape(kind))));
-        }
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.insert(Value::from(annotation), Value::from(kind));
-        }
-        members.insert(Value::from(ANNOTATIONS), annotations);
-    }
-    fields.insert(Value::from(field), metadata);
-    Ok(())
-}
-
-impl Metadata {
-    fn fields(&self) -> Vec<(&'static str, &str)> {
-        [("project_name", &self.project), ("project_version_name", &self.version)]
-            .into_iter()
-            .filter_map(|(name, text)| Some((name, text.as_deref()?)))
-            .collect()
-    }
 }
 
 /// Returns an object with one field.
@@ -398,6 +290,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use rego_platform::Product;
 
     fn shown(value: &Value) -> String {
         serde_json::to_string(value).unwrap()
@@ -409,10 +302,13 @@ mod tests {
             arguments: BTreeMap::new(),
             has_arguments: false,
             values: InputValues::default(),
-            document: false,
             reads_input: true,
-            kind: None,
-            product: Product::default(),
+            metadata: Reader {
+                product: Product::default(),
+                document: false,
+                names: false,
+                kind: None,
+            },
         }
     }
 
@@ -422,33 +318,6 @@ mod tests {
         options: &DocumentOptions,
     ) -> Result<Option<Value>, Error> {
         super::finish(value, context, options, Origin::default())
-    }
-
-    #[test]
-    fn an_input_of_another_project_is_refused() {
-        let context = plain();
-        let metadata = Metadata { project: Some("shop".to_owned()), version: None };
-        let options = DocumentOptions { metadata, ..DocumentOptions::default() };
-        let finish = |text: &str, document: bool| {
-            let value = Some(Value::from_json(text).unwrap());
-            let context = PolicyContext { document, ..context.clone() };
-            super::finish(value, &context, &options, Origin::default())
-                .map(|value| shown(&value.unwrap()))
-        };
-        let own = r#"{"platform_metadata":{"project_name":"shop","project_version_name":"1"}}"#;
-        assert_eq!(finish(own, false).unwrap(), own);
-        let added = r#"{"platform_metadata":{"project_name":"shop"}}"#;
-        assert_eq!(finish("{}", false).unwrap(), added);
-        for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
-            let error = finish(&other, false).unwrap_err();
-            assert!(error.to_string().contains("another"), "{error}");
-            // A policy document sees only what is given: nothing of the other project's.
-            let seen = finish(&other, true).unwrap();
-            assert!(!seen.contains("other") && !seen.contains("project_version_name"), "{seen}");
-        }
-        for other in ["\"shop\"", "null", "[]"] {
-            finish(&format!(r#"{{"platform_metadata": {other}}}"#), false).unwrap_err();
-        }
     }
 
     #[test]
@@ -494,9 +363,13 @@ mod tests {
 
     #[test]
     fn a_policy_document_never_takes_arguments_from_the_input() {
-        let given = PolicyContext { document: true, ..plain() };
-        let metadata =
-            Metadata { project: Some("shop".to_owned()), version: Some("1.2".to_owned()) };
+        let metadata = Reader { document: true, ..plain().metadata };
+        let given = PolicyContext { metadata, ..plain() };
+        let metadata = Metadata {
+            project: Some("shop".to_owned()),
+            version: Some("1.2".to_owned()),
+            ..Metadata::default()
+        };
         let plain = DocumentOptions::default();
         let project = DocumentOptions { metadata, ..DocumentOptions::default() };
         for (text, options, expected) in [
@@ -515,32 +388,28 @@ mod tests {
             (
                 r#"{"platform_metadata": {"project_name": "shop", "y": 1}}"#,
                 &project,
-                r#"{"args":{},"platform_metadata":{"project_name":"shop","project_version_name":"1.2","y":1}}"#,
+                r#"{"args":{},"platform_metadata":{"project_name":"shop","project_version_name":"1.2"}}"#,
             ),
         ] {
             let value = Some(Value::from_json(text).unwrap());
             assert_eq!(shown(&finish(value, &given, options).unwrap().unwrap()), expected);
         }
         finish(Some(Value::from(1)), &given, &plain).unwrap_err();
-    }
-
-    #[test]
-    fn a_policy_document_knows_the_name_and_digest_of_its_input() {
-        let given = PolicyContext { document: true, ..plain() };
-        let options = DocumentOptions::default();
-        let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
-        for (file, digest, expected) in [
+        // A report of JSON lines may have a single one.
+        for (kind, expected) in [
             (
-                Some("a/b.json"),
-                Some("sha256:aa"),
-                r#"{"args":{},"platform_metadata":{"digest":{"sha256":"aa"},"name":"b.json","y":1}}"#,
+                "TRUFFLEHOG_JSON",
+                r#"{"args":{},"elements":[{"a":1}],"platform_metadata":{"annotations":{"platform.material.type":"TRUFFLEHOG_JSON"}}}"#,
             ),
-            (None, None, r#"{"args":{},"platform_metadata":{"digest":1,"name":"x","y":1}}"#),
+            (
+                "SARIF",
+                r#"{"a":1,"args":{},"platform_metadata":{"annotations":{"platform.material.type":"SARIF"}}}"#,
+            ),
         ] {
-            let value = Some(Value::from_json(own).unwrap());
-            let origin = Origin { file, digest };
-            let found = super::finish(value, &given, &options, origin).unwrap().unwrap();
-            assert_eq!(shown(&found), expected);
+            let mut of_kind = given.clone();
+            of_kind.metadata.kind = Some(kind.to_owned());
+            let value = Some(Value::from_json(r#"{"a": 1}"#).unwrap());
+            assert_eq!(shown(&finish(value, &of_kind, &plain).unwrap().unwrap()), expected);
         }
     }
 

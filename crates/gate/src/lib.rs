@@ -10,12 +10,14 @@
 mod account;
 mod conclude;
 mod describe;
+mod document_modules;
 mod documents;
 mod find;
 mod gathered;
 mod input_file;
 mod inputs;
 mod load;
+mod metadata;
 pub mod model;
 mod options;
 mod packages;
@@ -34,9 +36,9 @@ mod verdict;
 mod waivers;
 mod work;
 
+pub use documents::DocumentOptions;
 #[doc(hidden)]
 pub use documents::argument;
-pub use documents::{DocumentOptions, Metadata};
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
@@ -46,6 +48,7 @@ pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;
 pub use load::{Gate, GateOptions};
+pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
 pub use split::Parser;
 pub use values::InputValues;

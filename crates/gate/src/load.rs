@@ -17,9 +17,10 @@ use rego_platform_client::text::{data_reference, escape, nearest};
 use sha2::{Digest as _, Sha256};
 
 use super::describe::describe;
-use super::documents::{ARGUMENTS, Origin, PolicyContext, argument};
+use super::documents::{ARGUMENTS, PolicyContext, argument};
 use super::input_file::{self, COMBINED};
 use super::inputs::InputSource;
+use super::metadata::{Metadata, Origin, Reader};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages::{self, VerdictPackage};
 use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
@@ -104,22 +105,23 @@ impl Check {
         package: VerdictPackage,
         arguments: &BTreeMap<String, Value>,
         options: &GateOptions,
-        document: bool,
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
         let sites = reach.sites(&package.path, rules());
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
-        let names_metadata = reach.names_metadata(&package.path, rules());
         let reads = reach.arguments(&package.path, rules());
         let context = PolicyContext {
             arguments,
             has_arguments,
             values: options.values.clone(),
-            document,
             reads_input: reach.reads_input(&package.path, rules()),
-            kind: options.kind.as_ref().filter(|_| names_metadata).cloned(),
-            product: options.load.product.clone(),
+            metadata: Reader {
+                product: options.load.product.clone(),
+                document: false,
+                names: reach.names_metadata(&package.path, rules()),
+                kind: options.kind.clone(),
+            },
         };
         let reads_file = reach.reads_file(&package.path, rules());
         Self { policies, package, context, sites, reads, reads_file }
@@ -323,10 +325,8 @@ impl Gate {
             .map(|name| name.strip_prefix("data.").unwrap_or(name).to_owned())
             .collect();
         let mut known = gate.load_modules(&sources, &chosen, options)?;
-        if !documents.is_empty() && options.values.has(ARGUMENTS) {
-            let message =
-                "a value in `args` would be lost: policy documents get only arguments there";
-            return Err(wrong(message).by_setting(setting::ARGUMENTS));
+        if !documents.is_empty() {
+            refuse_lost(options)?;
         }
         for document in &documents {
             known.push(document.name.clone());
@@ -457,6 +457,19 @@ impl Gate {
         Ok(())
     }
 
+    /// Refuses annotations that no policy gets: they would change nothing.
+    pub(super) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
+        let is_annotated = |check: &Check| check.context.metadata.is_annotated();
+        match given.annotations.keys().next() {
+            Some(name) if !self.checks.iter().any(is_annotated) => {
+                let (name, field) = (escape(name), self.product.metadata_field());
+                Err(wrong(format!("no policy gets the annotation `{name}`"))
+                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a run without an input if a verdict may depend on it.
     #[doc(hidden)]
     pub fn refuse_no_input(&self) -> Result<(), Error> {
@@ -520,7 +533,7 @@ impl Gate {
         {
             asked.any_field |= options.allow_warnings;
             self.policies.push(describe(&asked, &policies));
-            let mut check = Check::new(policies.clone(), asked, &arguments, options, false, &reach);
+            let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
             check.context.has_arguments = !options.arguments.is_empty();
             self.record_asked(&check);
             self.checks.push(check);
@@ -647,11 +660,30 @@ impl Gate {
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());
                 self.policies.push(policy);
-                let check = Check::new(policies.clone(), asked, &arguments, options, true, &reach);
+                let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
+                check.context.metadata.document = true;
+                // It is evaluated for inputs of its kind alone.
+                let kind = &mut check.context.metadata.kind;
+                *kind = kind.take().or_else(|| entry.kind.clone());
                 self.record_asked(&check);
                 self.checks.push(check);
             }
         }
+        Ok(())
+    }
+}
+
+/// Refuses values of the input that policy documents wouldn't see.
+fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
+    let field = options.load.product.metadata_field();
+    let lost = |name: &str, what: &str| {
+        wrong(format!("a value in `{name}` would be lost: policy documents get only {what} there"))
+    };
+    if options.values.has(ARGUMENTS) {
+        Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
+    } else if options.values.has(&field) {
+        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
+    } else {
         Ok(())
     }
 }

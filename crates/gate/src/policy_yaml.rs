@@ -1,27 +1,20 @@
 //! Policy documents: YAML files of `kind: Policy`, each with one or more Rego modules.
 //!
 //! Owns the format of the document and its arguments. Which files are policy documents belongs to
-//! [`crate::sources`], loading their modules to `load`, defaults for parts of the verdict that they omit to
-//! `packages` and `verdict`.
+//! [`crate::sources`], the text of their modules to `document_modules`, loading them to `load`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path};
 
 use rego_platform::rego::Value;
-use rego_platform::rego::syntax::tree::FileId;
-use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
 use rego_platform::sources::{ModuleSource, typed};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use super::describe::rule_name;
+use super::document_modules::{embedded, read};
 use super::documents::argument;
 use crate::setting;
-
-/// The size of the largest module that a document names by path.
-const MAX_MODULE: u64 = 16 << 20;
 
 /// A policy document.
 #[derive(Debug)]
@@ -190,9 +183,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
         let module = match (entry.embedded, entry.path) {
-            (Some(embedded), None) => {
-                ModuleSource { path: format!("{path}#{number}"), text: aligned(text, &embedded) }
-            }
+            (Some(module), None) => embedded(format!("{path}#{number}"), text, &module)?,
             (None, Some(module)) => read(path, &module)?,
             _ => {
                 return Err(wrong(format!(
@@ -200,7 +191,6 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
                 )));
             }
         };
-        let module = ModuleSource { text: with_omitted_rules(module.text), ..module };
         entries.push(PolicyEntry { kind: entry.kind, module });
     }
     Ok(PolicyDocument {
@@ -210,84 +200,6 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
         inputs: spec.inputs,
         entries,
     })
-}
-
-/// The rules that a module may use without defining them, in the order in which they use each other.
-const OMITTED: [(&str, &str); 5] = [
-    ("skipped", "default skipped := true\n\nskipped := false if valid_input\n"),
-    (
-        "skip_reason",
-        "default skip_reason := \"\"\n\nskip_reason := \"the file content is not recognized\" if not valid_input\n",
-    ),
-    ("valid_input", "default valid_input := true\n"),
-    ("ignore", "default ignore := false\n"),
-    ("violations", "default violations := []\n"),
-];
-
-/// Appends the rules that a module uses without defining them. They come last, so that its lines keep
-/// their numbers.
-fn with_omitted_rules(mut text: String) -> String {
-    let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
-        return text;
-    };
-    let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
-    let mut used = visit::vars(&module);
-    for (name, rules) in OMITTED {
-        if used.contains(name) && !defined.contains(name) {
-            text.push_str("\n\n");
-            text.push_str(rules);
-            used.extend(rules.contains("valid_input").then(|| "valid_input".into()));
-        }
-    }
-    text
-}
-
-/// Prepends line breaks to a module so that its lines have the same numbers as in the document, if
-/// it is found there word for word.
-fn aligned(document: &str, module: &str) -> String {
-    let wanted: Vec<&str> = module.lines().map(str::trim).collect();
-    let lines: Vec<&str> = document.lines().map(str::trim).collect();
-    let at = lines.windows(wanted.len().max(1)).position(|window| window == wanted);
-    "\n".repeat(at.unwrap_or(0)) + module
-}
-
-/// Reads a module that the document names by path, which may not lead out of the document's folder.
-fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
-    let shown = escape(module);
-    let outside = || {
-        wrong(format!("{}: `{shown}` isn't a file in the policy's folder", escape(document)))
-            .with_hint("`path` is relative to the document, and leads nowhere else")
-    };
-    let relative = Path::new(module);
-    let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    if !relative.components().all(is_inside) {
-        return Err(outside());
-    }
-    if relative.extension().is_none_or(|extension| extension != "rego") {
-        return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
-            .with_hint("`path` names a file that ends in `.rego`"));
-    }
-    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
-    let path = folder.join(relative);
-    let failed = |error: std::io::Error| {
-        wrong(format!("{}: the policy `{shown}` can't be read", escape(document)))
-            .with_source(error)
-    };
-    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let real = std::fs::canonicalize(&path).map_err(failed)?;
-    if !real.starts_with(std::fs::canonicalize(root).map_err(failed)?) {
-        return Err(outside());
-    }
-    if std::fs::metadata(&real).map_err(failed)?.len() > MAX_MODULE {
-        return Err(wrong(format!(
-            "`{shown}` is larger than {}",
-            rego_platform_client::text::size(MAX_MODULE)
-        )));
-    }
-    let bytes = std::fs::read(&real).map_err(failed)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document))))?;
-    Ok(ModuleSource { path: path.to_string_lossy().into_owned(), text })
 }
 
 impl PolicyDocument {
@@ -349,7 +261,7 @@ mod tests {
 
     const GOOD: &str = "apiVersion: x.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
         inputs:\n    - {name: a, required: true}\n    - {name: b, default: 'x,y'}\n  policies:\n    \
-        - kind: SARIF\n      embedded: |\n        package main\n\n        violations := []\n";
+        - kind: SARIF\n      embedded: |\n        package main\n\n        import rego.v1\n\n        violations := []\n";
 
     #[test]
     fn modules_keep_their_line_numbers() {
@@ -416,44 +328,8 @@ mod tests {
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
         assert_eq!(parse("p.yaml", &text).unwrap().entries.len(), 1);
         let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
-            embedded: |\n    package main\n\n    violations := []\n";
+            embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
         let document = parse("p.yaml", old).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
-    }
-
-    #[test]
-    fn the_omitted_rules_that_a_module_uses_are_added() {
-        let module = "package main\n\nresult := {\"skipped\": skipped, \"violations\": []}\n\n\
-            default skipped := true\n\nskipped := false if valid_input\n";
-        let text = with_omitted_rules(module.to_owned());
-        assert!(text.starts_with(module));
-        assert!(text.contains("default valid_input := true"), "{text}");
-        assert!(
-            !text.contains("default violations") && text.matches("default skipped").count() == 1
-        );
-        let reason = with_omitted_rules("package main\n\nresult := skip_reason\n".to_owned());
-        assert!(reason.contains("default skip_reason") && reason.contains("default valid_input"));
-        let plain = "package main\n\nviolations contains \"skipped\" if input.skipped # skipped\n";
-        assert_eq!(with_omitted_rules(plain.to_owned()), plain);
-    }
-
-    #[test]
-    fn module_paths_stay_in_the_folder() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("d")).unwrap();
-        std::fs::write(dir.path().join("out.rego"), "package out").unwrap();
-        std::fs::write(dir.path().join("d/in.rego"), "package in").unwrap();
-        let document = dir.path().join("d/p.yaml");
-        let document = document.to_str().unwrap();
-        assert_eq!(read(document, "in.rego").unwrap().text, "package in");
-        let absolute = dir.path().join("d/in.rego");
-        for path in ["../out.rego", absolute.to_str().unwrap(), "https://x.example/p.rego"] {
-            read(document, path).unwrap_err();
-        }
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink("../out.rego", dir.path().join("d/link.rego")).unwrap();
-            read(document, "link.rego").unwrap_err();
-        }
     }
 }

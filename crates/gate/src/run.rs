@@ -68,6 +68,7 @@ impl Gate {
             self.refuse_no_input()?;
         }
         self.refuse_data(&places)?;
+        self.refuse_unread_annotations(&options.documents.metadata)?;
         let documents = Documents::new(
             places,
             options.documents.clone(),
@@ -149,7 +150,7 @@ impl Gate {
 
     /// Returns what several JSON values in a file are for these policies.
     fn json_lines(&self) -> JsonLines {
-        let mut of_documents = self.checks.iter().map(|check| check.context.document);
+        let mut of_documents = self.checks.iter().map(|check| check.context.metadata.document);
         match of_documents.next() {
             Some(first) if of_documents.any(|other| other != first) => JsonLines::Either,
             Some(true) => JsonLines::Elements,

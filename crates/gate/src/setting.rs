@@ -14,6 +14,8 @@ rego_platform_client::settings! {
     SKIPPED_INPUTS = "skipped-inputs",
     /// The arguments of policy documents
     ARGUMENTS = "arguments",
+    /// The annotations in the inputs' metadata, [`Metadata::annotations`](crate::Metadata::annotations)
+    ANNOTATIONS = "annotations",
     /// Values of the input, [`GateOptions::values`](rego_platform::GateOptions::values)
     INPUT_VALUES = "input-values",
     /// Wrapping arrays in objects, [`DocumentOptions::wrap_arrays`](rego_platform::DocumentOptions::wrap_arrays)

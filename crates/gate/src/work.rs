@@ -13,8 +13,9 @@ use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 
 use super::conclude::{self, VerdictContext};
-use super::documents::{self, Origin};
+use super::documents;
 use super::load::{Check, Gate};
+use super::metadata::Origin;
 use super::model::{Input, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::split::MAX_BYTES;

@@ -43,7 +43,8 @@ pub struct Inventory {
     /// The values given with `--set`, as JSON, by their paths in the input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
-    /// The project in the inputs' metadata, such as `input.platform_metadata`.
+    /// The project, and annotations as `annotations.KEY`, in the inputs' metadata, such as
+    /// `input.platform_metadata`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that access the network.

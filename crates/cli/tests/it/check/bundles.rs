@@ -21,6 +21,8 @@ spec:
       embedded: |
         package main
 
+        import rego.v1
+
         # METADATA
         # schemas:
         #   - input.more: {required: [x], properties: {x: {type: string}, y: {type: string}}}
@@ -118,7 +120,7 @@ fn a_policy_document_is_checked_with_its_annotations() {
     let schema = sandbox.write("schema.json", SCHEMA.replace("\"b\":", "\"more\": {}, \"b\":"));
     let inside = "release.yaml#1";
     assert_eq!(found(&sandbox, &[&document]), []);
-    let expected = [finding("type-error", 18, inside)];
+    let expected = [finding("type-error", 20, inside)];
     assert_eq!(found(&sandbox, &["-s", &schema, &document]), expected);
 }
 

@@ -62,7 +62,7 @@ fn names_that_a_gate_refuses_are_found() {
 fn what_a_gate_refuses_is_found() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: mine\nspec:\n  policies:\n  \
-                - kind: SARIF\n    embedded: |\n      package main\n\n      \
+                - kind: SARIF\n    embedded: |\n      package main\n\n      import rego.v1\n\n      \
                 violations contains \"x\" if input.x\n";
     let (one, two) = (sandbox.write("one.yaml", text), sandbox.write("two.yaml", text));
     let output = sandbox.run(&["check", &one, &two]).output().code(1);
@@ -99,10 +99,13 @@ fn policy_documents_and_bundles_are_checked() {
     };
     let good = sandbox.write(
         "good.yaml",
-        document("package main\nresult := {\"violations\": [], \"skipped\": false}"),
+        document(
+            "package main\nimport rego.v1\nresult := {\"violations\": [], \"skipped\": false}",
+        ),
     );
     sandbox.run(&["check", &good]).output().code(0);
-    let bad = sandbox.write("bad.yaml", document("package main\nviolations contains 42"));
+    let bad =
+        sandbox.write("bad.yaml", document("package main\nimport rego.v1\nviolations contains 42"));
     let output = sandbox.run(&["check", &bad]).output().code(1);
     assert!(output.stdout.contains("[verdict-shape]"), "{output:#?}");
 }

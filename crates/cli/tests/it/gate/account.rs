@@ -307,7 +307,7 @@ fn case_4_only_the_services_own_not_found_is_undefined() {
 }
 
 const ARGUMENTS: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: args\nspec:\n  policies:\n    \
-    - embedded: |\n        package main\n\n        violations contains json.marshal(input) if true\n";
+    - embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains json.marshal(input) if true\n";
 
 #[test]
 fn case_5_arguments_are_never_the_documents_own() {
@@ -329,6 +329,7 @@ fn case_5_arguments_are_never_the_documents_own() {
         serde_json::json!({
             "args": {"a": "b", "c": ["d", "e"]},
             "platform_metadata": {
+                "annotations": {"platform.material.name": "<stdin>"},
                 "name": "<stdin>",
                 "digest": {"sha256": super::digest_of(b"[1]").trim_start_matches("sha256:")},
                 "project_name": "shop",
@@ -342,8 +343,11 @@ fn case_5_arguments_are_never_the_documents_own() {
 #[test]
 fn case_6_what_a_skipped_policy_found_counts() {
     let sandbox = Sandbox::new();
-    let script =
-        |rules: &str| format!("    - embedded: |\n        package main\n\n        {rules}\n");
+    let script = |rules: &str| {
+        format!(
+            "    - embedded: |\n        package main\n\n        import rego.v1\n\n        {rules}\n"
+        )
+    };
     let document = |scripts: &[&str]| {
         let head = "apiVersion: x/v1\nkind: Policy\nmetadata:\n  name: two\nspec:\n  policies:\n";
         head.to_owned() + &scripts.iter().map(|rules| script(rules)).collect::<String>()

@@ -17,7 +17,7 @@ fn run(sandbox: &Sandbox, files: &[(&str, &str)], more: &[&str]) -> Output {
 }
 
 const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  policies:\n    \
-    - embedded: |\n        package main\n\n        violations contains \"bad\" if input.bad\n";
+    - embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains \"bad\" if input.bad\n";
 
 #[test]
 fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
@@ -42,7 +42,8 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
         }
     }
     // Keys in quotes, and documents in flow style, begin as JSON does.
-    let module = "package main\\n\\nviolations contains \\\"bad\\\" if input.bad\\n";
+    let module =
+        "package main\\n\\nimport rego.v1\\n\\nviolations contains \\\"bad\\\" if input.bad\\n";
     let flow = format!(
         "{{apiVersion: example/v1, kind: Policy, metadata: {{name: n}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
     );

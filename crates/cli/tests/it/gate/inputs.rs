@@ -324,7 +324,8 @@ fn a_wrapped_array_is_in_elements() {
     let bad = sandbox.write("bad.json", "{\"bad\": true}");
     let rego = |body: &str| format!("package p\n\nviolations contains \"x\" if {body}\n");
     let document = |body: &str| {
-        let embedded = rego(body).replace('\n', "\n      ");
+        let embedded = rego(body).replace("package p\n", "package p\nimport rego.v1\n");
+        let embedded = embedded.replace('\n', "\n      ");
         format!(
             "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  \
              policies:\n  - kind: SARIF\n    embedded: |\n      {embedded}\n"

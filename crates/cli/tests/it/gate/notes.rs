@@ -167,7 +167,7 @@ fn a_policy_document_is_refused_and_what_is_silenced_is_not() {
     let document = |rules: &str| {
         format!(
             "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  \
-             policies:\n  - embedded: |\n      package d\n      {rules}\n"
+             policies:\n  - embedded: |\n      package d\n      import rego.v1\n      {rules}\n"
         )
     };
     let input = sandbox.write("1.json", "{}");

@@ -5,7 +5,7 @@ use crate::cli::Sandbox;
 
 const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  \
     inputs:\n    - name: max\n      required: true\n    - name: names\n      default: a,b\n  \
-    policies:\n    - kind: JSON\n      embedded: |\n        package main\n\n        \
+    policies:\n    - kind: JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
     valid_input if input.n\n\n        \
     violations contains \"too many\" if input.n > to_number(input.args.max)\n\n        \
     violations contains \"names\" if count(input.args.names) != 2\n";
@@ -45,7 +45,7 @@ fn policy_documents_get_their_arguments() {
 fn policies_for_other_kinds_are_left_out_and_named() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: NAME\nspec:\n  policies:\n    \
-        - kind: KIND\n      embedded: |\n        package main\n\n        \
+        - kind: KIND\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains \"never\"\n";
     let file =
         sandbox.write("p.yaml", text.replace("NAME", "sbom").replace("KIND", "SBOM_SPDX_JSON"));
@@ -94,7 +94,9 @@ fn functions_of_a_newer_service_are_named() {
 #[test]
 fn policies_of_a_document_are_chosen_by_the_names_of_reports() {
     let sandbox = Sandbox::new();
-    let module = |rule: &str| format!("embedded: |\n        package main\n\n        {rule}\n");
+    let module = |rule: &str| {
+        format!("embedded: |\n        package main\n\n        import rego.v1\n\n        {rule}\n")
+    };
     let text = format!(
         "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n    \
          - kind: SARIF\n      {}    - kind: JUNIT_XML\n      {}",
@@ -145,7 +147,7 @@ fn documents_may_leave_out_what_others_supply() {
 fn a_policy_document_knows_its_inputs_name_and_digest() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: known\nspec:\n  policies:\n    \
-        - embedded: |\n        package main\n\n        \
+        - embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains input.chainloop_metadata.digest.sha256\n\n        \
         violations contains input.chainloop_metadata.name\n";
     let file = sandbox.write("known.yaml", text);
@@ -159,25 +161,92 @@ fn a_policy_document_knows_its_inputs_name_and_digest() {
 }
 
 #[test]
+fn policies_find_annotations_in_the_metadata() {
+    let sandbox = Sandbox::new();
+    let rules = "violations contains concat(\"=\", [name, text]) if {\n  some name, text in \
+                 input.chainloop_metadata.annotations\n}\n";
+    let module = format!("package main\n\nimport rego.v1\n\n{rules}").replace('\n', "\n        ");
+    let document = sandbox.write(
+        "d.yaml",
+        format!(
+            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  policies:\n    \
+             - kind: SARIF\n      embedded: |\n        {module}\n"
+        ),
+    );
+    let plain = sandbox.write("p.rego", format!("package p\n\n{rules}"));
+    let own = "{\"chainloop_metadata\": {\"annotations\": {\"own\": \"1\"}}}";
+    let input = sandbox.write("app.json", own);
+    let run = |policy: &str, more: &[&str]| {
+        let fixed = ["gate", "-d", policy, "-i", &input, "-f", "json", "--product", "chainloop"];
+        sandbox.run(&[&fixed[..], more].concat()).output()
+    };
+    let said = |policy: &str, more: &[&str]| -> Vec<String> {
+        let report = run(policy, more).code(1).json();
+        let found = report["inputs"][0]["verdicts"][0]["violations"].as_array().unwrap().clone();
+        found.iter().map(|found| found["message"].as_str().unwrap().to_owned()).collect()
+    };
+    let (name, kind) = ("chainloop.material.name", "chainloop.material.type");
+    assert_eq!(said(&document, &[]), [format!("{name}=app.json"), format!("{kind}=SARIF")]);
+    let more = ["--annotation", "a=b=c", "--annotation", "chainloop.material.name=sbom"];
+    let all = ["a=b=c".to_owned(), format!("{name}=sbom"), format!("{kind}=SARIF")];
+    assert_eq!(said(&document, &more), all);
+    // Plain policies get what is given beside the input's own.
+    assert_eq!(
+        said(&plain, &more),
+        ["a=b=c".to_owned(), format!("{name}=sbom"), "own=1".to_owned()]
+    );
+    let report = run(&plain, &more).code(1).json();
+    assert_eq!(report["inventory"]["metadata"]["annotations.a"], "b=c");
+    run(&plain, &["--annotation", "own=2"])
+        .fails("has another `input.chainloop_metadata.annotations.own`");
+    run(&document, &["--annotation", "a"]).fails("has no value");
+    run(&document, &["--annotation", "a="]).fails("empty value");
+    run(&document, &["--annotation", "a=1", "--annotation", "a=2"]).fails("given twice");
+    run(&document, &["--annotation", "chainloop.material.type=X"]).fails("`--kind` sets it");
+    run(&document, &["--set", "chainloop_metadata.name=x"]).fails("would be lost");
+    let other = sandbox.write("other.rego", DENY_BAD);
+    run(&other, &["--annotation", "a=1"]).fails("no policy gets the annotation `a`");
+}
+
+#[test]
+fn a_policy_document_is_read_as_rego_v0() {
+    let sandbox = Sandbox::new();
+    let text = DOCUMENT.replace("import rego.v1\n\n        ", "");
+    let fails = document(&sandbox, &text, &["--arg", "max=5"], "{}");
+    fails
+        .fails("policy.yaml#1: the module lacks `import rego.v1`")
+        .says("below the `package` line");
+    let keywords = text.replace("package main", "package main\n\n        import future.keywords");
+    document(&sandbox, &keywords, &["--arg", "max=5"], "{\"n\": 6}").code(1);
+}
+
+#[test]
 fn json_lines_are_the_elements_of_a_policy_documents_input() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: leaks\nspec:\n  policies:\n    \
-        - kind: TRUFFLEHOG_JSON\n      embedded: |\n        package main\n\n        \
+        - kind: TRUFFLEHOG_JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains leak.name if {\n          some leak in input.elements\n          leak.verified\n        }\n";
     let lines = "{\"name\": \"a\", \"verified\": false}\n{\"name\": \"b\", \"verified\": true}\n";
     let report = document(&sandbox, text, &[], lines).code(1).json();
     assert_eq!(report["inputs"].as_array().unwrap().len(), 1);
     assert_eq!(report["inputs"][0]["verdicts"][0]["violations"][0]["message"], "b");
     assert_eq!(report["inputs"][0]["digest"], super::digest_of(lines.as_bytes()));
-    // One value is a list by its file's extension.
-    let file = sandbox.write("leaks.yaml", text);
+    // One value is a list by its kind, or by its file's extension.
     let one = "{\"name\": \"b\", \"verified\": true}\n";
-    for (name, code) in [("in.jsonl", 1), ("in.NDJSON", 1), ("in.json", 0)] {
-        let input = sandbox.write(name, one);
-        sandbox.run(&["gate", "-d", &file, "-i", &input]).output().code(code);
+    let of_no_kind = text.replace("kind: TRUFFLEHOG_JSON\n      ", "");
+    let of_kind = ["--kind", "TRUFFLEHOG_JSON"];
+    for (text, more, name, code) in [
+        (&of_no_kind, &[][..], "in.jsonl", 1),
+        (&of_no_kind, &[], "in.NDJSON", 1),
+        (&of_no_kind, &[], "in.json", 0),
+        (&of_no_kind, &of_kind, "in.json", 1),
+        (&text.to_owned(), &[], "in.json", 1),
+    ] {
+        let (file, input) = (sandbox.write("leaks.yaml", text), sandbox.write(name, one));
+        sandbox.run(&[&["gate", "-d", &file, "-i", &input], more].concat()).output().code(code);
     }
     let plain = sandbox.write("p.rego", DENY_BAD);
-    document(&sandbox, text, &["-d", &plain], one).code(0);
+    document(&sandbox, text, &["-d", &plain], one).code(1);
     document(&sandbox, text, &["-d", &plain], lines).fails("it has several JSON values");
 }
 

@@ -1,0 +1,201 @@
+//! The Rego modules of policy documents: where they are, the rules that they may leave out, and the syntax
+//! that they are read in.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use rego_platform::rego::syntax::tree::FileId;
+use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
+use rego_platform::sources::ModuleSource;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::escape;
+
+use super::describe::rule_name;
+
+/// The size of the largest module that a document names by path.
+const MAX_MODULE: u64 = 16 << 20;
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// The rules that a module may use without defining them, in the order in which they use each other.
+const OMITTED: [(&str, &str); 5] = [
+    ("skipped", "default skipped := true\n\nskipped := false if valid_input\n"),
+    (
+        "skip_reason",
+        "default skip_reason := \"\"\n\nskip_reason := \"the file content is not recognized\" if not valid_input\n",
+    ),
+    ("valid_input", "default valid_input := true\n"),
+    ("ignore", "default ignore := false\n"),
+    ("violations", "default violations := []\n"),
+];
+
+/// Appends the rules that a module uses without defining them. They come last, so that its lines keep
+/// their numbers. A module that doesn't parse is left to loading.
+fn finished(module: ModuleSource) -> Result<ModuleSource, Error> {
+    let ModuleSource { path, mut text } = module;
+    let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
+        return Ok(ModuleSource { path, text });
+    };
+    let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
+    refuse_newer(&path, &text, &defined)?;
+    let mut used = visit::vars(&module);
+    for (name, rules) in OMITTED {
+        if used.contains(name) && !defined.contains(name) {
+            text.push_str("\n\n");
+            text.push_str(rules);
+            used.extend(rules.contains("valid_input").then(|| "valid_input".into()));
+        }
+    }
+    Ok(ModuleSource { path, text })
+}
+
+/// Refuses the syntax of v1 in a module that doesn't import it. The engine of policy documents reads v0,
+/// after it has added the rules about skipping that aren't defined, which use `if`.
+fn refuse_newer(path: &str, text: &str, defined: &BTreeSet<&str>) -> Result<(), Error> {
+    let mut text = text.to_owned();
+    for (name, rules) in OMITTED.iter().filter(|(name, _)| name.starts_with("skip")) {
+        if !defined.contains(name) {
+            text.push_str("\n\n");
+            text.push_str(rules);
+        }
+    }
+    match parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let message = format!("{}: the module lacks `import rego.v1`", escape(path));
+            Err(wrong(message).with_hint(
+                "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
+            ))
+        }
+    }
+}
+
+/// Returns a module that is written into a document; `path` is its name.
+pub(super) fn embedded(path: String, document: &str, module: &str) -> Result<ModuleSource, Error> {
+    finished(ModuleSource { path, text: aligned(document, module) })
+}
+
+/// Prepends line breaks to a module so that its lines have the same numbers as in the document, if
+/// it is found there word for word.
+fn aligned(document: &str, module: &str) -> String {
+    let wanted: Vec<&str> = module.lines().map(str::trim).collect();
+    let lines: Vec<&str> = document.lines().map(str::trim).collect();
+    let at = lines.windows(wanted.len().max(1)).position(|window| window == wanted);
+    "\n".repeat(at.unwrap_or(0)) + module
+}
+
+/// Reads a module that the document names by path, which may not lead out of the document's folder.
+pub(super) fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
+    let shown = escape(module);
+    let outside = || {
+        wrong(format!("{}: `{shown}` isn't a file in the policy's folder", escape(document)))
+            .with_hint("`path` is relative to the document, and leads nowhere else")
+    };
+    let relative = Path::new(module);
+    let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !relative.components().all(is_inside) {
+        return Err(outside());
+    }
+    if relative.extension().is_none_or(|extension| extension != "rego") {
+        return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
+            .with_hint("`path` names a file that ends in `.rego`"));
+    }
+    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
+    let path = folder.join(relative);
+    let failed = |error: std::io::Error| {
+        wrong(format!("{}: the policy `{shown}` can't be read", escape(document)))
+            .with_source(error)
+    };
+    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let real = std::fs::canonicalize(&path).map_err(failed)?;
+    if !real.starts_with(std::fs::canonicalize(root).map_err(failed)?) {
+        return Err(outside());
+    }
+    if std::fs::metadata(&real).map_err(failed)?.len() > MAX_MODULE {
+        return Err(wrong(format!(
+            "`{shown}` is larger than {}",
+            rego_platform_client::text::size(MAX_MODULE)
+        )));
+    }
+    let bytes = std::fs::read(&real).map_err(failed)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document))))?;
+    finished(ModuleSource { path: path.to_string_lossy().into_owned(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn added(text: &str) -> String {
+        finished(ModuleSource { path: "p.yaml#1".to_owned(), text: text.to_owned() }).unwrap().text
+    }
+
+    #[test]
+    fn v1_without_its_import_is_refused() {
+        let rules = "violations contains \"x\" if input.x\n";
+        let complete = "skip_reason := \"\"\n\nskipped := false\n\nviolations := []\n";
+        for (imports, rules, is_read) in [
+            ("import rego.v1", rules, true),
+            ("import future.keywords", rules, true),
+            ("import future.keywords.contains\n\nimport future.keywords.if", rules, true),
+            ("import future.keywords.contains", rules, false),
+            ("", rules, false),
+            // The rules that the engine adds to it have `if`.
+            ("", "violations := []\n", false),
+            ("", complete, true),
+        ] {
+            let text = format!("package main\n\n{imports}\n\n{rules}");
+            let found = finished(ModuleSource { path: "p.yaml#1".to_owned(), text: text.clone() });
+            match found {
+                Ok(_) => assert!(is_read, "{text}"),
+                Err(error) => {
+                    assert!(
+                        !is_read && error.to_string().contains("`import rego.v1`"),
+                        "{text}: {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_omitted_rules_that_a_module_uses_are_added() {
+        let module = "package main\n\nimport rego.v1\n\nresult := {\"skipped\": skipped, \"violations\": []}\n\n\
+            default skipped := true\n\nskipped := false if valid_input\n";
+        let text = added(module);
+        assert!(text.starts_with(module));
+        assert!(text.contains("default valid_input := true"), "{text}");
+        assert!(
+            !text.contains("default violations") && text.matches("default skipped").count() == 1
+        );
+        let reason = added("package main\n\nimport rego.v1\n\nresult := skip_reason\n");
+        assert!(reason.contains("default skip_reason") && reason.contains("default valid_input"));
+        let plain = "package main\n\nimport rego.v1\n\nviolations contains \"skipped\" if input.skipped # skipped\n";
+        assert_eq!(added(plain), plain);
+    }
+
+    #[test]
+    fn module_paths_stay_in_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::fs::write(dir.path().join("out.rego"), "package out").unwrap();
+        std::fs::write(dir.path().join("d/in.rego"), "package in\n\nimport rego.v1").unwrap();
+        let document = dir.path().join("d/p.yaml");
+        let document = document.to_str().unwrap();
+        assert_eq!(read(document, "in.rego").unwrap().text, "package in\n\nimport rego.v1");
+        let absolute = dir.path().join("d/in.rego");
+        for path in ["../out.rego", absolute.to_str().unwrap(), "https://x.example/p.rego"] {
+            read(document, path).unwrap_err();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("../out.rego", dir.path().join("d/link.rego")).unwrap();
+            read(document, "link.rego").unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What policies are told about their input, in its field `<product>_metadata`.
+//!
+//! Owns its members. Everything else that is put into an input belongs to `documents`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::{Error, ErrorKind, Product};
+use rego_platform_client::text::{data_reference, escape};
+
+/// What is known of the inputs beside their names and digests.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// `project_name`.
+    pub project: Option<String>,
+    /// `project_version_name`.
+    pub version: Option<String>,
+    /// Members of `annotations`.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The origin of an input.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Origin<'a> {
+    /// The name of its file; `None` for all inputs combined, and for none.
+    pub file: Option<&'a str>,
+    /// The digest of its bytes.
+    pub digest: Option<&'a str>,
+}
+
+/// The reader of the metadata.
+#[derive(Debug, Clone)]
+pub(super) struct Reader {
+    pub product: Product,
+    /// Set for a policy document: then nothing of the metadata is from the input itself.
+    pub document: bool,
+    /// Set if the policy names the field.
+    pub names: bool,
+    /// The kind of the inputs.
+    pub kind: Option<String>,
+}
+
+impl Reader {
+    /// Returns `true` if it gets annotations.
+    pub fn is_annotated(&self) -> bool {
+        self.document || self.names
+    }
+}
+
+impl Metadata {
+    /// Returns the members that a policy gets for an input.
+    pub(super) fn members(&self, reader: &Reader, origin: Origin<'_>) -> Object {
+        let mut members = Object::new();
+        let project = [("project_name", &self.project), ("project_version_name", &self.version)];
+        for (name, text) in project {
+            if let Some(text) = text {
+                members.insert(Value::from(name), Value::from(text.as_str()));
+            }
+        }
+        let mut annotations: BTreeMap<&str, &str> = BTreeMap::new();
+        let own = (reader.product.kind_annotation(), reader.product.name_annotation());
+        if reader.document {
+            let name = origin.file.and_then(|file| Path::new(file).file_name()?.to_str());
+            if let Some(name) = name {
+                members.insert(Value::from("name"), Value::from(name));
+                annotations.insert(&own.1, name);
+            }
+            if let Some(digest) = origin.digest.and_then(|digest| digest.strip_prefix("sha256:")) {
+                let digest = Object::from([(Value::from("sha256"), Value::from(digest))]);
+                members.insert(Value::from("digest"), Value::from(digest));
+            }
+        }
+        if reader.is_annotated() {
+            let given = self.annotations.iter();
+            annotations.extend(given.map(|(name, text)| (name.as_str(), text.as_str())));
+            annotations.extend(reader.kind.as_deref().map(|kind| (own.0.as_str(), kind)));
+        }
+        if !annotations.is_empty() {
+            let all = annotations.into_iter();
+            let all: Object = all.map(|(name, text)| (name.into(), text.into())).collect();
+            members.insert(Value::from("annotations"), Value::from(all));
+        }
+        members
+    }
+}
+
+/// Puts the metadata into an input. That of a policy document's input is replaced; otherwise, the input's
+/// own has to agree: no verdict is about two projects.
+pub(super) fn put(fields: &mut Object, members: Object, reader: &Reader) -> Result<(), Error> {
+    let name = reader.product.metadata_field();
+    let key = Value::from(name.as_str());
+    let own = fields.remove(&key).filter(|_| !reader.document);
+    if !members.is_empty() || own.is_some() {
+        let all = own.map_or(Ok(members.clone()), |own| merged(own, members, &[name]))?;
+        fields.insert(key, Value::from(all));
+    }
+    Ok(())
+}
+
+/// Adds members to an object of the input; `path` leads to it.
+fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error> {
+    let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
+    let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
+    let Value::Object(own) = own else {
+        return Err(wrong(format!("`{}` isn't an object", shown(path))).with_hint(
+            "it is the input's own: rename it, or give no project, kind and annotations",
+        ));
+    };
+    let mut own = Object::clone(&own);
+    for (key, value) in members {
+        let path: Vec<String> =
+            path.iter().cloned().chain(key.as_str().map(str::to_owned)).collect();
+        let value = match (own.remove(&key), value) {
+            (Some(there), Value::Object(more)) => {
+                Value::from(merged(there, Object::clone(&more), &path)?)
+            }
+            (Some(there), value) if there != value => {
+                let given = escape(value.as_str().unwrap_or_default());
+                let message = format!("the input has another `{}` than `{given}`", shown(&path));
+                return Err(wrong(message).with_hint("give the input's own, or none"));
+            }
+            (_, value) => value,
+        };
+        own.insert(key, value);
+    }
+    Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn put_into(
+        text: &str,
+        document: bool,
+        given: &Metadata,
+        origin: Origin<'_>,
+    ) -> Result<String, Error> {
+        let mut value = Value::from_json(text).unwrap();
+        let kind = Some("SARIF".to_owned()).filter(|_| !given.annotations.is_empty());
+        let reader = Reader { product: Product::default(), document, names: true, kind };
+        let members = given.members(&reader, origin);
+        put(value.as_object_mut().unwrap(), members, &reader)?;
+        Ok(serde_json::to_string(&value).unwrap())
+    }
+
+    #[test]
+    fn an_input_of_another_project_is_refused() {
+        let given = Metadata { project: Some("shop".to_owned()), ..Metadata::default() };
+        let finish = |text: &str, document| put_into(text, document, &given, Origin::default());
+        let own = r#"{"platform_metadata":{"project_name":"shop","project_version_name":"1"}}"#;
+        assert_eq!(finish(own, false).unwrap(), own);
+        let added = r#"{"platform_metadata":{"project_name":"shop"}}"#;
+        assert_eq!(finish("{}", false).unwrap(), added);
+        for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
+            let error = finish(&other, false).unwrap_err();
+            assert!(error.to_string().contains("another `input.platform_metadata.p"), "{error}");
+            // A policy document sees only what is given: nothing of the other project's.
+            assert_eq!(finish(&other, true).unwrap(), added);
+        }
+        for other in ["\"shop\"", "null", "[]"] {
+            finish(&format!(r#"{{"platform_metadata": {other}}}"#), false).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_policy_document_knows_its_input() {
+        let annotations = BTreeMap::from([("team".to_owned(), "a".to_owned())]);
+        let given = Metadata { annotations, ..Metadata::default() };
+        let origin = Origin { file: Some("a/b.json"), digest: Some("sha256:aa") };
+        let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
+        let none = Metadata::default();
+        for (given, origin, expected) in [
+            (
+                &none,
+                origin,
+                r#"{"platform_metadata":{"annotations":{"platform.material.name":"b.json"},"digest":{"sha256":"aa"},"name":"b.json"}}"#,
+            ),
+            (
+                &given,
+                origin,
+                r#"{"platform_metadata":{"annotations":{"platform.material.name":"b.json","platform.material.type":"SARIF","team":"a"},"digest":{"sha256":"aa"},"name":"b.json"}}"#,
+            ),
+            (&none, Origin::default(), "{}"),
+        ] {
+            assert_eq!(put_into(own, true, given, origin).unwrap(), expected);
+        }
+        let other = r#"{"platform_metadata": {"annotations": {"team": "b"}}}"#;
+        let error = put_into(other, false, &given, origin).unwrap_err().to_string();
+        assert!(
+            error.contains("another `input.platform_metadata.annotations.team` than `a`"),
+            "{error}"
+        );
+    }
+}
