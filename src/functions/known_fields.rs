@@ -39,7 +39,7 @@ pub(crate) static KINDS: &[&str] = &[
     "HELM_CHART",
     "EVIDENCE",
     "ATTESTATION",
-    "GIT_COMMIT",
+    "GIT_HEAD_COMMIT",
     "GITLAB_SECURITY_REPORT",
     "ZAP_DAST_ZIP",
     "BLACKDUCK_SCA_JSON",
@@ -57,6 +57,16 @@ pub(crate) static KINDS: &[&str] = &[
     "GRAPHQL_SPEC",
     "OSSF_SCORECARD_JSON",
     "CHECKMARX_JSON",
+    "CHAINLOOP_RUNNER_CONTEXT",
+    "CHAINLOOP_PR_INFO",
+    "CHAINLOOP_AI_AGENT_CONFIG",
+    "CHAINLOOP_AI_CODING_SESSION",
+    "YELP_DETECT_SECRETS_BASELINE",
+    "SYSINTERNALS_SIGCHECK",
+    "SYSINTERNALS_ACCESSCHK",
+    "CERTCC_DRANZER",
+    "RADAMSA_REPORT",
+    "RADAMSA_CRASHES",
 ];
 
 /// Statuses of requirements: those that `ComplianceMetrics` counts.

@@ -65,8 +65,11 @@ fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Vio
         .or_else(|| context.policy.severity.clone());
     let known = severity.as_deref().and_then(Severity::parse);
     let slight = matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    // As the vendor's engine takes it: of its documents, and nothing but `true`.
+    let suppressed = context.policy.document.is_some()
+        && item.fields.get("suppress") == Some(&serde_json::Value::Bool(true));
     let mut effect = match item.class {
-        _ if disregarded => Effect::Disregarded,
+        _ if disregarded || suppressed => Effect::Disregarded,
         Class::Warning if !context.rules.fail_on_warn => Effect::Warns,
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,

@@ -13,6 +13,7 @@ mod describe;
 mod document_modules;
 mod documents;
 mod find;
+mod findings;
 mod gathered;
 mod input_file;
 mod inputs;

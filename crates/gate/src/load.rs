@@ -655,7 +655,11 @@ impl Gate {
             {
                 asked.name.clone_from(&name);
                 asked.any_field |= options.allow_warnings;
+                asked.finding = document.finding;
                 let mut policy = describe(&asked, &policies);
+                policy.attestation_phases.clone_from(&entry.phases);
+                policy.auto_match.clone_from(&document.auto_match);
+                policy.finding_type = document.finding.map(|finding| finding.name.to_owned());
                 policy.document = Some(document.name.clone());
                 policy.kind.clone_from(&entry.kind);
                 policy.description = policy.description.or_else(|| document.description.clone());

@@ -11,6 +11,7 @@ use rego_platform::rego::syntax::tree::{Span, TermKind};
 use rego_platform::{Diagnostic, Error, ErrorKind, Position};
 use rego_platform_client::text::{data_reference, nearest};
 
+use super::findings::FindingType;
 use super::reach::Reach;
 
 /// A rule that contributes to a verdict.
@@ -47,6 +48,8 @@ pub(super) struct VerdictPackage {
     pub beside: Vec<VerdictRule>,
     /// Set if `result` may have fields that no verdict uses.
     pub any_field: bool,
+    /// The type of its findings, if a policy document declares one.
+    pub finding: Option<FindingType>,
 }
 
 /// Returns the packages that give verdicts: those of the chosen ones, or else of all but test suites.
@@ -79,6 +82,7 @@ pub(super) fn verdict_packages(
                     files: package.files.clone(),
                     path: package.path.clone(),
                     any_field: is_silenced(policies, package),
+                    finding: None,
                     name,
                     rules,
                     beside,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::document_modules::{embedded, read};
 use super::documents::argument;
+use super::findings::{self, FindingType};
 use crate::setting;
 
 /// A policy document.
@@ -22,6 +23,10 @@ pub(super) struct PolicyDocument {
     pub name: String,
     pub path: String,
     pub description: Option<String>,
+    /// The type that its findings have to fit.
+    pub finding: Option<FindingType>,
+    /// The policy by which it attaches itself.
+    pub auto_match: Option<String>,
     inputs: Vec<InputSpec>,
     pub entries: Vec<PolicyEntry>,
 }
@@ -30,6 +35,8 @@ pub(super) struct PolicyDocument {
 #[derive(Debug)]
 pub(super) struct PolicyEntry {
     pub kind: Option<String>,
+    /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
+    pub phases: Vec<String>,
     pub module: ModuleSource,
 }
 
@@ -56,9 +63,8 @@ struct Metadata {
     /// The owner of the policy, which doesn't matter for inputs.
     #[serde(rename = "organization")]
     _organization: Option<IgnoredAny>,
-    /// The type of structured findings, which reports show as they are.
-    #[serde(rename = "findingType", alias = "finding_type")]
-    _finding_type: Option<IgnoredAny>,
+    #[serde(default, alias = "finding_type", deserialize_with = "finding")]
+    finding_type: Option<FindingType>,
 }
 
 #[derive(Deserialize)]
@@ -73,9 +79,9 @@ struct Spec {
     kind: Option<String>,
     embedded: Option<String>,
     path: Option<String>,
-    /// The materials that a policy attaches itself to, which `-i` and `--kind` decide here.
-    #[serde(rename = "autoMatch", alias = "auto_match")]
-    _auto_match: Option<IgnoredAny>,
+    /// The policy by which it attaches itself, which isn't evaluated: `-i` and `--kind` decide here.
+    #[serde(alias = "auto_match")]
+    auto_match: Option<AutoMatch>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,10 +106,17 @@ struct PolicyReference {
     path: Option<String>,
     #[serde(rename = "ref", default, deserialize_with = "reference")]
     _reference: (),
-    /// The phases of an attestation in which it is evaluated. A gate runs after all of them and
-    /// ignores it.
-    #[serde(rename = "attestationPhases", alias = "attestation_phases")]
-    _attestation_phases: Option<IgnoredAny>,
+    #[serde(default, alias = "attestation_phases")]
+    attestation_phases: Vec<String>,
+}
+
+/// Where the policy is by which a document attaches itself.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AutoMatch {
+    Path(String),
+    Embedded(IgnoredAny),
+    Ref(String),
 }
 
 fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
@@ -126,6 +139,15 @@ fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
         return Err(D::Error::custom("the kind is empty: without one, the policy is for all"));
     }
     Ok(kind)
+}
+
+fn finding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FindingType>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let found = findings::TYPES.iter().find(|known| known.name == name).copied();
+    found.map(Some).ok_or_else(|| {
+        let known = findings::TYPES.map(|known| format!("`{}`", known.name)).join(", ");
+        D::Error::custom(format!("the finding type `{}` is none of {known}", escape(&name)))
+    })
 }
 
 fn default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -162,7 +184,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
             embedded: spec.embedded,
             path: spec.path,
             _reference: (),
-            _attestation_phases: None,
+            attestation_phases: Vec::new(),
         });
     }
     if spec.policies.is_empty() {
@@ -191,12 +213,17 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
                 )));
             }
         };
-        entries.push(PolicyEntry { kind: entry.kind, module });
+        entries.push(PolicyEntry { kind: entry.kind, phases: entry.attestation_phases, module });
     }
     Ok(PolicyDocument {
         name: metadata.name,
         path: path.to_owned(),
         description: metadata.description,
+        finding: metadata.finding_type,
+        auto_match: spec.auto_match.map(|by| match by {
+            AutoMatch::Embedded(_) => "embedded".to_owned(),
+            AutoMatch::Path(path) | AutoMatch::Ref(path) => path,
+        }),
         inputs: spec.inputs,
         entries,
     })
@@ -302,6 +329,8 @@ mod tests {
             ("embedded: |", "ref: x\n      embedded: |", "`ref` isn't supported"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
             ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
+            ("  name: n", "  name: n\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
+            ("  policies:", "  autoMatch: {path: a, ref: b}\n  policies:", "not a valid policy"),
             ("default: 'x,y'", "default: '{{ x }}'", "the default is a template"),
         ] {
             let error = parse("p.yaml", &GOOD.replacen(from, to, 1)).unwrap_err();
@@ -326,7 +355,10 @@ mod tests {
         let text = text
             .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
-        assert_eq!(parse("p.yaml", &text).unwrap().entries.len(), 1);
+        let document = parse("p.yaml", &text).unwrap();
+        assert_eq!(document.entries[0].phases, ["PUSH"]);
+        assert_eq!(document.auto_match.as_deref(), Some("embedded"));
+        assert_eq!(document.finding.unwrap().name, "SAST");
         let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
         let document = parse("p.yaml", old).unwrap();

@@ -14,6 +14,7 @@ use rego_platform::rego::Value;
 use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::shorten;
 
+use super::findings::FindingType;
 use super::model::{Class, Rule};
 use super::packages::{VerdictPackage, VerdictRule};
 
@@ -82,7 +83,7 @@ pub(super) fn read(
             Value::Array(one) => one.first(),
             _ => return Err(broken()),
         };
-        let at = ValueContext { rule, index, what: format!("`{}`", rule.name) };
+        let at = ValueContext { finding: package.finding, ..ValueContext::of(rule, index) };
         match rule.role {
             Role::Result => {
                 let raw = result(&at, value, described, package.any_field)?;
@@ -99,7 +100,7 @@ pub(super) fn read(
     }
     let valid = rules.iter().zip(values.iter()).find(|(rule, _)| rule.role == Role::ValidInput);
     if let Some((rule, value)) = valid {
-        let at = ValueContext { rule, index: 0, what: format!("`{}`", rule.name) };
+        let at = ValueContext::of(rule, 0);
         let valid = match value {
             Value::Array(one) => one.first().map_or(Ok(false), |v| at.boolean(v))?,
             _ => return Err(broken()),
@@ -213,7 +214,7 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
     match rules.find(|(_, (_, value))| !is_empty(value)) {
         None => Ok(()),
         Some((index, (rule, _))) => {
-            let at = ValueContext { rule, index, what: format!("`{}`", rule.name) };
+            let at = ValueContext::of(rule, index);
             Err(at.wrong(
                 "isn't empty, and `result` reports nothing",
                 "give a rule whose items may be left out another name",
@@ -262,6 +263,14 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
         Value::String(text) => found.message = text.to_string(),
         Value::Object(_) => {
             found.fields = fields(value)?;
+            if let Some(finding) = at.finding
+                && let Some(mistake) = finding.mistake(&found.fields)
+            {
+                let needed: Vec<_> = finding.needed().map(|name| format!("`{name}`")).collect();
+                let hint =
+                    format!("an object of the type `{}` needs {}", finding.name, needed.join(", "));
+                return Err(at.wrong(format!("holds {of} {mistake}"), hint));
+            }
             let key = if found.fields.contains_key("message") { "message" } else { "msg" };
             match found.fields.remove(key) {
                 Some(serde_json::Value::String(text)) => found.message = text,
@@ -319,9 +328,15 @@ struct ValueContext<'a> {
     rule: &'a VerdictRule,
     index: usize,
     what: String,
+    /// The type that objects have to fit.
+    finding: Option<FindingType>,
 }
 
-impl ValueContext<'_> {
+impl<'a> ValueContext<'a> {
+    fn of(rule: &'a VerdictRule, index: usize) -> Self {
+        Self { rule, index, what: format!("`{}`", rule.name), finding: None }
+    }
+
     fn boolean(&self, value: &Value) -> Result<bool, Error> {
         match value {
             Value::Bool(flag) => Ok(*flag),

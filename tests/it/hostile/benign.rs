@@ -27,7 +27,7 @@ fn answers() -> Vec<(String, Value, &'static [&'static str])> {
                 "createdAt": "2026-01-02T03:04:05Z", "metadata": {"name": "image"},
                 "references": [
                     {"digest": DIGEST, "kind": "ATTESTATION", "metadata": {"hasPolicyViolations": "true"}},
-                    {"digest": "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709", "kind": "GIT_COMMIT"},
+                    {"digest": "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709", "kind": "GIT_HEAD_COMMIT"},
                 ],
             }, "pagination": {"nextCursor": ""}}),
             &["/result", "/result/references/0", "/result/references/1"],

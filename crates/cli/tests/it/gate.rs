@@ -3,6 +3,7 @@
 mod account;
 mod attest;
 mod destinations;
+mod documents;
 mod hostile;
 mod inputs;
 mod interrupted;

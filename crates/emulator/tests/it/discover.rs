@@ -169,7 +169,7 @@ fn commits_and_sha512_digests_are_nodes_too() {
     let emulator = start(EmulatorOptions::default());
     let commit = "sha1:da4f80ca3a07efb2d059502b35a577ca5f0064bd";
     let body = control(&emulator, &format!("/discover/{commit}")).json();
-    assert_eq!(body["result"]["kind"], "GIT_COMMIT");
+    assert_eq!(body["result"]["kind"], "GIT_HEAD_COMMIT");
     let sha512 = "sha512:cb62559d659cd5d6c91fe4d55ffb952123a0446cbb706c8da4d71f0eafe3f124114ded46580c9f2f0c92e5422a42b66af640ed6093a51d65544376f0a506d8eb";
     assert_eq!(control(&emulator, &format!("/discover/{sha512}")).status, 200);
 }

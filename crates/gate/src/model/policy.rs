@@ -44,6 +44,16 @@ pub struct Policy {
     /// The kind of material that it is for; absent if it is for every kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The phases of an attestation in which the vendor's engine evaluates it; a gate always does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attestation_phases: Vec<String>,
+    /// The policy by which its document attaches itself, which a gate doesn't evaluate: its `path` or
+    /// `ref`, or `embedded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_match: Option<String>,
+    /// The type of its findings, such as `VULNERABILITY`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding_type: Option<String>,
     /// Its files.
     pub files: Vec<String>,
     /// The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line.

@@ -102,7 +102,8 @@ pub enum Effect {
     Waived,
     /// It is less severe than the threshold for failing.
     BelowThreshold,
-    /// The policy says that its verdict doesn't count (`ignore`).
+    /// The policy says that its verdict (`ignore`), or a policy document's that this violation
+    /// (`suppress`), doesn't count.
     Disregarded,
 }
 

@@ -329,6 +329,16 @@ pub fn policy(policy: &Policy) -> String {
     if let Some(document) = &policy.document {
         let _ = write!(out, " (from policy document `{}`)", line(document));
     }
+    if !policy.attestation_phases.is_empty() {
+        let phases = policy.attestation_phases.join(", ");
+        let _ = write!(out, "; attestation phases {}", line(&phases));
+    }
+    if let Some(by) = &policy.auto_match {
+        let _ = write!(out, "; auto match by {}", line(by));
+    }
+    if let Some(finding) = &policy.finding_type {
+        let _ = write!(out, "; findings of the type {}", line(finding));
+    }
     out
 }
 

@@ -1,0 +1,78 @@
+//! What policy documents declare about themselves and their findings.
+
+use crate::cli::{Output, Sandbox};
+
+/// A document with these lines of metadata and of `spec`, whose findings are the input's.
+fn run(sandbox: &Sandbox, metadata: &str, spec: &str, input: &str) -> Output {
+    let text = format!(
+        "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: scan\n{metadata}spec:\n{spec}  \
+         policies:\n    - kind: ATTESTATION\n      attestation_phases: [INIT, PUSH]\n      embedded: |\n        \
+         package main\n\n        import rego.v1\n\n        violations contains x if some x in input.found\n"
+    );
+    let file = sandbox.write("scan.yaml", text);
+    sandbox.run(&["gate", "-d", &file, "-i", "-", "-f", "json"]).stdin(input).output()
+}
+
+const FOUND: &str =
+    r#"{"message": "m", "external_id": "CVE-1", "package_purl": "pkg:a/b", "severity": "HIGH"}"#;
+
+#[test]
+fn findings_fit_the_declared_type() {
+    let sandbox = Sandbox::new();
+    let scan = |found: &str| {
+        run(&sandbox, "  finding_type: VULNERABILITY\n", "", &format!("{{\"found\": [{found}]}}"))
+    };
+    scan("").code(0);
+    // A text is a violation of any type.
+    scan("\"text\"").code(1);
+    let report = scan(FOUND).code(1).json();
+    let found = &report["inputs"][0]["verdicts"][0]["violations"][0];
+    assert_eq!((&found["id"], &found["severity"]), (&"CVE-1".into(), &"HIGH".into()));
+    for (from, to, says) in [
+        ("external_id", "id", "without its `external_id`"),
+        ("\"pkg:a/b\"", "1", "whose `package_purl` isn't a string"),
+        ("}", ", \"cvss_v3_score\": 11}", "whose `cvss_v3_score` isn't a number from 0 to 10"),
+    ] {
+        let output = scan(&format!("\"text\", {}", FOUND.replace(from, to)));
+        let needs = "needs `message`, `external_id`, `package_purl`, `severity`";
+        assert!(output.fails(says).stdout.contains(needs));
+    }
+    // Without a type, an object is what it is.
+    let input = format!("{{\"found\": [{}]}}", FOUND.replace("external_id", "id"));
+    run(&sandbox, "", "", &input).code(1);
+    run(&sandbox, "  finding_type: OTHER\n", "", "{}").fails("`OTHER` is none of `VULNERABILITY`");
+}
+
+#[test]
+fn a_suppressed_violation_is_shown_and_does_not_fail() {
+    let sandbox = Sandbox::new();
+    let scan = |suppress: &str| {
+        let found = format!("{{\"message\": \"m\", \"suppress\": {suppress}}}");
+        run(&sandbox, "", "", &format!("{{\"found\": [{found}]}}"))
+    };
+    let report = scan("true").code(0).json();
+    assert_eq!(report["inputs"][0]["verdicts"][0]["violations"][0]["effect"], "disregarded");
+    for other in ["false", "\"true\"", "1", "null"] {
+        scan(other).code(1);
+    }
+    // The field means nothing to other policies.
+    let rego = "package p\n\ndeny contains {\"message\": \"m\", \"suppress\": true}\n";
+    super::gate(&sandbox, rego, &[]).code(1);
+}
+
+#[test]
+fn what_a_document_says_about_its_use_is_in_the_report() {
+    let sandbox = Sandbox::new();
+    let report =
+        run(&sandbox, "  finding_type: SAST\n", "  auto_match: {path: match.rego}\n", "{}");
+    let report = report.code(0).json();
+    let policy = &report["policies"][0];
+    assert_eq!(policy["attestation_phases"], serde_json::json!(["INIT", "PUSH"]));
+    assert_eq!(policy["auto_match"], "match.rego");
+    assert_eq!(policy["finding_type"], "SAST");
+    let file = sandbox.path("scan.yaml");
+    let shown = ["gate", "-v", "-d", file.to_str().unwrap(), "-i", "-"];
+    let output = sandbox.run(&shown).stdin("{}").output().code(0);
+    let line = "attestation phases INIT, PUSH; auto match by match.rego; findings of the type SAST";
+    assert!(output.stdout.contains(line) || output.stderr.contains(line), "{output:?}");
+}
