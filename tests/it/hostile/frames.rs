@@ -55,15 +55,16 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Starts one that greets with these bytes, and answers each request with the right body for it;
-    /// the last one is right for all that follow.
+    /// Starts one that has the name of a host, greets with these bytes, and answers each request with
+    /// the right body for it; the last one is right for all that follow.
     pub fn start(
         authority: &Authority,
+        name: &str,
         greeting: Vec<u8>,
         attack: Attack,
         bodies: Vec<Vec<u8>>,
     ) -> Self {
-        let mut tls = authority.server("127.0.0.1", false);
+        let mut tls = authority.server(name, false);
         tls.alpn_protocols = vec![b"h2".to_vec()];
         let tls = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
         let listener = runtime().block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();

@@ -5,7 +5,7 @@
 use rego_platform::ErrorKind::{self, *};
 use rego_platform::{Error, Value};
 
-use super::authority::Authority;
+use super::authority::{Authority, tunnel};
 use super::frames::{
     Attack, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RESET, SETTINGS, check_each, client,
     frame, over, timed,
@@ -88,8 +88,8 @@ const ROWS: &[Row] = &[
     ("closed in the message",          Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
     ("a message of something else",    Some(Protocol),        "can't be read", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
     ("a compressed message",           Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
-    ("a message of 4 GiB",             Some(TooLarge),        "larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
-    ("a message over the bound",       Some(TooLarge),        "larger than 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
+    ("a message of 4 GiB",             Some(TooLarge),        " is larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
+    ("a message over the bound",       Some(TooLarge),        " is larger than 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
     ("a web page",                     Some(Protocol),        "answered with `text/html` instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[OK, ("content-type", "text/html")])])),
     ("no type",                        Some(Protocol),        "instead of gRPC", |n, good| send(&[headers(0, n, &[OK]), data(n, good), success(n)])),
     ("a gateway without a service",    Some(Unavailable),     "answered with the status 502 instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[(":status", "502")])])),
@@ -144,7 +144,7 @@ const STORE: &[Row] = &[
 ];
 
 fn serve(authority: &Authority, attack: Attack, bodies: Vec<Vec<u8>>) -> Frames {
-    Frames::start(authority, frame(SETTINGS, 0, 0, &[]), attack, bodies)
+    Frames::start(authority, "127.0.0.1", frame(SETTINGS, 0, 0, &[]), attack, bodies)
 }
 
 /// Asks a control plane that answers in this way.
@@ -289,6 +289,22 @@ fn a_signed_url_is_one_and_gets_no_token() {
         let why = why.err().filter(|why| !(kind == Unavailable && why.starts_with("4 requests")));
         assert_eq!(why, None, "{to}");
     }
+}
+
+#[test]
+fn a_proxy_tunnels_grpc_and_sees_no_token() {
+    let authority = Authority::new();
+    let good = discovered(&format!("sha256:{:064x}", 7));
+    let greeting = frame(SETTINGS, 0, 0, &[]);
+    let server = Frames::start(&authority, "api.example", greeting, ROWS[0].3, vec![good]);
+    let (proxy, asked) = tunnel(server.address);
+    let platform = client(&authority, false).grpc_address("api.example:443").proxy(proxy);
+    let (function, arguments) = call(Column::Discover, 7);
+    documented(function, &platform.build().unwrap().call(function, &arguments).unwrap()).unwrap();
+    let asked = asked.lock().unwrap();
+    let [head] = &asked[..] else { panic!("{asked:?}") };
+    assert!(head.starts_with("CONNECT api.example:443 HTTP/1.1\r\n"), "{head}");
+    assert!(!head.contains(CANARY));
 }
 
 /// One that can't pass gRPC on says so in HTTP/1.

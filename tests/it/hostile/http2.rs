@@ -130,7 +130,8 @@ fn bodies(column: Column) -> Vec<Vec<u8>> {
 }
 
 fn one(authority: &Authority, row: &Row, column: Column) -> Result<(), String> {
-    let server = Frames::start(authority, row.greeting.clone(), row.attack, bodies(column));
+    let greeting = row.greeting.clone();
+    let server = Frames::start(authority, "127.0.0.1", greeting, row.attack, bodies(column));
     let url = format!("https://{}", server.address);
     let platform = client(authority, row.ends == TIM).controlplane_url(&url).base_url(&url);
     let platform = platform.build().unwrap();

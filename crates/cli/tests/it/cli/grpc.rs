@@ -195,11 +195,16 @@ fn a_file_that_does_not_fit_is_named() {
     let pem = sandbox.write("config/chainloop/broken.pem", broken);
     let inline = of("artifact-cas", &format!("''{broken}''"));
     let in_file = |key: &str| format!("the CA certificate isn't one (from `{pem}`, `{key}` in `");
+    let grpc = service.grpc_address();
     let http = service.controlplane_url();
     let http = http.strip_prefix("http://").unwrap();
     for (text, says) in [
         (good[..good.len() - 9].to_owned(), "line 11 of `"),
         (file("127.0.0.1", CANARY), "the gRPC address of the control plane has no port (from `"),
+        (
+            with_store(&grpc, "127.0.0.1", CANARY),
+            "of the content store has no port (from `artifact-",
+        ),
         (file("https://a.example:1", CANARY), "control plane isn't `host:port` (from `control-"),
         (file("a.example:1", CANARY), "is plain text, over which a token could be read by others"),
         (good.replace("= true", "= 'yes'"), "`api-insecure` in `"),

@@ -76,7 +76,7 @@ impl Exchange {
         match seen.status {
             Some(false) => Unserved { failed: refusal(status), code: Some(status.code()) },
             None if seen.ended => cut(origin, seen.bytes).into(),
-            _ => unreadable(status).into(),
+            _ => unreadable(status, origin).into(),
         }
     }
 }

@@ -71,11 +71,12 @@ const fn http_status(code: Code) -> StatusCode {
 }
 
 /// Returns the error of an answer that isn't the message that was expected.
-pub fn unreadable(status: &Status) -> Error {
+pub fn unreadable(status: &Status, origin: &str) -> Error {
     if status.code() == Code::OutOfRange {
-        let message = format!("a message is larger than {}", crate::text::size(MAX_MESSAGE as u64));
+        let limit = crate::text::size(MAX_MESSAGE as u64);
+        let message = format!("a message from {origin} is larger than {limit}");
         return Error::new(ErrorKind::TooLarge, message);
     }
     let why = shorten(status.message(), 300);
-    protocol(format!("the service's answer can't be read: {why}"))
+    protocol(format!("the answer from {origin} can't be read: {why}"))
 }
