@@ -20,27 +20,27 @@ pub use set::{AnnotationSet, Link};
 /// A `# METADATA` block.
 #[derive(Debug, Clone)]
 pub struct Annotations {
-    /// The scope.
+    /// The part of the policy that the block applies to.
     pub scope: Scope,
-    /// `title`
+    /// A short name for people; empty if it isn't given, as are the other texts.
     pub title: String,
-    /// `description`
+    /// A longer text for people.
     pub description: String,
-    /// `entrypoint`
+    /// `true` if the rule or package is meant to be queried from outside.
     pub entrypoint: bool,
-    /// `organizations`
+    /// The organizations that are responsible for the policy.
     pub organizations: Vec<String>,
     /// `related_resources`
     pub related_resources: Vec<RelatedResource>,
-    /// `authors`
+    /// The people who wrote the policy.
     pub authors: Vec<Author>,
-    /// `schemas`
+    /// The types of documents that the policy reads.
     pub schemas: Vec<SchemaAnnotation>,
-    /// `compile`
+    /// Settings for OPA's compile API.
     pub compile: Option<CompileAnnotation>,
-    /// `custom`
+    /// Anything else, in the author's own form.
     pub custom: Object,
-    /// `labels`
+    /// Labels, by name.
     pub labels: Object,
     /// The span of its first line.
     pub span: Span,
@@ -53,7 +53,7 @@ pub struct Annotations {
 pub enum Scope {
     /// Not written; the statement below determines it.
     Unwritten,
-    /// One rule.
+    /// The rule below the block.
     Rule,
     /// All rules of one name.
     Document,
@@ -72,25 +72,25 @@ pub enum Target {
     None,
     /// The package, by its path.
     Package(Vec<Term>),
-    /// An import.
+    /// An import: the next statement is one.
     Import,
     /// A rule: the ground part of its path, and its span.
     Rule(Vec<Term>, Span),
 }
 
-/// A related resource.
+/// A page about the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelatedResource {
     /// The URL.
     pub address: String,
-    /// The description.
+    /// What the page is about; empty if it isn't given.
     pub description: String,
 }
 
-/// An author.
+/// Who wrote the policy: a name, an email address, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// The name.
+    /// The person's name; empty if only the address is given.
     pub name: String,
     /// The email address.
     pub email: String,
@@ -101,7 +101,7 @@ pub struct Author {
 pub struct SchemaAnnotation {
     /// The document.
     pub path: Vec<Term>,
-    /// The schema.
+    /// The schema that the document's type is read from.
     pub schema: Schema,
 }
 
@@ -117,7 +117,7 @@ pub enum Schema {
 /// The value of `compile`.
 #[derive(Debug, Clone, Default)]
 pub struct CompileAnnotation {
-    /// `unknowns`
+    /// The references whose values stay unknown.
     pub unknowns: Vec<Vec<Term>>,
     /// `mask_rule`
     pub mask_rule: Option<Vec<Term>>,

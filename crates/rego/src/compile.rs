@@ -186,7 +186,7 @@ pub struct Compiled {
     pub rule_tree: Arc<TreeNode>,
     /// The modules by package.
     pub module_tree: ModuleTreeNode,
-    /// All rules.
+    /// The rules by their ids.
     pub rules: Arc<Rules>,
     /// The dependencies between rules.
     pub graph: Graph,

@@ -115,7 +115,6 @@ pub struct RuleSet {
     pub arity: usize,
     /// The definitions, in order.
     pub definitions: Vec<Definition>,
-    /// The default rule.
     pub default: Option<RuleId>,
     /// `true` if all definitions have the same constant value, so the first one that holds decides.
     pub early: bool,
@@ -141,6 +140,15 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
+    /// All rules under the path: each definition, its `else` branches, and the default.
+    pub fn rules(&self) -> impl Iterator<Item = RuleId> {
+        let definitions = self.definitions.iter();
+        let branches = definitions.flat_map(|definition| {
+            std::iter::once(definition.rule).chain(definition.otherwise.iter().copied())
+        });
+        branches.chain(self.default)
+    }
+
     /// The number of operands after the path that lead to a definition's values.
     pub fn keys_of(&self, rule: &Rule) -> usize {
         rule.reference.len().saturating_sub(self.parts.len()) + usize::from(rule.multi())
@@ -150,7 +158,6 @@ impl RuleSet {
 /// A rule that may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate {
-    /// The rule.
     pub rule: RuleId,
     /// `true` if the rule is always evaluated; the others are evaluated only if none has held since
     /// the last one that is.
@@ -252,17 +259,13 @@ pub enum OpKind {
     Unify(Box<(Side, Side)>),
     /// Holds unless the value is false or undefined.
     Test(Side),
-    /// A call.
     Call(Box<Call>),
-    /// `every`
     Every(Box<Every>),
     /// `not`, with everything that is computed for its operand.
     Not(Body),
     /// `not` of a single expression.
     Negated(Box<Op>),
-    /// `and`
     And(Body, Body),
-    /// `or`
     Or(Body, Body),
     /// An expression with `with` modifiers.
     With(Box<[With]>, Box<Op>),
@@ -271,11 +274,9 @@ pub enum OpKind {
 /// One side of an equality.
 #[derive(Debug)]
 pub enum Side {
-    /// A term.
     Term(Term),
     /// A reference.
     Ref(Box<Ref>),
-    /// A comprehension.
     Comprehension(Box<Comprehension>),
 }
 
@@ -310,11 +311,9 @@ pub struct Ref {
 /// The head of a reference.
 #[derive(Debug)]
 pub enum Head {
-    /// `input`
     Input,
     /// A variable.
     Var(Slot),
-    /// `data`
     Data(Resolved),
     /// A constant, as in `1[_]`, in which nothing is ever found.
     Nothing,
@@ -351,7 +350,6 @@ pub enum Resolved {
     Tree,
 }
 
-/// A comprehension.
 #[derive(Debug)]
 pub struct Comprehension {
     /// The kind of collection, with the terms of its head.
@@ -391,7 +389,6 @@ pub struct ComprehensionIndex {
     pub reaches: bool,
 }
 
-/// A call.
 #[derive(Debug)]
 pub struct Call {
     /// The callee, unless a `with` replaces it.
@@ -409,7 +406,6 @@ pub struct Call {
 /// The callee of a call.
 #[derive(Clone, Copy)]
 pub enum Target {
-    /// A comparison.
     Compare(Comparison),
     /// A built-in function.
     Builtin(&'static Builtin),

@@ -63,7 +63,7 @@ pub struct Settings<'r> {
     pub host: &'r dyn Host,
     /// `true` if an error of a built-in function fails the evaluation.
     pub strict: bool,
-    /// The limits.
+    /// The bounds on memory and depth.
     pub limits: Limits,
     /// The compiled patterns, which outlive the evaluation.
     pub patterns: &'r CompiledPatterns,
@@ -76,7 +76,7 @@ pub struct Settings<'r> {
 /// The kinds of surveys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surveyed {
-    /// Of calls.
+    /// Of calls only.
     Calls,
     /// Of calls, and of references to fields of the input.
     CallsAndFields,

@@ -49,7 +49,6 @@ pub struct Reference {
 /// The root of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Root {
-    /// `input`
     Input,
     /// Base documents: the contents of `data` without rules.
     Data,

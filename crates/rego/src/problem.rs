@@ -13,7 +13,7 @@ pub struct FileId(pub u32);
 /// The position of a node in the text: byte offsets, exclusive at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
-    /// The file.
+    /// The text that it lies in.
     pub file: FileId,
     /// The first byte.
     pub start: u32,

@@ -35,7 +35,7 @@ mod tests;
 pub struct SourceText {
     /// The path, as errors show it.
     pub path: String,
-    /// The text.
+    /// The whole source, in UTF-8.
     pub text: String,
     /// The version of the language in which it's read, unless it imports another.
     pub version: BaseVersion,
@@ -120,7 +120,7 @@ pub struct Resolved<'a> {
 pub struct Options {
     /// The base documents, as an object: the contents of `data` besides rules.
     pub data: Value,
-    /// The functions of the host.
+    /// Functions that the host implements; policies call them like built-in ones.
     pub host_functions: Vec<HostFunction>,
     /// Built-in functions that policies may not call.
     pub unsafe_builtins: Vec<String>,
@@ -180,7 +180,6 @@ struct QueryInner {
     sites: Vec<core::Site>,
 }
 
-/// An expression of a query.
 struct QueryExpression {
     /// The index of its value in `slots`; without one, the value is `true`.
     index: Option<usize>,
@@ -188,7 +187,7 @@ struct QueryExpression {
     position: (u32, u32),
 }
 
-/// A package.
+/// A package that at least one text declares.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PackageInfo {
@@ -204,11 +203,11 @@ pub struct PackageInfo {
 pub enum RuleKind {
     /// One value.
     Complete,
-    /// A set.
+    /// `contains`: a set, element by element.
     PartialSet,
     /// An object, or nested sets and objects.
     PartialObject,
-    /// A function.
+    /// A rule with arguments.
     Function,
 }
 
@@ -347,7 +346,7 @@ impl Outcome {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Solution {
-    /// The values of the expressions.
+    /// The values of the query's expressions, in its order.
     pub expressions: Vec<ExpressionValue>,
     /// The values of the variables.
     pub bindings: BTreeMap<String, Value>,
@@ -357,7 +356,7 @@ pub struct Solution {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ExpressionValue {
-    /// The value.
+    /// The value it has in this solution.
     pub value: Value,
     /// The text that the author wrote.
     pub text: String,
@@ -616,7 +615,7 @@ impl Program {
         }))
     }
 
-    /// Evaluates a query.
+    /// Evaluates a query once, on this thread.
     pub fn evaluate(&self, query: &Query, run: &Run<'_>) -> Outcome {
         let settings = Settings {
             host: run.host,

@@ -56,20 +56,20 @@ pub fn object_of(members: impl IntoIterator<Item = (Value, Value)>) -> Object {
 /// A Rego value. Undefined is the absence of a value, so it has no variant here.
 #[derive(Clone, Default)]
 pub enum Value {
-    /// `null`
+    /// The JSON `null`, which isn't undefined.
     #[default]
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// A number.
+    /// A number of any length and precision.
     Number(Number),
-    /// A string.
+    /// Text in UTF-8.
     String(Text),
-    /// An array.
+    /// Values in order, from index 0.
     Array(Shared<Array>),
     /// An object; its keys are values of any type.
     Object(Shared<Object>),
-    /// A set.
+    /// Different values, in OPA's order; an array in JSON.
     Set(Shared<Set>),
 }
 

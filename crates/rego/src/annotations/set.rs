@@ -107,7 +107,7 @@ impl AnnotationSet {
         self.by_path.get(&path_of(path))
     }
 
-    /// The annotations of a package.
+    /// The block whose scope is exactly this package, if there is one.
     pub fn of_package(&self, path: &[Term]) -> Option<&Arc<Annotations>> {
         self.by_package.get(&path_of(path))
     }

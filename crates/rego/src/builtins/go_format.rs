@@ -131,6 +131,21 @@ struct Flags {
     precision: Option<usize>,
 }
 
+impl Flags {
+    /// The text before a number.
+    const fn sign(self, negative: bool) -> &'static str {
+        if negative {
+            "-"
+        } else if self.plus {
+            "+"
+        } else if self.space {
+            " "
+        } else {
+            ""
+        }
+    }
+}
+
 struct Printer<'a> {
     context: &'a dyn Context,
     arguments: &'a [Argument<'a>],
@@ -504,15 +519,7 @@ impl<'a> Printer<'a> {
             _ => "",
         };
         let octal = if verb == 'O' { "0o" } else { "" };
-        let sign = if negative {
-            "-"
-        } else if flags.plus {
-            "+"
-        } else if flags.space {
-            " "
-        } else {
-            ""
-        };
+        let sign = flags.sign(negative);
         self.pad(plain, &format!("{sign}{octal}{prefix}{body}"))
     }
 
@@ -571,15 +578,7 @@ impl<'a> Printer<'a> {
         if flags.sharp && format != 'b' {
             text = with_point(&text, format, flags.precision.or(default));
         }
-        let sign = if negative {
-            "-"
-        } else if flags.plus {
-            "+"
-        } else if flags.space {
-            " "
-        } else {
-            ""
-        };
+        let sign = flags.sign(negative);
         if !sign.is_empty() && flags.zero && !flags.minus {
             // The sign precedes the zeros.
             self.out.push_str(sign);

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use super::{Builtin, Family, Run};
 
-/// All families.
 const FAMILIES: &[Family] = &[
     super::aggregates::FUNCTIONS,
     super::casts::FUNCTIONS,

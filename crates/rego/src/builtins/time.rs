@@ -26,7 +26,6 @@ pub(super) const FUNCTIONS: Family = &[
 
 const RFC3339_NANO: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
-/// The named layouts.
 const NAMED_LAYOUTS: &[(&str, &str)] = &[
     ("ANSIC", "Mon Jan _2 15:04:05 2006"),
     ("UnixDate", "Mon Jan _2 15:04:05 MST 2006"),

@@ -93,7 +93,7 @@ impl Functions {
         self.0.insert(Arc::clone(&function.name), function);
     }
 
-    /// The function with a name.
+    /// Finds a function by its dotted name.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.0.get(name)
     }

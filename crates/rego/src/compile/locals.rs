@@ -533,7 +533,7 @@ impl<'a> LocalsRewriter<'a> {
             TermKind::Object(pairs) => {
                 deep(|| pairs.iter_mut().for_each(|(_, value)| self.assignee(value)));
             }
-            _ => self.compile_problem(span, format!("cannot assign to {}", kind_name(term))),
+            _ => self.compile_problem(span, format!("cannot assign to {}", term.kind.name())),
         }
     }
 
@@ -641,27 +641,6 @@ impl<'a> LocalsRewriter<'a> {
             }
         }
         self.term_recursive(&mut with.value);
-    }
-}
-
-/// The kind of a term, as messages name it.
-pub fn kind_name(term: &Term) -> &'static str {
-    match &term.kind {
-        TermKind::Null => "null",
-        TermKind::Bool(_) => "boolean",
-        TermKind::Number(_) => "number",
-        TermKind::String(_) => "string",
-        TermKind::Template(_) => "templatestring",
-        TermKind::Var(_) => "var",
-        TermKind::Ref(_) => "ref",
-        TermKind::Array(_) => "array",
-        TermKind::Object(_) => "object",
-        TermKind::Set(_) => "set",
-        TermKind::ArrayComprehension(_) => "arraycomprehension",
-        TermKind::SetComprehension(_) => "setcomprehension",
-        TermKind::ObjectComprehension(_) => "objectcomprehension",
-        TermKind::Call(_) => "call",
-        TermKind::Group(_) => "group",
     }
 }
 

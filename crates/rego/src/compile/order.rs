@@ -8,26 +8,6 @@ use crate::syntax::tree::{Body, Expr, ExprKind, Template, TemplatePart, Term, Te
 
 use super::stack::deep;
 
-fn rank(kind: &TermKind) -> u8 {
-    match kind {
-        TermKind::Null => 0,
-        TermKind::Bool(_) => 1,
-        TermKind::Number(_) => 2,
-        TermKind::String(_) => 3,
-        TermKind::Template(_) => 4,
-        TermKind::Var(_) => 5,
-        TermKind::Ref(_) => 6,
-        TermKind::Array(_) => 7,
-        TermKind::Object(_) => 8,
-        TermKind::Set(_) => 9,
-        TermKind::ArrayComprehension(_) => 10,
-        TermKind::ObjectComprehension(_) => 11,
-        TermKind::SetComprehension(_) => 12,
-        TermKind::Call(_) => 13,
-        TermKind::Group(_) => 14,
-    }
-}
-
 /// Compares two terms.
 pub fn terms(a: &Term, b: &Term) -> Ordering {
     match (&a.kind, &b.kind) {
@@ -54,7 +34,7 @@ pub fn terms(a: &Term, b: &Term) -> Ordering {
                 .then_with(|| bodies(&a.body, &b.body))
         }),
         (TermKind::Group(a), TermKind::Group(b)) => deep(|| terms(a, b)),
-        (a, b) => rank(a).cmp(&rank(b)),
+        (a, b) => a.rank().cmp(&b.rank()),
     }
 }
 

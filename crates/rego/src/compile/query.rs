@@ -20,12 +20,12 @@ use super::{
     safety, walk,
 };
 
-/// The context of a query.
+/// What a query is compiled against: the names that it can use.
 #[derive(Debug, Clone, Default)]
 pub struct QueryContext {
     /// The package whose rules the query can name.
     pub package: Option<Package>,
-    /// The imports.
+    /// The imports whose names the query can use.
     pub imports: Vec<Import>,
     /// Replacements for each statement. Those that the statement itself states win.
     pub with: Vec<With>,
@@ -40,7 +40,7 @@ impl QueryContext {
     }
 }
 
-/// A compiled query.
+/// A query after all compile stages.
 #[derive(Debug, Clone)]
 pub struct CompiledQuery {
     /// The statements.

@@ -117,7 +117,6 @@ fn info(module: &Module, rule: &Rule) -> RuleInfo {
     }
 }
 
-/// The value of a scalar term.
 pub fn scalar(term: &Term) -> Option<Value> {
     Some(match &term.kind {
         TermKind::Null => Value::Null,

@@ -8,6 +8,7 @@ use crate::syntax::tree::{
     Body, Every, Expr, ExprKind, Head, Import, Logical, Module, Not, Rule, TemplatePart, Term,
     TermKind, Version, With,
 };
+use crate::syntax::words;
 
 use super::names::is_wildcard;
 use super::stack::deep;
@@ -203,24 +204,7 @@ fn infix(operator: &Term) -> Option<&'static str> {
         },
         _ => return None,
     };
-    Some(match &**name {
-        "eq" => "=",
-        "assign" => ":=",
-        "equal" => "==",
-        "neq" => "!=",
-        "lt" => "<",
-        "lte" => "<=",
-        "gt" => ">",
-        "gte" => ">=",
-        "plus" => "+",
-        "minus" => "-",
-        "mul" => "*",
-        "div" => "/",
-        "rem" => "%",
-        "and" => "&",
-        "or" => "|",
-        _ => return None,
-    })
+    words::infix(name)
 }
 
 fn write_comprehension_term(f: &mut fmt::Formatter<'_>, term: &Term) -> fmt::Result {

@@ -16,13 +16,10 @@ pub struct VarsParams<'a> {
     pub skip_ref_head: bool,
     /// The heads of the names of called functions.
     pub skip_ref_call_head: bool,
-    /// The keys of objects.
     pub skip_object_keys: bool,
     /// Comprehensions, bodies of `every`, `not`, `and`, `or`, and templates.
     pub skip_closures: bool,
-    /// Sets.
     pub skip_sets: bool,
-    /// Templates.
     pub skip_templates: bool,
     /// If set, of closures without braces only the variables are collected that these need from
     /// outside, which this function determines.

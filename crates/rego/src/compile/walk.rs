@@ -17,9 +17,7 @@ pub enum Node<'a> {
     Body,
     /// An expression.
     Expr(&'a Expr),
-    /// A term.
     Term(&'a Term),
-    /// A `with`.
     With(&'a With),
     /// An `every`; its expression was visited before.
     Every(&'a Every),
@@ -179,7 +177,6 @@ pub enum NodeMut<'a> {
     Body(&'a mut Body),
     /// An expression.
     Expr(&'a mut Expr),
-    /// A term.
     Term(&'a mut Term),
 }
 

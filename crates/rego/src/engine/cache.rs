@@ -63,7 +63,6 @@ pub(super) type ComprehensionGroups = BTreeMap<Vec<Value>, CachedComprehension>;
 /// The cached result of a comprehension for one group.
 #[derive(Debug, Clone)]
 pub(super) enum CachedComprehension {
-    /// Its value.
     Value(Value),
     /// For each solution, the values that the body gave to the variables of the head.
     Heads(Vec<Vec<(Slot, Value)>>),

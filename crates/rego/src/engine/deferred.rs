@@ -49,7 +49,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// The deferred value at a path.
     pub(super) fn deferred_at(&self, input: bool, path: &[Value]) -> Option<Rc<DeferredValue<'p>>> {
         self.deferred.iter().find(|deferred| deferred.path(input) == Some(path)).cloned()
     }

@@ -40,7 +40,7 @@ impl<'a> HostCall<'a> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum HostAnswer {
-    /// A value.
+    /// The function's result.
     Value(Value),
     /// No value: the expression is undefined.
     Undefined,

@@ -24,7 +24,6 @@ use crate::value::Value;
 pub(super) enum Bound<'p> {
     /// No value yet.
     Free,
-    /// A value.
     Value(Value),
     /// The content of another slot.
     Alias(u32),
@@ -41,7 +40,6 @@ pub(super) enum Stop {
     /// One answer was found where one is enough. The number counts the ends of bodies that were
     /// passed since: the rule that needed one answer only is that many rules further out.
     Exit(u32),
-    /// An error.
     Fatal(Box<EvalError>),
 }
 

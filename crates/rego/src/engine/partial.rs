@@ -27,7 +27,6 @@ struct PartialDocument {
 enum CacheHint {
     /// The part isn't cached.
     None,
-    /// The key.
     Key(Vec<PartialKey>),
 }
 

@@ -23,9 +23,9 @@ pub struct Survey {
 /// A call that couldn't be made, because an operand is undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unmade {
-    /// The call.
+    /// The call in the policy.
     pub call: Span,
-    /// The operand.
+    /// The operand that is undefined.
     pub operand: Span,
     /// The reference to the input for lack of which it is undefined, if there is one.
     pub field: Option<Span>,
@@ -34,7 +34,7 @@ pub struct Unmade {
 /// A reference to a field of the input, or of an element of it, that isn't an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misshapen {
-    /// The reference.
+    /// The reference in the policy.
     pub reference: Span,
     /// `true` if it is an element of the input, `false` for the input itself.
     pub of_element: bool,
@@ -42,7 +42,6 @@ pub struct Misshapen {
     pub found: &'static str,
 }
 
-/// The state of a survey.
 #[derive(Debug, Default)]
 pub(super) struct SurveyState {
     pub(super) found: Survey,

@@ -57,7 +57,6 @@ pub(super) enum DeferredTerm<'p> {
     Term(&'p Term),
     /// A reference.
     Ref(&'p Ref),
-    /// A comprehension.
     Comprehension(&'p Comprehension),
 }
 

@@ -22,7 +22,6 @@ impl From<bool> for SingleResult {
 
 /// The result of evaluating a rule under the assumption that it has at most one value.
 pub(super) enum SingleValue {
-    /// A value.
     Value(Value),
     /// No value.
     Undefined,
@@ -30,7 +29,6 @@ pub(super) enum SingleValue {
     Many,
 }
 
-/// The value of a rule.
 pub(super) enum RuleValue<'p> {
     Value(Value),
     /// A term of the rule's frame whose elements aren't in the order of their values (see
@@ -47,9 +45,7 @@ pub(super) enum OtherSide<'o, 'p> {
     Element(&'p Term, u32, &'p [Op]),
     /// Another reference.
     Ref(&'p Ref),
-    /// A comprehension.
     Comprehension(&'p Comprehension),
-    /// A value.
     Value(&'o Value),
     /// Anything but `false`: the reference stands by itself.
     Truth,

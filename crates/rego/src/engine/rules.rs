@@ -697,7 +697,6 @@ impl ArgumentTerms<'_> {
     }
 }
 
-/// A call of a function.
 struct FunctionCall<'c, 'p> {
     run: &'c Run<'p>,
     id: SetId,

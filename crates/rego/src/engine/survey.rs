@@ -113,12 +113,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         while let OpKind::With(_, inner) = &op.kind {
             op = inner;
         }
-        let sides: &[&Side] = match &op.kind {
-            OpKind::Unify(sides) => &[&sides.0, &sides.1],
-            OpKind::Test(side) => &[side],
-            _ => return,
-        };
-        for side in sides {
+        for side in sides(op) {
             if let Side::Ref(reference) = side
                 && matches!(reference.head, Head::Input)
                 && own
@@ -182,12 +177,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if !self.own_input {
             return;
         }
-        let sides: &[&Side] = match &op.kind {
-            OpKind::Unify(sides) => &[&sides.0, &sides.1],
-            OpKind::Test(side) => &[side],
-            _ => return,
-        };
-        for side in sides {
+        for side in sides(op) {
             if let Side::Ref(reference) = side
                 && reference.reads_field()
             {
@@ -260,4 +250,14 @@ impl<'p, 'r> Machine<'p, 'r> {
             known.push(Misshapen { reference: reference.span, of_element, found });
         }
     }
+}
+
+/// The sides of an equation or a test; of any other operation none.
+fn sides(op: &Op) -> impl Iterator<Item = &Side> {
+    let (first, second) = match &op.kind {
+        OpKind::Unify(sides) => (Some(&sides.0), Some(&sides.1)),
+        OpKind::Test(side) => (Some(side), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
 }

@@ -23,15 +23,15 @@ pub enum TraceOp {
 /// The kind of node that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TraceNode {
-    /// An expression.
+    /// A statement of a body.
     Expression,
     /// A body: the query's, a comprehension's, `every`'s.
     Body,
-    /// A rule.
+    /// One definition of a rule.
     Rule,
 }
 
-/// An event.
+/// One step of an evaluation, as OPA's tracer reports it.
 pub struct TraceEvent<'a> {
     /// The operation.
     pub op: TraceOp,

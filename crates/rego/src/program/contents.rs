@@ -59,14 +59,7 @@ fn rule(
             package.clone_from(&path);
         }
     }
-    let ids = set
-        .definitions
-        .iter()
-        .flat_map(|definition| {
-            std::iter::once(definition.rule).chain(definition.otherwise.iter().copied())
-        })
-        .chain(set.default);
-    let rules: Vec<_> = ids.filter_map(|id| core.rule(id)).collect();
+    let rules: Vec<_> = set.rules().filter_map(|id| core.rule(id)).collect();
     let mut reads = RuleReads::new(core);
     for rule in &rules {
         reads.body(&rule.body);

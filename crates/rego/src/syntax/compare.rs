@@ -50,22 +50,9 @@ fn of_a_kind(a: &Term, b: &Term) -> Ordering {
 
 fn rank(kind: &TermKind) -> u8 {
     match kind {
-        TermKind::Null => 0,
-        TermKind::Bool(_) => 1,
-        TermKind::Number(_) => 2,
-        TermKind::String(_) => 3,
-        TermKind::Template(_) => 4,
-        TermKind::Var(name) if is_root(name) => 6,
-        TermKind::Var(_) => 5,
-        TermKind::Ref(_) => 6,
-        TermKind::Array(_) => 7,
-        TermKind::Object(_) => 8,
-        TermKind::Set(_) => 9,
-        TermKind::ArrayComprehension(_) => 10,
-        TermKind::ObjectComprehension(_) => 11,
-        TermKind::SetComprehension(_) => 12,
-        TermKind::Call(_) => 13,
+        TermKind::Var(name) if is_root(name) => TermKind::Ref(Vec::new()).rank(),
         TermKind::Group(inner) => rank(&inner.kind),
+        kind => kind.rank(),
     }
 }
 

@@ -143,7 +143,6 @@ impl Tok {
     }
 }
 
-/// A token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) kind: Tok,

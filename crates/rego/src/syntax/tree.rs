@@ -14,10 +14,10 @@ use crate::value::{Number, deeper};
 /// The name of a variable.
 pub type Name = Arc<str>;
 
-/// A term.
+/// A node that has a value: a scalar, a variable, a reference, a collection, a call.
 #[derive(Debug)]
 pub struct Term {
-    /// The kind.
+    /// What it is, with its parts.
     pub kind: TermKind,
     /// The position.
     pub span: Span,
@@ -57,7 +57,7 @@ impl Term {
         }
     }
 
-    /// The kind.
+    /// Takes the kind out, without copying it.
     #[must_use]
     pub fn into_kind(mut self) -> TermKind {
         self.take_kind()
@@ -81,10 +81,10 @@ impl Drop for Term {
     }
 }
 
-/// The kind of a term.
+/// The forms of a term.
 #[derive(Debug, Clone)]
 pub enum TermKind {
-    /// `null`
+    /// The scalar `null`.
     Null,
     /// `true`, `false`
     Bool(bool),
@@ -120,6 +120,50 @@ pub enum TermKind {
 }
 
 impl TermKind {
+    /// OPA's name of the kind.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Number(_) => "number",
+            Self::String(_) => "string",
+            Self::Template(_) => "templatestring",
+            Self::Var(_) => "var",
+            Self::Ref(_) => "ref",
+            Self::Array(_) => "array",
+            Self::Object(_) => "object",
+            Self::Set(_) => "set",
+            Self::ArrayComprehension(_) => "arraycomprehension",
+            Self::SetComprehension(_) => "setcomprehension",
+            Self::ObjectComprehension(_) => "objectcomprehension",
+            Self::Call(_) => "call",
+            Self::Group(_) => "group",
+        }
+    }
+
+    /// The place of the kind in OPA's order of terms.
+    pub(crate) const fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Number(_) => 2,
+            Self::String(_) => 3,
+            Self::Template(_) => 4,
+            Self::Var(_) => 5,
+            Self::Ref(_) => 6,
+            Self::Array(_) => 7,
+            Self::Object(_) => 8,
+            Self::Set(_) => 9,
+            Self::ArrayComprehension(_) => 10,
+            Self::ObjectComprehension(_) => 11,
+            Self::SetComprehension(_) => 12,
+            Self::Call(_) => 13,
+            Self::Group(_) => 14,
+        }
+    }
+}
+
+impl TermKind {
     /// Returns `true` if there are no terms in it.
     pub fn is_leaf(&self) -> bool {
         matches!(
@@ -146,7 +190,7 @@ pub struct Template {
 /// A part of a template string.
 #[derive(Debug, Clone)]
 pub enum TemplatePart {
-    /// Text.
+    /// Literal text, as a string term.
     Text(Term),
     /// `{expression}`
     Expr(Expr),
@@ -157,20 +201,20 @@ pub enum TemplatePart {
 pub struct Comprehension {
     /// The head: the element for each solution.
     pub term: Term,
-    /// The body.
+    /// The statements after the `|`.
     pub body: Body,
     /// The variables by whose values the results can be cached; set by the last compile stage.
     pub keys: Vec<Name>,
 }
 
-/// An object comprehension.
+/// `{key: value | body}`.
 #[derive(Debug, Clone)]
 pub struct ObjectComprehension {
     /// The key for each solution.
     pub key: Term,
     /// The value for each solution.
     pub value: Term,
-    /// The body.
+    /// The statements after the `|`.
     pub body: Body,
     /// The variables by whose values the results can be cached; set by the last compile stage.
     pub keys: Vec<Name>,
@@ -182,7 +226,7 @@ pub type Body = Vec<Expr>;
 /// A statement of a body.
 #[derive(Debug)]
 pub struct Expr {
-    /// The kind.
+    /// What is stated, apart from `not` and `with`.
     pub kind: ExprKind,
     /// `true` for `not …` in its older meaning (v0, v1), which negates only the expression, not
     /// what is computed before it.
@@ -204,7 +248,7 @@ impl Expr {
         std::mem::replace(&mut self.kind, ExprKind::Some(nothing))
     }
 
-    /// The kind.
+    /// Takes the kind out, without copying it.
     #[must_use]
     pub fn into_kind(mut self) -> ExprKind {
         self.take_kind()
@@ -322,9 +366,9 @@ pub struct With {
 /// A policy file.
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// The package.
+    /// The declaration at the top of the file.
     pub package: Package,
-    /// The imports.
+    /// The imports, in the order of the file.
     pub imports: Vec<Import>,
     /// The rules. Chained bodies and further definitions are rules of their own; `else` branches
     /// are nested.
@@ -373,7 +417,7 @@ pub struct Import {
 /// A comment, without its `#`.
 #[derive(Debug, Clone)]
 pub struct Comment {
-    /// The text.
+    /// The text after the `#`.
     pub text: Arc<str>,
     /// The position, including the `#`.
     pub span: Span,
@@ -384,7 +428,7 @@ pub struct Comment {
 pub struct Rule {
     /// `true` for `default …`.
     pub default: bool,
-    /// The head.
+    /// The part before the body: name, arguments, key and value.
     pub head: Head,
     /// The body; never empty, since the parser adds `true` if none is written.
     pub body: Body,
@@ -444,7 +488,7 @@ pub struct Head {
     pub has_parentheses: bool,
     /// The element of a partial set, as OPA keeps it.
     pub key: Option<Term>,
-    /// The value.
+    /// The term after `=` or `:=`; `generated_value` tells whether the author wrote it.
     pub value: Option<Term>,
     /// `true` if no value was written.
     pub generated_value: bool,

@@ -17,7 +17,6 @@ use crate::value::Value;
 pub struct TypeEnv {
     /// Built-in functions, and `input` if it has a schema.
     pub(super) globals: Arc<TypeTree>,
-    /// The rules.
     pub(super) rules: Arc<TypeTree>,
 }
 
@@ -46,7 +45,7 @@ impl TypeEnv {
         true
     }
 
-    /// Sets the type of `input`.
+    /// Declares the type of `input`, as a schema does.
     pub fn set_input(&mut self, tpe: Type) {
         Arc::make_mut(&mut self.globals).put([PathKey::Var("input".into())], tpe);
     }

@@ -90,7 +90,7 @@ pub fn is_constant(term: &Term) -> bool {
     }
 }
 
-/// The value of a constant.
+/// The value of a term that contains no variable, reference, call or comprehension.
 pub fn constant(term: &Term) -> Option<Value> {
     Some(match &term.kind {
         TermKind::Null => Value::Null,

@@ -15,13 +15,13 @@ pub enum Type {
     /// No known type, or no type at all.
     #[default]
     Unknown,
-    /// `null`
+    /// The type of `null`.
     Null,
-    /// `boolean`
+    /// The type of `true` and `false`.
     Boolean,
-    /// `number`
+    /// The type of all numbers, integers or not.
     Number,
-    /// `string`
+    /// The type of all strings.
     String,
     /// `array<…>[…]`
     Array(Arc<Array>),
@@ -31,7 +31,7 @@ pub enum Type {
     Set(Arc<Type>),
     /// `any`, or one of several types, in order.
     Any(Arc<[Type]>),
-    /// A function.
+    /// The type of something that can be called, and isn't a value.
     Function(Arc<Function>),
 }
 
@@ -86,16 +86,16 @@ impl TypeStats {
 pub struct Property {
     /// The key, which isn't and doesn't contain a set.
     pub key: Value,
-    /// The type of the value.
+    /// The type under that key.
     pub value: Type,
 }
 
 /// The members of an object whose keys aren't known.
 #[derive(Debug, Clone)]
 pub struct Dynamic {
-    /// The type of the keys.
+    /// What any of the keys can be.
     pub key: Type,
-    /// The type of the values.
+    /// What is under any of them.
     pub value: Type,
 }
 
@@ -190,7 +190,7 @@ impl Function {
 }
 
 impl Type {
-    /// `any`
+    /// The type of every value, a union without members.
     pub fn any() -> Self {
         static ANY: std::sync::OnceLock<Arc<[Type]>> = std::sync::OnceLock::new();
         Self::Any(Arc::clone(ANY.get_or_init(|| Arc::new([]))))

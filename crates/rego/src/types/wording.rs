@@ -10,7 +10,6 @@ use crate::problem::Problem;
 use crate::syntax::tree::{Span, Term, TermKind};
 use crate::value::Value;
 
-/// A type error.
 pub(super) struct TypeError {
     pub(super) problem: Problem,
     /// `true` if the error may follow from another problem that is more helpful.

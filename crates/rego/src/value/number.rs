@@ -545,6 +545,11 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
         _ if digits.len() > 19 => return None,
         _ => {}
     }
+    from_digits(negative, digits)
+}
+
+/// The integer with these decimal digits; `None` beyond 64 bits or for another character.
+fn from_digits(negative: bool, digits: &[u8]) -> Option<i64> {
     let mut value = 0_i64;
     for &digit in digits {
         if !digit.is_ascii_digit() {
@@ -572,16 +577,7 @@ fn parse_opa_integer(text: &str) -> Option<i64> {
     if fraction.iter().skip(1).any(|&digit| digit != b'0') {
         return None;
     }
-    let mut value = 0_i64;
-    for &digit in whole {
-        if !digit.is_ascii_digit() {
-            return None;
-        }
-        let digit = i64::from(digit - b'0');
-        value = value.checked_mul(10)?;
-        value = if negative { value.checked_sub(digit)? } else { value.checked_add(digit)? };
-    }
-    Some(value)
+    from_digits(negative, whole)
 }
 
 impl From<i64> for Number {

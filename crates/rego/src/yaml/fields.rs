@@ -7,7 +7,7 @@ use super::nodes::{Content, NodeId, Parser};
 use super::{Host, Limits, Mark, Origin, YamlError, checked};
 use crate::value::{Object, Value};
 
-/// The type of a field.
+/// What a field of a document must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
     /// Text as it is written, even if it looks like another type.

@@ -167,7 +167,6 @@ pub struct HostFunction {
 pub enum HostAnswer {
     /// The first argument.
     Echo,
-    /// Undefined.
     Undefined,
     /// A failure.
     Error(&'static str),
@@ -179,7 +178,6 @@ pub enum HostAnswer {
     Cases(&'static [(&'static str, &'static str)]),
 }
 
-/// The host's functions.
 pub const HOST: &[HostFunction] = &[
     HostFunction { name: "svc.ask", args: &["any"], result: "any", answer: HostAnswer::Echo },
     HostFunction { name: "svc.none", args: &["any"], result: "any", answer: HostAnswer::Undefined },

@@ -61,7 +61,6 @@ pub fn term(text: &str) -> Option<Value> {
     outcome.result.ok()?.first()?.bindings.get("x").cloned()
 }
 
-/// Compiles a case.
 pub fn compile(case: &Case) -> Result<Program, LoadError> {
     let version = version(case.version);
     let sources =

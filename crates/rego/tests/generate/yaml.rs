@@ -281,7 +281,6 @@ const SCALARS: &[&str] = &[
     "a: b\nc",
 ];
 
-/// Keys.
 const KEYS: &[&str] = &[
     "a",
     "b",

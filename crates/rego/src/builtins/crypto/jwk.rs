@@ -18,7 +18,6 @@ pub(in super::super) struct Jwk {
     pub alg: String,
     /// The identifier, or an empty string.
     pub kid: String,
-    /// The key.
     pub key: Key,
 }
 

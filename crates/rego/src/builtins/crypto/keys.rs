@@ -99,7 +99,6 @@ impl Curve {
     }
 }
 
-/// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum PublicKey {
     Rsa {
@@ -257,7 +256,6 @@ pub(super) fn right_align(bytes: &[u8], padding: u8) -> Vec<u8> {
         .collect()
 }
 
-/// A private key.
 #[derive(Debug, Clone)]
 pub(in super::super) enum PrivateKey {
     Rsa(RsaPrivate),

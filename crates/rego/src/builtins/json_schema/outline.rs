@@ -20,9 +20,7 @@ pub(crate) struct Sketch {
     pub reference: Option<usize>,
     /// The names in `type`.
     pub types: Vec<&'static str>,
-    /// `properties`
     pub properties: Vec<(String, usize)>,
-    /// `items`
     pub items: Vec<usize>,
     /// `true` if `items` is a single schema that applies to all items.
     pub items_for_all: bool,

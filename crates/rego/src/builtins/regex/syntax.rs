@@ -20,7 +20,6 @@ pub(super) struct Translated {
     pub(super) names: Vec<Option<String>>,
 }
 
-/// Translates a pattern.
 pub(super) fn translate(pattern: &str) -> Result<Translated, Error> {
     let mut parser = Parser {
         whole: pattern,

@@ -127,7 +127,6 @@ fn next(layout: &[u8]) -> (&[u8], Option<(Element, &[u8])>, &[u8]) {
     (layout, None, &[])
 }
 
-/// Formats a time with a layout.
 pub(super) fn format(time: &Time, layout: &str) -> String {
     let civil = time.civil();
     let mut out: Vec<u8> = Vec::new();

@@ -212,14 +212,7 @@ impl SingleAnswers<'_> {
                 // The whole document, or the part that is asked for, is built before it is used.
                 return true;
             }
-            let ids = set
-                .definitions
-                .iter()
-                .flat_map(|definition| {
-                    std::iter::once(definition.rule).chain(definition.otherwise.iter().copied())
-                })
-                .chain(set.default);
-            ids.into_iter().filter_map(|id| core.rule(id)).all(|rule| {
+            set.rules().filter_map(|id| core.rule(id)).all(|rule| {
                 // An irregular value can be iterated only as long as its frame lives.
                 let regular = !rule.value.as_ref().is_some_and(Term::may_be_irregular);
                 regular

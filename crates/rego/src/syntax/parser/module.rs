@@ -5,7 +5,7 @@ use super::super::tree::{
     Body, Expr, ExprKind, Head, Import, Module, Package, Rule, Span, Term, TermKind, Version,
 };
 use super::super::words::{is_function, is_keyword_v1};
-use super::rules::true_body;
+use super::rules::{empty_head, true_body};
 use super::statements::{Statement, rego_version, value_name};
 use super::{Parser, hints, module_version, whole};
 use crate::problem::{Problem, Problems};
@@ -177,21 +177,6 @@ fn rule_from_expr(expr: Expr) -> Result<Rule, String> {
             }
         }
         _ => Err("expression cannot be used for rule head".to_owned()),
-    }
-}
-
-fn empty_head(span: Span) -> Head {
-    Head {
-        reference: Vec::new(),
-        args: Vec::new(),
-        has_parentheses: false,
-        key: None,
-        value: None,
-        generated_value: false,
-        assign: false,
-        has_if: false,
-        has_contains: false,
-        span,
     }
 }
 

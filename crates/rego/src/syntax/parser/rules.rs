@@ -11,6 +11,21 @@ use super::Parser;
 use super::statements::value_name;
 use crate::problem::Problem;
 
+pub(super) fn empty_head(span: Span) -> Head {
+    Head {
+        reference: Vec::new(),
+        args: Vec::new(),
+        has_parentheses: false,
+        key: None,
+        value: None,
+        generated_value: false,
+        assign: false,
+        has_if: false,
+        has_contains: false,
+        span,
+    }
+}
+
 /// The body of a rule for which none is written.
 pub(super) fn true_body(span: Span) -> Body {
     let term = Box::new(Term { kind: TermKind::Bool(true), span });
@@ -261,18 +276,7 @@ impl Parser<'_> {
             self.illegal("expected rule head name");
             return None;
         };
-        let mut head = Head {
-            reference: Vec::new(),
-            args: Vec::new(),
-            has_parentheses: false,
-            key: None,
-            value: None,
-            generated_value: false,
-            assign: false,
-            has_if: false,
-            has_contains: false,
-            span: term.span,
-        };
+        let mut head = empty_head(term.span);
         let name_span = term.span;
         match term.into_kind() {
             kind @ TermKind::Var(_) => head.reference = vec![Term { kind, span: name_span }],

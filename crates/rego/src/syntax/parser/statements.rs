@@ -11,7 +11,6 @@ use crate::problem::Problem;
 pub(super) enum Statement {
     Package(Package),
     Import(Import),
-    /// A rule.
     Rule(Box<Rule>),
     /// Expressions, some of which are rules: `p["a"]`, `f("a")`, `x = 1`.
     Body(Body),
@@ -171,8 +170,8 @@ impl Parser<'_> {
         is_name
     }
 
-    fn package(&mut self) -> Option<Package> {
-        let start = self.start();
+    /// Moves to the path after `package` or `import`; `None` if something else follows.
+    fn begin_path(&mut self) -> Option<()> {
         self.scan_space();
         if matches!(self.tok(), Tok::Dot | Tok::LBracket) {
             return None;
@@ -184,6 +183,12 @@ impl Parser<'_> {
             self.illegal("");
             return None;
         }
+        Some(())
+    }
+
+    fn package(&mut self) -> Option<Package> {
+        let start = self.start();
+        self.begin_path()?;
         let term = self.term()?;
         let data = |span: Span| Term { kind: TermKind::Var(Arc::from("data")), span };
         let word = |name: &Arc<str>, span| Term { kind: TermKind::String(Arc::clone(name)), span };
@@ -222,17 +227,7 @@ impl Parser<'_> {
 
     fn import(&mut self) -> Option<Import> {
         let start = self.start();
-        self.scan_space();
-        if matches!(self.tok(), Tok::Dot | Tok::LBracket) {
-            return None;
-        }
-        if self.tok() == Tok::Space {
-            self.scan();
-        }
-        if !self.name_or_keyword() {
-            self.illegal("");
-            return None;
-        }
+        self.begin_path()?;
         // Keywords that v0 has to import are names here, and so is the token after the path.
         let keywords = std::mem::replace(&mut self.keywords, Keywords::NONE);
         let terms = std::mem::take(&mut self.terms);
@@ -435,21 +430,7 @@ pub(super) fn rego_version(import: &Import) -> (bool, bool) {
 /// OPA's name of the type of a term.
 pub(super) fn value_name(term: &Term) -> &'static str {
     match &term.ungrouped().kind {
-        TermKind::Null => "null",
-        TermKind::Bool(_) => "boolean",
-        TermKind::Number(_) => "number",
-        TermKind::String(_) => "string",
-        TermKind::Template(_) => "templatestring",
         TermKind::Var(name) if is_root(name) => "ref",
-        TermKind::Var(_) => "var",
-        TermKind::Ref(_) => "ref",
-        TermKind::Array(_) => "array",
-        TermKind::Object(_) => "object",
-        TermKind::Set(_) => "set",
-        TermKind::ArrayComprehension(_) => "arraycomprehension",
-        TermKind::SetComprehension(_) => "setcomprehension",
-        TermKind::ObjectComprehension(_) => "objectcomprehension",
-        TermKind::Call(_) => "call",
-        TermKind::Group(inner) => value_name(inner),
+        kind => kind.name(),
     }
 }
