@@ -76,9 +76,9 @@ pub struct Fail {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reason {
-    /// Its position.
+    /// Where the policy states it.
     pub position: Position,
-    /// Its text.
+    /// The statement as the author wrote it.
     pub text: String,
     /// The way in which it failed, such as `is false`.
     pub verdict: &'static str,
@@ -204,7 +204,6 @@ struct State {
 /// A statement of a body: its span, and the indices of its definition and of itself in the body.
 type Statement = (Span, usize, usize);
 
-/// A tracer of all definitions.
 struct DefinitionTracer<'p> {
     texts: &'p Texts,
     definitions: Vec<Definition<'p>>,

@@ -58,7 +58,7 @@ pub(crate) enum Origin {
 pub struct Argument {
     /// Its name in the documentation and in errors.
     pub name: &'static str,
-    /// Its type.
+    /// What a value for it must be; anything else is refused before a call is sent.
     pub ty: Type,
     /// Its meaning.
     pub doc: &'static str,
@@ -74,7 +74,7 @@ pub struct Function {
     pub name: &'static str,
     /// The arguments, all of them required.
     pub arguments: &'static [Argument],
-    /// The result's type.
+    /// The type of an answer that was checked.
     pub result: Type,
     /// A one-line summary of the function.
     pub summary: &'static str,

@@ -51,7 +51,6 @@ pub struct LoadOptions {
     pub rego_v0: bool,
     /// The schemas of documents from outside.
     pub schemas: SchemaSet,
-    /// The origin of the packages.
     #[doc(hidden)]
     pub origin: PackageOrigin,
 }
@@ -75,7 +74,7 @@ pub enum RuleKind {
     PartialSet,
     /// An object, key by key.
     PartialObject,
-    /// A function.
+    /// A rule with arguments.
     Function {
         /// The number of arguments it takes.
         arity: usize,
@@ -100,7 +99,7 @@ pub struct RuleInfo {
     pub definitions: Vec<RuleDefinition>,
 }
 
-/// One of the definitions of a rule.
+/// One of the definitions that a rule consists of.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RuleDefinition {

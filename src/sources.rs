@@ -52,7 +52,7 @@ pub struct DataSource {
     pub value: Value,
 }
 
-/// A version of Rego.
+/// The syntax that a module is parsed as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegoVersion {
@@ -88,7 +88,7 @@ impl From<RegoVersion> for BaseVersion {
 /// The modules and data that are loaded together.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// The modules.
+    /// The Rego files.
     pub modules: Vec<ModuleSource>,
     /// The data documents.
     pub data: Vec<DataSource>,

@@ -28,7 +28,7 @@ pub use suite::{Suite, Test};
 use crate::evaluate::{CallRecord, Print, Recording};
 use crate::{Error, Position};
 
-/// The outcome of a test.
+/// How a test ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TestOutcome {
@@ -75,7 +75,7 @@ pub struct Failure {
 pub struct Cause {
     /// The keys of the first failed case of a table, each as a case's name.
     pub case: Vec<String>,
-    /// Its position.
+    /// Where the expression begins.
     pub position: Position,
     /// The way in which it failed, such as `is false`.
     pub verdict: String,
@@ -87,9 +87,9 @@ pub struct Cause {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TestResult {
-    /// The test.
+    /// The rule that was evaluated.
     pub test: Test,
-    /// Its outcome.
+    /// How it ended.
     pub outcome: TestOutcome,
     /// The cases of a table test.
     pub cases: Vec<Case>,

@@ -64,7 +64,7 @@ filters! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProductComplianceFilters {
-    /// The version of the product.
+    /// The identifier of the product's version, not its name.
     pub product_version_id: String,
     /// The frameworks to answer for; all when absent.
     pub framework_ids: Option<Vec<String>>,

@@ -92,7 +92,6 @@ pub(super) struct Model<'a> {
     pub others: Vec<(String, &'a [Term], Span)>,
     /// The product's functions that a `with` replaces, and what with.
     pub mocks: Vec<(&'static Function, &'a Term)>,
-    /// Comparisons.
     pub comparisons: Vec<Comparison<'a>>,
     /// Statements that are just a value, and whether they are negated.
     pub statements: Vec<(&'a Term, bool)>,

@@ -75,7 +75,7 @@ pub trait Responder: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Answers {
-    /// The service.
+    /// The service, over the network.
     Service(Platform),
     /// A recording, and nothing else.
     Replay(Arc<Replay>),

@@ -21,10 +21,15 @@ pub(crate) struct CheckedCall {
 /// The target of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// One of the product's functions.
-    Product { function: &'static Function, request: Arc<dyn Request> },
+    Product {
+        function: &'static Function,
+        request: Arc<dyn Request>,
+    },
     /// A function that the host supplies, with its arguments.
-    Host { function: AsyncFunction, arguments: Vec<Value> },
+    Host {
+        function: AsyncFunction,
+        arguments: Vec<Value>,
+    },
     /// An HTTP request of the policy itself.
     Http(Arc<HttpRequest>),
     /// A lookup of a host name's addresses.

@@ -20,7 +20,6 @@ use crate::{Error, Platform, Value};
 /// What a call asks for, with the means to send it.
 #[derive(Clone, Copy)]
 pub(super) enum Dispatcher<'a> {
-    /// The service.
     Service(&'a Platform, &'a Arc<dyn Request>),
     /// The network, for a policy's own request.
     Http(&'a Http, &'a Arc<HttpRequest>),

@@ -32,7 +32,6 @@ use crate::{Error, ErrorKind, Product};
 #[derive(Debug, Clone)]
 pub(crate) struct Callable {
     pub(crate) product: Product,
-    /// The host's functions.
     pub(crate) functions: Arc<[HostFunction]>,
     /// The thread of the asynchronous ones.
     pub(crate) host: Arc<LazyRuntime>,

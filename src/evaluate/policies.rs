@@ -209,7 +209,6 @@ impl Evaluated {
     }
 }
 
-/// The result of one pass.
 struct PassResult {
     output: Result<QueryOutput, Error>,
     prints: Vec<Print>,

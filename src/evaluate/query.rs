@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expression {
-    /// Its value.
+    /// The value it has in this solution.
     pub value: Value,
     /// The expression's text, as its author wrote it.
     pub text: String,

@@ -83,7 +83,6 @@ impl Reached {
     }
 }
 
-/// The host of a survey.
 pub(super) struct SurveyHost<'s>(pub &'s Scope);
 
 impl SurveyHost<'_> {

@@ -14,9 +14,7 @@ use crate::text::shorten;
 /// A field that the service is known to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownField {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub ty: Type,
     /// The values that it is known to have; empty if it can have any.
     pub values: &'static [&'static str],

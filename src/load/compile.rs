@@ -39,7 +39,6 @@ pub(crate) struct Inspected<'a> {
     pub packages: &'a [Package],
     /// The base documents.
     pub data: &'a [DataSource],
-    /// The origin of the packages.
     pub origin: PackageOrigin,
 }
 

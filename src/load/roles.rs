@@ -44,7 +44,6 @@ const OF_DOCUMENTS: &[(&str, Role)] = &[
     ("valid_input", Role::ValidInput),
 ];
 
-/// The fields of `result`.
 #[doc(hidden)]
 pub const RESULT_FIELDS: &[&str] = &["skipped", "skip_reason", "ignore", "violations", "findings"];
 

@@ -24,7 +24,6 @@ const PANICKED: &str = "internal.rego_platform_panicked";
 /// The number of the interpreter's steps between two looks at the clock.
 const STEPS: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
-/// The result of one pass.
 pub(super) struct PassResult<T> {
     pub(super) result: Result<T, Error>,
     pub(super) prints: Vec<String>,

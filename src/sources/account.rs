@@ -26,9 +26,9 @@ pub struct Account {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// Its path.
+    /// The path, as messages show it.
     pub path: String,
-    /// The reason.
+    /// Why it wasn't read.
     pub reason: String,
 }
 

@@ -19,7 +19,6 @@ const MAX_FOLDERS: usize = 64;
 pub(super) enum BundleArgument {
     /// As one of the paths of policies and data.
     AsData,
-    /// As a bundle.
     AsBundle,
 }
 
@@ -134,7 +133,6 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Adds a bundle.
     pub(super) fn add_bundle(&mut self, path: &str) {
         let path = path.strip_prefix("file://").unwrap_or(path);
         self.push(Path::new(path), &[], Kind::Bundle(BundleArgument::AsBundle));

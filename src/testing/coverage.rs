@@ -25,7 +25,7 @@ pub struct CoverageReport {
     pub coverage: f64,
 }
 
-/// The coverage of a file.
+/// The lines of one file that tests evaluated, and those that none did.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct FileCoverage {
     /// The heads and expressions that were evaluated.
@@ -48,7 +48,7 @@ pub struct FileCoverage {
 /// A part that wasn't evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NotCovered {
-    /// Its range.
+    /// The lines and columns that no test evaluated.
     #[serde(flatten)]
     pub range: Range,
     /// The reasons why, if they are known.

@@ -37,7 +37,6 @@ pub(super) enum TestShape {
     /// A table with this number of keys: at least one is a variable, or the single one is that of
     /// an object, without a body.
     Table,
-    /// A function.
     Function,
     /// A field of an object or an element of a set.
     Part,

@@ -17,9 +17,9 @@ use crate::rego::syntax::{BaseVersion, ParseOptions, parse_module};
 /// The range of a rule's head or of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Range {
-    /// The beginning.
+    /// The place of its first character.
     pub start: Place,
-    /// The end.
+    /// The place after its last character.
     pub end: Place,
 }
 

@@ -19,7 +19,7 @@ use crate::rego::syntax::tree::{Module, Span, Term, TermKind};
 use crate::sources::Sources;
 use crate::{Error, Position};
 
-/// A test.
+/// A rule whose name begins with `test_` or `todo_test_`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Test {

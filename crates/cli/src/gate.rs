@@ -47,7 +47,6 @@ const POLICIES: &str = "Policies";
 const INPUTS: &str = "Inputs";
 const VERDICT: &str = "Verdict";
 
-/// A parser of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum InputParser {
     /// JSON, and several values one after the other (JSON Lines)

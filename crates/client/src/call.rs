@@ -17,7 +17,6 @@ pub enum Cost {
 /// The answer to a call, as the policy sees it.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Its value.
     pub value: Value,
     /// Set if the service had more than the author's `limit`.
     pub cut: bool,

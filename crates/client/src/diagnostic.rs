@@ -86,7 +86,6 @@ pub struct Diagnostic {
     /// The setting that would change the outcome, if there is one: the host words how to change it.
     #[serde(skip)]
     pub setting: Option<Setting>,
-    /// The position.
     pub position: Option<Position>,
     /// The fix, if there is exactly one right answer.
     #[serde(skip)]

@@ -161,7 +161,7 @@ pub enum Error {
     Call {
         /// The function's full name, such as `platform.discover`.
         function: Arc<str>,
-        /// The message.
+        /// What failed, as a lowercase fragment without the function's name.
         message: String,
         /// The kind, for a host to match on.
         kind: ErrorKind,
@@ -177,7 +177,7 @@ pub enum Error {
     /// Any failure that isn't one call's.
     #[non_exhaustive]
     Other {
-        /// The message.
+        /// What failed, as a lowercase fragment.
         message: String,
         /// The kind, for a host to match on.
         kind: ErrorKind,

@@ -84,7 +84,7 @@ impl std::fmt::Debug for Options {
 pub struct HttpBuilder(Options);
 
 impl HttpBuilder {
-    /// Allows a host.
+    /// Lets policies send requests to a host, in addition to those allowed so far.
     pub fn allow_host(mut self, host: AllowedHost) -> Self {
         self.0.allowed.add(host);
         self
@@ -210,7 +210,7 @@ impl Http {
         })
     }
 
-    /// The allowed hosts.
+    /// Returns the hosts that policies may send requests to; all others are refused.
     pub fn allowed(&self) -> &AllowedHosts {
         &self.0.options.allowed
     }

@@ -21,7 +21,7 @@ pub enum Error {
     /// The data set isn't a folder.
     #[error("the data set `{}` isn't a folder", shown(.path))]
     NotAFolder {
-        /// The path.
+        /// The path that was given.
         path: PathBuf,
     },
     /// The data set's files are wrong.
@@ -30,7 +30,7 @@ pub enum Error {
     /// An address can't be listened on.
     #[error("can't listen on `{address}`")]
     Listen {
-        /// The address.
+        /// The address that is taken or not permitted.
         address: SocketAddr,
         /// The underlying error.
         source: io::Error,
@@ -38,7 +38,7 @@ pub enum Error {
     /// A text isn't a fault.
     #[error("fault `{}`: {problem}", shorten(.text, 120))]
     Fault {
-        /// The text.
+        /// The fault as it was written.
         text: String,
         /// The reason.
         problem: String,
@@ -72,7 +72,7 @@ impl Error {
 pub struct Problem {
     /// A stable name for this kind of problem, such as `dataset-reference`.
     pub code: &'static str,
-    /// The message.
+    /// What is wrong, as a lowercase fragment.
     pub message: String,
     /// The next step.
     pub hint: Option<String>,

@@ -97,7 +97,7 @@ pub enum FaultKind {
     Latency(Duration),
     /// This status instead of the answer.
     Status {
-        /// The status.
+        /// The HTTP status code.
         status: u16,
         /// Headers, such as `retry-after`.
         headers: Vec<(String, String)>,

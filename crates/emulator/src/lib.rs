@@ -51,7 +51,7 @@ pub use log::RequestRecord;
 pub use refusal::Address;
 pub use style::Casing;
 
-/// The options of an [`Emulator`].
+/// Where an [`Emulator`] listens, and how it answers.
 #[derive(Debug, Clone)]
 pub struct EmulatorOptions {
     /// The control plane's address; port 0 for any free one.

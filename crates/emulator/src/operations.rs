@@ -12,7 +12,6 @@ use super::scalars::Timestamp;
 #[derive(Default)]
 pub(super) struct Operations(pub(super) Mutex<HashMap<String, Operation>>);
 
-/// An operation.
 pub(super) struct Operation {
     pub organization: usize,
     pub pending: u32,

@@ -131,12 +131,10 @@ pub(super) enum Answer {
     Bytes,
 }
 
-/// The routes of an address.
 pub(super) fn of(api: Address) -> impl Iterator<Item = &'static Route> {
     ROUTES.iter().copied().filter(move |route| route.api == api)
 }
 
-/// The router of an address.
 pub(super) fn router(api: Address) -> Router<Arc<Shared>> {
     let first = match api {
         Address::Grpc => grpc::router(),

@@ -19,7 +19,6 @@ pub(crate) use resources::*;
 
 /// The type of a field.
 pub(super) enum Type {
-    /// Any text.
     Text,
     /// RFC 3339.
     Time,
@@ -27,7 +26,6 @@ pub(super) enum Type {
     Flag,
     /// A whole number of 32 bits.
     Int,
-    /// Any number.
     Number,
     /// One of an open set of names, with its default.
     Choice(&'static str),

@@ -23,7 +23,7 @@ use super::streams::{Deadline, TimedStream};
 
 /// A source of input documents.
 pub enum InputSource {
-    /// A file.
+    /// A regular file, read to its end.
     File(PathBuf),
     /// Another file that can be read and may never end, such as a pipe.
     Pipe(PathBuf),

@@ -44,7 +44,7 @@ pub struct Run {
     pub answers: AnsweredBy,
     /// `true` if an AI model's answer contributed to any verdict.
     pub ai: bool,
-    /// The outcome.
+    /// The verdict over all inputs.
     pub outcome: Outcome,
     /// The exit status: 0 passed, 1 failed, 2 no verdict.
     #[cfg_attr(test, schemars(with = "u8"))]
@@ -70,7 +70,7 @@ pub struct Run {
     pub inputs: Vec<Input>,
     /// The waivers, in the order of their file.
     pub waivers: Vec<Waiver>,
-    /// The totals.
+    /// Counts over all inputs.
     pub totals: Totals,
     /// Remarks on the run as a whole that don't affect the outcome.
     pub notes: Vec<String>,
@@ -82,7 +82,7 @@ pub struct Run {
 pub struct Tool {
     /// `rego-platform`.
     pub name: String,
-    /// Its version.
+    /// The version of the program, such as `0.1.0`.
     pub version: String,
     /// The commit that it was built from, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct Tool {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AnsweredBy {
-    /// The service.
+    /// The configured service: the outcome is evidence of its present state.
     Service,
     /// An emulator with canned data (`--local`), so that the outcome isn't evidence of compliance.
     Emulator,
@@ -152,7 +152,7 @@ pub struct Waiver {
     /// The property that `subject` is compared with.
     #[serde(default)]
     pub by: WaivedBy,
-    /// The reason.
+    /// Why the violation is accepted, in the words of the waivers file.
     pub reason: String,
     /// The person or team that is responsible for it.
     pub owner: String,

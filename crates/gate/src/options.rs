@@ -18,7 +18,7 @@ fn own_hint(error: &Error) -> Option<String> {
     error.hint().or(first).map(str::to_owned)
 }
 
-/// Options of a run.
+/// What a run evaluates with, beside policies and inputs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunOptions {
@@ -30,7 +30,7 @@ pub struct RunOptions {
     pub rules: Rules,
     /// The options for passing documents to policies.
     pub documents: DocumentOptions,
-    /// The waivers.
+    /// The violations that are accepted for a time; none by default.
     pub waivers: Waivers,
     /// Set to evaluate policies that look at `input` without one, if no input is given. Otherwise
     /// such a run is an error: a list that is empty by mistake would pass.

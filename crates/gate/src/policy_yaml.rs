@@ -17,7 +17,6 @@ use super::documents::argument;
 use super::findings::{self, FindingType};
 use crate::setting;
 
-/// A policy document.
 #[derive(Debug)]
 pub(super) struct PolicyDocument {
     pub name: String,

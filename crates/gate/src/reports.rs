@@ -35,7 +35,7 @@ pub use sarif::Sarif;
 pub use sarif::is_sarif_of;
 pub use tap::Tap;
 
-/// A format of reports.
+/// A format that a [`Run`] can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReportFormat {
     /// `JUnit` XML: a suite for each input, a case for each policy.

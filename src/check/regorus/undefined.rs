@@ -18,7 +18,6 @@ const MAX_DEPTH: usize = 8;
 /// What is surely defined in a file.
 struct Defined<'v> {
     view: &'v View<'v>,
-    /// The spans of references.
     references: HashSet<Span>,
     /// References that the current rule or body asks for elsewhere: without them it has no result.
     asked: Vec<Term>,

@@ -27,7 +27,6 @@ const fn option(relaxation: Relaxation) -> &'static str {
         Relaxation::SkipVerify => "--skip-verify",
         Relaxation::WithoutInput => "--no-input",
         Relaxation::PlainHttp => "--insecure",
-        _ => "another option",
     }
 }
 

@@ -42,7 +42,6 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     (":unset NAME", "remove the rules of this name that were typed"),
 ];
 
-/// The result of a line.
 pub(super) enum LineResult {
     /// The statement continues on the next line.
     More,

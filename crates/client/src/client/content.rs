@@ -22,7 +22,6 @@ use crate::{Error, ErrorKind};
 /// Verified content.
 #[derive(Debug)]
 pub enum Content {
-    /// The bytes.
     Bytes(Vec<u8>),
     /// UTF-8 text.
     Text(String),
@@ -33,7 +32,6 @@ pub enum Content {
 /// The requested form of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedForm {
-    /// The bytes.
     Bytes,
     /// Text if the content is UTF-8, otherwise base64.
     Text,

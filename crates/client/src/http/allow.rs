@@ -102,7 +102,7 @@ pub(super) struct Grant {
 }
 
 impl AllowedHosts {
-    /// Adds a host.
+    /// Allows one more host.
     pub fn add(&mut self, host: AllowedHost) {
         self.0.push(host);
     }

@@ -22,7 +22,6 @@ struct EnvironmentEntry {
     r#type: Option<Name>,
 }
 
-/// An environment.
 pub(crate) struct Environment {
     id: Id,
     pub organization: usize,

@@ -71,7 +71,6 @@ struct Section {
     sections: Vec<Section>,
 }
 
-/// A framework.
 pub(crate) struct Framework {
     pub id: Id,
     pub name: String,

@@ -7,7 +7,6 @@ use super::super::scalars::{Id, Name, Timestamp};
 use super::fields::compact;
 use super::files::{Folder, Problem, Problems, Source, code};
 
-/// An organization.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Organization {

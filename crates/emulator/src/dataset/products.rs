@@ -57,7 +57,6 @@ struct Link {
     track_latest: bool,
 }
 
-/// A product.
 pub(crate) struct Product {
     pub id: Id,
     pub organization: usize,
@@ -65,7 +64,6 @@ pub(crate) struct Product {
     pub json: Value,
 }
 
-/// A version of a product.
 pub(crate) struct ProductVersion {
     pub id: Id,
     pub json: Value,

@@ -46,7 +46,6 @@ struct VersionEntry {
     frameworks: Vec<Name>,
 }
 
-/// A workflow.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workflow {
@@ -64,7 +63,6 @@ pub(crate) struct Workflow {
     inputs: BTreeMap<String, String>,
 }
 
-/// A project.
 pub(crate) struct Project {
     pub id: Id,
     pub organization: usize,
@@ -90,7 +88,6 @@ pub(crate) struct Version {
     pub json: Value,
 }
 
-/// All projects.
 #[derive(Default)]
 pub(crate) struct Projects {
     pub projects: Vec<Project>,

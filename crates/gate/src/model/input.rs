@@ -23,7 +23,7 @@ pub struct Input {
     /// The predicate type, if it is an attestation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate_type: Option<String>,
-    /// The outcome.
+    /// The verdict of all policies on this input.
     pub outcome: Outcome,
     /// The reason why it couldn't be read, or why it has no verdict although each policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Input {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Subject {
-    /// Its name.
+    /// The subject's `name` in the attestation; empty if it has none.
     #[serde(default)]
     pub name: String,
     /// Its digests, by algorithm.

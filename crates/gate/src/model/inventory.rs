@@ -73,9 +73,9 @@ pub struct Argument {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeftOut {
-    /// Its path.
+    /// The path, as messages show it.
     pub path: String,
-    /// The reason.
+    /// Why it wasn't read.
     pub reason: String,
 }
 
@@ -109,7 +109,7 @@ pub struct PackageUse {
 pub struct OptionUse {
     /// What it relaxes.
     pub name: Relaxation,
-    /// Its value.
+    /// The value that was given; absent for an option without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// Its effect on the run.
@@ -118,11 +118,11 @@ pub struct OptionUse {
     pub times: u64,
 }
 
-/// A way in which a gate can be relaxed.
+/// A way in which a gate can be relaxed. Exhaustive, so that a host that words them doesn't compile
+/// until it words a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Relaxation {
     /// Only the chosen packages are evaluated.
     Packages,
@@ -161,7 +161,7 @@ impl std::fmt::Display for Relaxation {
     }
 }
 
-/// The effect of an option.
+/// Whether an option made a difference to the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub enum Severity {
     /// Informational.
     Info,
-    /// Low.
+    /// Above `Info`, below `Medium`.
     Low,
-    /// Medium.
+    /// Above `Low`, below `High`.
     Medium,
-    /// High.
+    /// Above `Medium`, below `Critical`.
     High,
-    /// Critical.
+    /// The most severe.
     Critical,
 }
 
@@ -54,7 +54,7 @@ pub struct Policy {
     /// The type of its findings, such as `VULNERABILITY`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding_type: Option<String>,
-    /// Its files.
+    /// The paths of the files that define its package.
     pub files: Vec<String>,
     /// The `sha256:` digest of its file; of several files, that of their digests, sorted, one a line.
     /// Names don't count.

@@ -50,7 +50,7 @@ pub enum Status {
 pub struct Violation {
     /// The problem, in the policy's words.
     pub message: String,
-    /// Its class.
+    /// Which rule it came from: a violation, a finding or a warning.
     pub class: Class,
     /// Its effect on the verdict.
     pub effect: Effect,

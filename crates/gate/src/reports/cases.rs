@@ -20,7 +20,6 @@ pub(super) struct Case<'a> {
     pub policy: Option<&'a str>,
     /// The policy's verdict; `None` for the input as a whole.
     pub verdict: Option<&'a Verdict>,
-    /// Its state.
     pub state: State,
     /// A summary in one line; empty if it passed.
     pub summary: String,
