@@ -25,6 +25,7 @@ pub mod shapes;
 mod unknown;
 mod unused;
 mod values;
+mod vendor;
 
 use std::collections::{HashMap, HashSet};
 
@@ -322,6 +323,7 @@ pub(crate) fn everything(all: &Inspected<'_>) -> Findings {
     for (at, file) in files.iter().enumerate() {
         fields::check(all, (at, file), &types, &mut found);
         network::check(all, file, &mut found);
+        vendor::check(all, (at, file), &types, &mut found);
         unknown::check(all, file, (&known, &constants), &mut found);
         unused::imports(all, file, &mut found);
         unused::variables(all, file, &mut found);

@@ -6,7 +6,7 @@
 //! use them.
 
 mod arguments;
-mod discover;
+pub(crate) mod discover;
 mod download_artifact;
 pub(crate) mod environments;
 mod evidence;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::infer::Types;
-use super::{File, Inspected};
+use super::{File, Inspected, vendor};
 use crate::Diagnostic;
 use crate::functions::known_fields::known_fields;
 use crate::functions::{FUNCTIONS, Field, Origin, Type};
@@ -47,6 +47,9 @@ fn unknown(all: &Inspected<'_>, fields: &'static [Field], name: &str, span: Span
         .collect();
     let message = format!("`{}` isn't a known field", shorten(name, 80));
     let finding = Diagnostic::warning("unknown-field", message).at(all.position(span));
+    if let Some(hint) = vendor::unknown(all, fields, name) {
+        return finding.with_hint(hint);
+    }
     if let Some(near) = nearest(name, known.iter().copied()) {
         return finding.with_hint(format!("did you mean `{near}`?")).renamed(name, near);
     }

@@ -34,11 +34,13 @@ pub(super) struct InferredType {
     pub practice: bool,
     /// Set if the last field may be absent.
     pub optional: bool,
+    /// The documented fields of the object that has the last field.
+    pub of: &'static [Field],
 }
 
 impl InferredType {
     fn of(ty: Type) -> Self {
-        Self { ty, lists: 0, field: "", values: &[], practice: false, optional: false }
+        Self { ty, lists: 0, field: "", values: &[], practice: false, optional: false, of: &[] }
     }
 
     pub fn element(self) -> Option<Self> {
@@ -436,6 +438,7 @@ fn step_into(
             values,
             practice: shape.practice,
             optional: !field.required,
+            of: fields,
         }),
         (None, Some(known)) => Some(InferredType {
             ty: known.ty,
@@ -444,6 +447,7 @@ fn step_into(
             values,
             practice: true,
             optional: true,
+            of: fields,
         }),
         (None, None) => {
             missing(fields, step);

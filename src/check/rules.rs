@@ -188,6 +188,11 @@ pub static RULES: &[Rule] = &[
         "Its package has a verdict, and this is no part of it. A gate notes it. Use it, or remove it.",
     ),
     warning(
+        "vendor-answer",
+        "a use of an answer that has another result in the vendor's engine",
+        "There, fields that are empty or false are left out, and times are objects. Write it so that both agree, or silence the finding in a policy that runs here alone.",
+    ),
+    warning(
         "verdict-shape",
         "a verdict rule whose value a gate can't use",
         "A gate gives no verdict for such a value. Verdict rules are sets of strings, or of objects with a string `message`.",

@@ -20,7 +20,7 @@ const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 /// The number of references requested per page.
 const PAGE_SIZE: u64 = 100;
 
-pub(super) static REFERENCE: &[Field] = &[
+pub(crate) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
     Field::required("kind", Type::String, "its kind, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
     Field::optional("downloadable", Type::Boolean, "whether its content can be downloaded"),
@@ -28,7 +28,7 @@ pub(super) static REFERENCE: &[Field] = &[
     Field::optional("createdAt", Type::Timestamp, "when it was added to the service"),
 ];
 
-pub(super) static RESULT: &[Field] = &[
+pub(crate) static RESULT: &[Field] = &[
     Field::required("digest", Type::Digest, "the requested digest"),
     Field::required("kind", Type::String, "its kind, such as `CONTAINER_IMAGE`"),
     Field::required("downloadable", Type::Boolean, "whether `download_artifact` can download it"),

@@ -15,6 +15,7 @@ mod shapes;
 mod tests;
 mod types;
 mod values;
+mod vendor;
 
 use serde_json::Value;
 
