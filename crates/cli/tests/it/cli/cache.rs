@@ -10,13 +10,24 @@ use super::{Output, Run, Sandbox, service};
 /// A CycloneDX document of the shipped data.
 const SBOM: &str = "sha256:c321d57bb3091416bdda4d3c170e77883f5db296d10d8985c4050fc06702c885";
 
-fn download(sandbox: &Sandbox, service: &Emulator) -> Run {
+fn downloading(sandbox: &Sandbox, service: &Emulator) -> Run {
     sandbox
         .run(&["call", "download_artifact", SBOM, "--format", "raw"])
         .env("XDG_CACHE_HOME", sandbox.path("cache").to_str().unwrap())
+        .env("PLATFORM_TOKEN", &service.default_token())
+}
+
+fn download(sandbox: &Sandbox, service: &Emulator) -> Run {
+    downloading(sandbox, service)
         .env("PLATFORM_CONTROLPLANE_URL", &service.controlplane_url())
         .env("PLATFORM_BASE_URL", &service.base_url())
-        .env("PLATFORM_TOKEN", &service.default_token())
+}
+
+fn download_over_grpc(sandbox: &Sandbox, service: &Emulator) -> Run {
+    downloading(sandbox, service)
+        .env("PLATFORM_CONTROL_PLANE_API", &service.grpc_address())
+        .env("PLATFORM_ARTIFACT_CAS_API", &service.store_address())
+        .env("PLATFORM_API_INSECURE", "true")
 }
 
 fn entry(sandbox: &Sandbox) -> PathBuf {
@@ -35,20 +46,37 @@ fn is_sbom(output: &Output) {
 
 #[test]
 fn an_artifact_is_kept_and_access_asked_for_each_time() {
-    let (sandbox, service) = (Sandbox::new(), service());
-    is_sbom(&download(&sandbox, &service).output().code(0));
-    is_sbom(&download(&sandbox, &service).output().code(0));
-    assert_eq!(asked(&service, "/download/"), 2, "the service says who may have it");
-    assert_eq!(asked(&service, "/content/"), 1, "the content comes once");
+    is_kept(&service(), download, "/download/", "/content/");
+}
+
+#[test]
+fn an_artifact_from_a_stream_is_kept_as_well() {
+    let service = service();
+    service.set_faults(vec!["/controlplane.v1.CASRedirectService/:status=501".parse().unwrap()]);
+    is_kept(&service, download_over_grpc, "CASCredentialsService", "ByteStream");
+}
+
+/// Checks it by requests for access and for content.
+fn is_kept(
+    service: &Emulator,
+    download: fn(&Sandbox, &Emulator) -> Run,
+    access: &str,
+    content: &str,
+) {
+    let sandbox = Sandbox::new();
+    is_sbom(&download(&sandbox, service).output().code(0));
+    is_sbom(&download(&sandbox, service).output().code(0));
+    assert_eq!(asked(service, access), 2, "the service says who may have it");
+    assert_eq!(asked(service, content), 1, "the content comes once");
     let strangers = service.token("globex-ci").unwrap();
-    let run = download(&sandbox, &service)
+    let run = download(&sandbox, service)
         .env("PLATFORM_TOKEN", &strangers)
         .output()
         .fails("platform.download_artifact: the service knows no such");
     assert!(!run.stdout.contains("CycloneDX"), "an entry widened access");
-    let mut run = download(&sandbox, &service).command();
+    let mut run = download(&sandbox, service).command();
     assert!(run.arg("--no-cache").output().unwrap().status.success());
-    assert_eq!(asked(&service, "/content/"), 2);
+    assert_eq!(asked(service, content), 2);
 }
 
 #[test]
