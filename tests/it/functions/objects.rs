@@ -220,17 +220,20 @@ fn a_limit_asks_for_no_more_pages_than_it_needs() {
 fn downloads_are_text_where_they_are_utf8_and_base64_elsewhere() {
     use base64::Engine as _;
     let emulator = start(EmulatorOptions::default());
-    let platform = client(&emulator);
     let file = |digest: &str| {
         std::fs::read(data().join("artifacts").join(digest.replace(':', "/"))).unwrap()
     };
-    let text = ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap();
-    assert_eq!(text.as_str().unwrap().as_bytes(), file(THREAT_MODEL));
-    let binary = ask(&platform, "download_artifact", &json!([BINARY])).unwrap();
-    let decoded = base64::engine::general_purpose::STANDARD.decode(binary.as_str().unwrap());
-    assert_eq!(decoded.unwrap(), file(BINARY));
-    let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    assert_eq!(ask(&platform, "download_artifact", &json!([empty])).unwrap(), "");
+    for transport in TRANSPORTS {
+        transport.misbehave(&emulator, &[]);
+        let platform = client_over(transport, &emulator, "ci").build().unwrap();
+        let text = ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap();
+        assert_eq!(text.as_str().unwrap().as_bytes(), file(THREAT_MODEL));
+        let binary = ask(&platform, "download_artifact", &json!([BINARY])).unwrap();
+        let decoded = base64::engine::general_purpose::STANDARD.decode(binary.as_str().unwrap());
+        assert_eq!(decoded.unwrap(), file(BINARY));
+        let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(ask(&platform, "download_artifact", &json!([empty])).unwrap(), "");
+    }
 }
 
 #[test]

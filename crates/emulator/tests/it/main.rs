@@ -10,6 +10,7 @@ mod dataset;
 mod discover;
 mod download;
 mod faults;
+mod grpc;
 mod lists;
 mod product_compliance;
 mod resources;
