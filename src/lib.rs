@@ -9,6 +9,8 @@
 //! `regorus::Engine` of the host's own, or by this crate's Rego implementation ([`rego`]), which gives
 //! OPA 1.22.2's answers or an error. The command of the same name is built on it.
 //!
+//! Items that are hidden here serve the crates of gates and of the command, and may change with any version.
+//!
 //! # What to use when
 //!
 //! | You have | Use |

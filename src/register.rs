@@ -262,8 +262,8 @@ impl Registration {
     }
 
     /// Puts this crate's built-in functions over those of the engine, so that they give OPA's
-    /// answers, are bounded, and never panic. Functions that the host registered before stay. Returns
-    /// how many were put there.
+    /// answers, are bounded, and never panic. Functions that the host registered before are kept.
+    /// Returns the number of functions that were replaced or added.
     ///
     /// Their last argument can't be an output any more: `count(x, n)` is `n := count(x)`.
     pub fn replace_builtins(&self, engine: &mut Engine) -> usize {

@@ -4,6 +4,8 @@
 //! are written ([`report`]). Evaluating policies belongs to
 //! [`rego_platform`](https://docs.rs/rego-platform); options and the destinations of reports belong to the
 //! host, which is the command or a program.
+//!
+//! Items that are hidden here serve the command, and may change with any version.
 
 #![forbid(unsafe_code)]
 

@@ -459,8 +459,7 @@ impl Program {
     ///
     /// # Errors
     /// All problems of the modules.
-    #[doc(hidden)]
-    pub fn compile_modules(
+    fn compile_modules(
         modules: Vec<Module>,
         sources: Sources,
         options: &Options,
