@@ -113,7 +113,10 @@ pub static FUNCTIONS: &[&Function] = &[
 
 /// Functions of newer services than the documented interface describes: policies may call them
 /// elsewhere.
-pub const NEWER: &[&str] = &["vulnerability", "findings", "effective_assessments"];
+pub const NEWER: &[&str] = &["findings", "effective_assessments"];
+
+/// Functions that a gate supplies to policy documents alone.
+pub(crate) const OF_DOCUMENTS: &[&str] = &["vulnerability"];
 
 /// Returns the function with this `name`, given without a prefix.
 pub fn function(name: &str) -> Option<&'static Function> {

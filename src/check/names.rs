@@ -70,7 +70,9 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) -> BTreeSet<
                 {
                     mentioning.insert(at);
                     let name = rest.first().and_then(constant).unwrap_or_default();
-                    let known = all.enabled.iter().any(|function| function.name == name);
+                    let full = all.product.function(name);
+                    let known = all.enabled.iter().any(|function| function.name == name)
+                        || all.host_functions.iter().any(|function| function.name() == full);
                     if !known || rest.len() != 1 {
                         out.push(unknown(all, name).at(all.position(term.span)));
                     }
@@ -109,6 +111,9 @@ pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &s
     }
     let near = nearest(name, functions::FUNCTIONS.iter().map(|f| f.name));
     let hint = match near {
+        _ if functions::OF_DOCUMENTS.contains(&name) => {
+            format!("`{product}.{name}` is a function of policy documents")
+        }
         _ if functions::NEWER.contains(&name) => {
             format!(
                 "`{product}.{name}` is a function of a newer service: it can't be evaluated here"

@@ -35,6 +35,8 @@ pub struct HostFunction {
     arity: u8,
     /// The types, if they are known, as [`crate::rego::internal::types`] writes them.
     signature: Option<Arc<str>>,
+    /// Set if it may have the product's prefix.
+    of_product: bool,
     pub(crate) kind: Kind,
 }
 
@@ -72,7 +74,7 @@ impl HostFunction {
     /// Declares a function without implementing it: policies that call it load, and an evaluation
     /// that reaches the call fails. For `check`.
     pub fn declared(name: impl Into<Arc<str>>, arity: u8) -> Self {
-        Self { name: name.into(), arity, signature: None, kind: Kind::Declared }
+        Self { name: name.into(), arity, signature: None, of_product: false, kind: Kind::Declared }
     }
 
     /// Declares a function with its types, as [`declared`](Self::declared) does.
@@ -103,6 +105,13 @@ impl HostFunction {
         Self { kind: Kind::Pure(Arc::new(function)), ..Self::declared(name, arity) }
     }
 
+    /// Returns the same function, which may have the product's prefix.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_product(self) -> Self {
+        Self { of_product: true, ..self }
+    }
+
     /// Creates a function whose answer takes time. It must be safe to call on a guess, and must
     /// give the same answer for the same arguments within an evaluation, which calls it only once
     /// for them. It runs on a thread that all such functions of the policies share, with a tokio
@@ -122,7 +131,7 @@ impl HostFunction {
     /// Returns a finding for each of `functions` whose name is invalid or already taken by Rego,
     /// the service or another of them.
     pub(crate) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
-        let reason = |index: usize, name: &str| {
+        let reason = |index: usize, name: &str, of_product: bool| {
             let part = |part: &str| {
                 part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                     && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -132,7 +141,7 @@ impl HostFunction {
                 Some("isn't a valid function name")
             } else if builtins::lookup(name).is_some() {
                 Some("is one of Rego's own functions")
-            } else if first == product.as_str() {
+            } else if first == product.as_str() && !of_product {
                 Some("has the product's prefix, which is reserved for the service's functions")
             } else if functions.iter().take(index).any(|other| *other.name == *name) {
                 Some("is declared twice")
@@ -141,7 +150,7 @@ impl HostFunction {
             }
         };
         let wrong = |(index, function): (usize, &Self)| {
-            let what = reason(index, &function.name)?;
+            let what = reason(index, &function.name, function.of_product)?;
             let message = format!("the host's function `{}` {what}", escape(&function.name));
             Some(Diagnostic::error("name-collision", message))
         };

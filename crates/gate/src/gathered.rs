@@ -15,6 +15,7 @@ use super::conclude;
 use super::load::Gate;
 use super::model::{Call, CallSite, Exit, Input, Outcome, Run, Totals, VERSION, Verdict};
 use super::options::{RunObserver, RunOptions};
+use super::vulnerability;
 use super::work::{CheckResult, Event, Stop, millis};
 
 /// The most calls that the reports of one run list; totals count all.
@@ -227,7 +228,8 @@ impl<'a> RunCollector<'a> {
                 package.evaluated = true;
                 package.cut_short |= evaluated.result.is_err();
             }
-            for site in evaluated.sites() {
+            let is_local = |function: &str| vulnerability::is_call(function, &self.gate.product);
+            for site in evaluated.sites().into_iter().filter(|site| !is_local(&site.function)) {
                 self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
             }
             self.swallowed += evaluated.builtin_errors();

@@ -36,6 +36,7 @@ mod split;
 mod streams;
 mod values;
 mod verdict;
+mod vulnerability;
 mod waivers;
 mod work;
 

@@ -27,6 +27,7 @@ use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
 use super::reach::{Arguments, Reach, Site};
 use super::split::hex;
 use super::values::InputValues;
+use super::vulnerability;
 use crate::setting;
 
 /// Options for loading a gate.
@@ -108,7 +109,9 @@ impl Check {
         reach: &Reach,
     ) -> Self {
         let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let sites = reach.sites(&package.path, rules());
+        let product = options.load.product.clone();
+        let mut sites = reach.sites(&package.path, rules());
+        sites.retain(|site| !vulnerability::is_call(&site.function, &product));
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
         let reads = reach.arguments(&package.path, rules());
         let context = PolicyContext {
@@ -117,7 +120,7 @@ impl Check {
             values: options.values.clone(),
             reads_input: reach.reads_input(&package.path, rules()),
             metadata: Reader {
-                product: options.load.product.clone(),
+                product,
                 document: false,
                 names: reach.names_metadata(&package.path, rules()),
                 kind: options.kind.clone(),
@@ -197,8 +200,7 @@ impl Material {
     /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
     pub fn check(&mut self, load: &LoadOptions, network: bool) -> Vec<Diagnostic> {
         let mut check = |sources: &Sources, origin| {
-            let mut options = load.clone();
-            options.origin = origin;
+            let options = vulnerability::options(load, origin);
             let (policies, found) = Policies::load_with_findings(sources, options, network);
             if let Some(policies) = policies {
                 let warnings = policies.gate_warnings(found.clone());
@@ -404,8 +406,7 @@ impl Gate {
         let (policies, warnings) = match self.loaded.find(sources, origin) {
             Some(loaded) => loaded,
             None => {
-                let mut options = options.load.clone();
-                options.origin = origin;
+                let options = vulnerability::options(&options.load, origin);
                 Policies::load_with_warnings(sources, options)?
             }
         };
@@ -414,7 +415,8 @@ impl Gate {
     }
 
     fn note_calls(&mut self, policies: &Policies) {
-        let sites = policies.sites();
+        let mut sites = policies.sites();
+        sites.retain(|site| !vulnerability::is_call(&site.function, &self.product));
         self.waits |= !sites.is_empty();
         self.asks |= sites.iter().any(|site| !is_network(&site.function));
     }

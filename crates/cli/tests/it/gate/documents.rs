@@ -44,6 +44,43 @@ fn findings_fit_the_declared_type() {
 }
 
 #[test]
+fn a_policy_document_makes_findings_of_vulnerabilities() {
+    let sandbox = Sandbox::new();
+    let text = |call: &str| {
+        format!(
+            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: scan\n  finding_type: VULNERABILITY\n\
+             spec:\n  policies:\n    - kind: EVIDENCE\n      embedded: |\n        package main\n\n        \
+             import rego.v1\n\n        violations contains {call} if input.id\n"
+        )
+    };
+    let gate = |call: &str, input: &str| {
+        let file = sandbox.write("scan.yaml", text(call));
+        let fixed = ["gate", "--product", "chainloop", "-d", &file, "-i", "-", "-f", "json"];
+        sandbox.run(&fixed).stdin(input).output()
+    };
+    let call = "chainloop.vulnerability(\"m\", input.id, \"pkg:a/b\", \"HIGH\")";
+    let report = gate(call, "{\"id\": \"CVE-1\"}").code(1).json();
+    let found = &report["inputs"][0]["verdicts"][0]["violations"][0];
+    assert_eq!((&found["message"], &found["id"]), (&"m".into(), &"CVE-1".into()));
+    assert_eq!(
+        (&found["severity"], &found["fields"]["package_purl"]),
+        (&"HIGH".into(), &"pkg:a/b".into())
+    );
+    // It asks nobody.
+    assert_eq!(report["inventory"]["call_sites"], serde_json::json!([]));
+    assert_eq!(report["inventory"]["service"]["answered_by"], serde_json::Value::Null);
+    gate(call, "{\"id\": 1}").fails("chainloop.vulnerability: `external_id` isn't a string");
+    gate(&call.replace("input.id", "input.cve"), "{\"id\": 1}").fails("the call isn't made");
+    gate(&call.replace("\"m\", ", ""), "{}").code(2);
+    let file = sandbox.write("scan.yaml", text(call));
+    sandbox.run(&["check", "--product", "chainloop", &file]).output().code(0);
+    // Elsewhere it is no function.
+    let rego = sandbox.write("p.rego", format!("package p\n\ndeny contains {call}\n"));
+    let plain = ["gate", "--product", "chainloop", "-d", &rego, "--no-input"];
+    sandbox.run(&plain).output().fails("is a function of policy documents");
+}
+
+#[test]
 fn a_suppressed_violation_is_shown_and_does_not_fail() {
     let sandbox = Sandbox::new();
     let scan = |suppress: &str| {
