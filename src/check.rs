@@ -49,8 +49,7 @@ pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
     load::compile(sources, &options, &everything, None).findings
 }
 
-/// Returns the places that regorus is known to answer otherwise, sorted by file and line; tests aren't
-/// looked at.
+/// Returns the places where regorus is known to differ, sorted by file and line. Tests are left out.
 pub fn check_for_regorus(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
     let differences = |all: &Inspected<'_>| {
         let mut found = regorus::differences(all);

@@ -152,7 +152,7 @@
 //! |---|---|---|
 //! | `regorus` | yes | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface; its built-in functions |
 //! | `regorus-core` | by `regorus` | the same without the functions that regorus makes optional |
-//! | `ring` | yes | TLS by ring, where the host gives no other provider ([`PlatformBuilder::crypto_provider`]) |
+//! | `ring` | yes | TLS with ring, unless the host supplies another provider ([`PlatformBuilder::crypto_provider`]) |
 //! | `crypto` | no | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
 //! | `cache` | no | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
 //!

@@ -84,7 +84,7 @@ struct Mock<'l, 'a> {
 }
 
 impl<'a> Mock<'_, 'a> {
-    /// Returns the part of a value that isn't of a type. What isn't known may be.
+    /// Returns the part of a value that doesn't have a type. A part that isn't known may have it.
     fn fits(&self, value: &'a Term, ty: Type) -> Result<(), Wrong> {
         let literal = arguments::literal(self.file, self.constants, value);
         let at = if literal.span.file == self.file.id() { literal.span } else { value.span };

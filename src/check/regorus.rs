@@ -1,4 +1,4 @@
-//! Places of policies that the interpreter regorus is known to answer otherwise than OPA.
+//! Places in policies where the interpreter regorus is known to differ from OPA.
 //!
 //! Owns one table ([`ROWS`]), whose codes are those of `docs/interpreter.md`, and a small function for
 //! each row. Tests aren't looked at: hosts don't load them. What depends on values, such as numbers

@@ -219,7 +219,7 @@ impl<'a> Checker<'_, 'a> {
 pub fn message_hint<'k>(mut fields: impl Iterator<Item = &'k str>) -> String {
     match fields.find(|name| matches!(*name, "text" | "reason" | "Message")) {
         Some(name) => format!("write `message` instead of `{name}`"),
-        None => "say what is wrong in its string `message`".to_owned(),
+        None => "put what is wrong into its string `message`".to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Position};
 pub struct Reached {
     /// The calls that couldn't be made, by position.
     pub unmade: Vec<UnmadeCall>,
-    /// The references to fields of what isn't an object, by position.
+    /// The references to fields of values that aren't objects, by position.
     pub misshapen: Vec<MisshapenInput>,
     /// `true` if references to fields of the input were reached and none found anything.
     pub read_nothing: bool,

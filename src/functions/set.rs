@@ -47,7 +47,7 @@ impl FunctionSet {
     /// [`ErrorKind::Configuration`] when there is no such function.
     pub fn with(self, name: &str) -> Result<Self, Error> {
         if name == "all" {
-            let message = "`all` stands alone: it includes every function";
+            let message = "`all` includes every function: give it alone";
             return Err(Error::new(ErrorKind::Configuration, message));
         }
         if super::function(name).is_none() {

@@ -115,7 +115,9 @@ impl<E: BorrowMut<Engine>, F> EnginePasses<E, F> {
         *prints = engine.take_prints().unwrap_or_default();
         if !self.before.is_of(engine) {
             let error = configuration("the closure changes the engine's policies or data")
-                .with_hint("it is run once a pass: add policies and data before, or `run` it");
+                .with_hint(
+                    "the closure runs once per pass: add policies and data before, or use `run`",
+                );
             self.broken = Some(error.clone());
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! What regorus answers otherwise than this crate, over stored programs: each difference belongs to a
+//! Where regorus differs from this crate, over stored programs: each difference belongs to a
 //! row of `docs/interpreter.md`.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -155,7 +155,7 @@ struct How<'a> {
     load: &'a LoadOptions,
     /// Set if policies may contact hosts.
     allowed: bool,
-    /// Set if what regorus answers otherwise is found, too.
+    /// Set to report the places where regorus differs, too.
     regorus: bool,
 }
 

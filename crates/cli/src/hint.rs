@@ -79,7 +79,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::ANNOTATIONS => "`--annotation KEY=VALUE` sets an annotation",
         gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
-        gate::ATTESTATIONS => "without `--attestation` it is used as it is",
+        gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
         setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
         gate::WARNINGS => "`--allow-warnings` allows such policies",
         gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",

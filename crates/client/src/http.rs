@@ -272,7 +272,7 @@ impl Http {
             }
         };
         if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {
-            return Err(disallowed(" stands for addresses that may not be reached"));
+            return Err(disallowed(" resolves to addresses that may not be reached"));
         }
         let found = found.into_iter().map(|address| Value::from(address.to_string()));
         Ok(Answer::from(Value::from(found.collect::<Set>())))

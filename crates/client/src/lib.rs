@@ -7,7 +7,7 @@
 //! these report: [`Error`], [`Diagnostic`], [`Setting`], [`Observer`]. Values are the language's, and
 //! nothing else is.
 //!
-//! What isn't documented here serves `rego-platform` and may change with any version.
+//! Items that are hidden here serve `rego-platform`, and may change with any version.
 
 #![forbid(unsafe_code)]
 

@@ -30,7 +30,7 @@ pub fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Error {
 pub fn reason(path: &Path, error: &std::io::Error) -> (&'static str, Option<String>) {
     match error.kind() {
         Io::NotFound if path == Path::new("-") => {
-            ("isn't supported here: it stands for standard input elsewhere", None)
+            ("isn't supported here; elsewhere it means standard input", None)
         }
         Io::NotFound => {
             let similar = similar(path).map(|path| escape(&path.display().to_string()));

@@ -1,5 +1,5 @@
 //! Batched, one at a time, one in flight and in a task: the same answer for every policy, on each of
-//! the two engines. What regorus answers otherwise than OPA isn't compared here.
+//! the two engines. Where regorus differs from OPA, nothing is compared here.
 
 use std::collections::BTreeSet;
 

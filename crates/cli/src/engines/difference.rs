@@ -33,7 +33,7 @@ pub(super) fn between(ours: &Answer, theirs: &Answer) -> Option<Error> {
     };
     let at = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
     let (left, right) = (shorten(&left, SHOWN), shorten(&right, SHOWN));
-    let message = format!("regorus answers otherwise{at}: `{right}` instead of `{left}`");
+    let message = format!("regorus gives another answer{at}: `{right}` instead of `{left}`");
     let whole = format!("on regorus {}, and here {}", answer(theirs), answer(ours));
     let hint = "`check --engine regorus` finds the places that are known to differ";
     Some(Error::new(ErrorKind::Policy, message).with_hint(hint).with_source(whole))

@@ -85,9 +85,9 @@ fn a_difference_is_no_verdict_and_both_values_are_shown() {
     assert_eq!(ask("both", &same).code(0).stdout, "[1]\n");
     assert_eq!(ask("opa", &other).code(0).stdout, "[]\n");
     assert_eq!(ask("regorus", &other).code(0).stdout, "[1]\n");
-    let differs = ask("both", &other).fails("regorus answers otherwise");
+    let differs = ask("both", &other).fails("regorus gives another answer");
     assert!(
-        differs.stderr.contains("regorus answers otherwise: `[1]` instead of `[]`"),
+        differs.stderr.contains("regorus gives another answer: `[1]` instead of `[]`"),
         "{differs:?}"
     );
 
@@ -99,16 +99,16 @@ fn a_difference_is_no_verdict_and_both_values_are_shown() {
         sandbox.local(&arguments).output()
     };
     gate(&same).code(1);
-    let report = gate(&other).fails("regorus answers otherwise").stdout;
-    assert!(report.contains("regorus answers otherwise"), "{report}");
+    let report = gate(&other).fails("regorus gives another answer").stdout;
+    assert!(report.contains("regorus gives another answer"), "{report}");
     assert!(report.contains(r#"on regorus [[[\"1\"]]], and here [[[]]]"#), "{report}");
 
     let test = "package p_test\n\ntest_n if { data.p.deny == set() with input as {\"o\": {\"n\": 1, \"m\": 2}} }\n";
     let test = sandbox.write("p_test.rego", test);
     let policy = sandbox.write("p.rego", DIFFERS);
     let arguments = ["test", &policy, &test, "--engine", "both"];
-    let output = sandbox.run(&arguments).output().fails("regorus answers otherwise");
-    assert!(format!("{output:?}").contains("regorus answers otherwise"), "{output:?}");
+    let output = sandbox.run(&arguments).output().fails("regorus gives another answer");
+    assert!(format!("{output:?}").contains("regorus gives another answer"), "{output:?}");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn an_error_on_one_side_is_a_difference_and_a_failed_call_is_not() {
     let input = sandbox.write("input.json", r#"{"s": "abc"}"#);
     let output =
         eval(&sandbox, "both", &["-d", &policy, "-i", &input, "data.p.r"]).fails("otherwise");
-    assert!(output.stderr.contains("regorus answers otherwise: `an error: "), "{output:?}");
+    assert!(output.stderr.contains("regorus gives another answer: `an error: "), "{output:?}");
 
     let call = "package p\n\nr := platform.discover(input.image, \"\")\n\nq if not platform.discover(input.image, \"\").kind\n";
     let policy = sandbox.write("p.rego", call);

@@ -70,7 +70,7 @@ impl Repeated {
     }
 }
 
-/// Returns a hash that is fast and nothing more: whoever chooses the strings can make them collide.
+/// Returns a hash that is only fast: someone who chooses the strings can make them collide.
 pub(super) fn fast_hash(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));

@@ -56,7 +56,7 @@ pub(super) struct Target {
 
 /// The error of a host none of whose addresses may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("disallowed host: {0} stands for addresses that may not be reached")]
+#[error("disallowed host: {0} resolves to addresses that may not be reached")]
 pub(super) struct OutOfReach(pub(super) String);
 
 impl Target {

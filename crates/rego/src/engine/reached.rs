@@ -12,7 +12,7 @@ use crate::syntax::tree::Span;
 pub struct Survey {
     /// The reached calls that couldn't be made, the first operand of each.
     pub unmade: Vec<Unmade>,
-    /// The reached references to fields of what isn't an object.
+    /// The reached references to fields of values that aren't objects.
     pub misshapen: Vec<Misshapen>,
     /// `true` if a reference to a field of the input was reached.
     pub read_fields: bool,
