@@ -116,8 +116,8 @@ fn an_error_on_one_side_is_a_difference_and_a_failed_call_is_not() {
     let sandbox = Sandbox::new();
     let policy = sandbox.write("p.rego", "package p\n\nr := [x | some x in input.s]\n");
     let input = sandbox.write("input.json", r#"{"s": "abc"}"#);
-    let output =
-        eval(&sandbox, "both", &["-d", &policy, "-i", &input, "data.p.r"]).fails("otherwise");
+    let output = eval(&sandbox, "both", &["-d", &policy, "-i", &input, "data.p.r"])
+        .fails("regorus gives another answer");
     assert!(output.stderr.contains("regorus gives another answer: `an error: "), "{output:?}");
 
     let call = "package p\n\nr := platform.discover(input.image, \"\")\n\nq if not platform.discover(input.image, \"\").kind\n";
