@@ -140,12 +140,14 @@ fn nothing_shows_a_secret() {
         .organization("acme")
         .controlplane_url(format!("https://user:{CANARY}@api.example"))
         .base_url("https://api.example")
-        .proxy(format!("http://user:{CANARY}@proxy.example:3128"))
-        .ca_certificate(CANARY);
+        .proxy(format!("ftp://user:{CANARY}@proxy.example:3128"));
     let mut shown = format!("{token:?} {builder:?} {builder:#?}");
-    let error = builder.clone().build().unwrap_err();
-    write!(shown, "{error} {error:?} {}", error.report()).unwrap();
-    let platform = builder.controlplane_url("https://api.example").build().unwrap();
+    let fixed = builder.clone().controlplane_url("https://api.example");
+    for wrong in [builder, fixed.clone().ca_certificate(CANARY)] {
+        let error = wrong.build().unwrap_err();
+        write!(shown, "{error} {error:?} {}", error.report()).unwrap();
+    }
+    let platform = fixed.build().unwrap();
     let error = ask(&platform, "discover", &json!([CLEAN_IMAGE, ""])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
     write!(shown, "{platform:?} {platform:#?} {error:?} {}", error.report()).unwrap();
