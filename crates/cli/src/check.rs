@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rego_platform::evaluate::Policies;
+use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{RegoVersion, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
@@ -16,7 +17,7 @@ use rego_platform_gate::sarif;
 
 use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
-use super::{Exit, evaluation, fmt};
+use super::{Exit, context, evaluation, fmt};
 
 /// The version of the JSON report's form; it changes when a field changes its meaning or is
 /// removed.
@@ -94,7 +95,8 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
     let bundles = evaluation::expanded(&args.bundle)?;
     let paths = (&*paths, &*bundles);
-    let material = match Material::read(paths.0, paths.1) {
+    let http = args.network.http(options, || context::certificates(options))?;
+    let material = match Material::read(paths.0, paths.1, http.clone()) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
             print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
             return Err(error);
@@ -119,7 +121,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     };
     let (mut found, sources) = findings(material, how);
     if args.fix {
-        found = fix(paths, sources, how, found, reporter)?;
+        found = fix((paths.0, paths.1, http), sources, how, found, reporter)?;
     }
     if args.level == Level::Error {
         found.retain(|d| d.level == rego_platform::Level::Error);
@@ -205,7 +207,7 @@ const MAX_ROUNDS: usize = 5;
 
 /// Fixes what has one right answer, in the files. Returns the remaining findings.
 fn fix(
-    paths: (&[String], &[String]),
+    (paths, bundles, http): (&[String], &[String], Option<Http>),
     mut sources: Sources,
     how: How<'_>,
     mut found: Vec<Diagnostic>,
@@ -228,7 +230,7 @@ fn fix(
         if !any {
             break;
         }
-        (found, sources) = findings(Material::read(paths.0, paths.1)?, how);
+        (found, sources) = findings(Material::read(paths, bundles, http.clone())?, how);
     }
     if count > 0 {
         reporter.note(&format!(

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
+use rego_platform::http::Http;
 use rego_platform::sources::{Ignore, SourceLimits, split};
 use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
@@ -322,7 +323,9 @@ fn prepare(
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
     inventory.unverified = args.is_attestation();
     let is_without_input = values.is_empty();
-    let gate = load(args, &context.product, &ignore, (arguments, values), options.timeout)?;
+    let http = args.evaluation.network.http(options, || context.certificates())?;
+    let more = (http, options.timeout);
+    let gate = load(args, &context.product, &ignore, (arguments, values), more)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
@@ -400,7 +403,7 @@ fn load(
     product: &Product,
     ignore: &Ignore,
     (arguments, values): (BTreeMap<String, String>, InputValues),
-    timeout: Duration,
+    (http, timeout): (Option<Http>, Duration),
 ) -> Result<Gate, Error> {
     let mut paths = evaluation::expanded(&args.data)?;
     // A glob may match what this run has begun to write.
@@ -413,6 +416,7 @@ fn load(
         values,
         ignore: ignore.clone(),
         bundles: evaluation::expanded(&args.bundle)?,
+        http,
         skip_verify: args.skip_verify,
         allow_warnings: args.allow_warnings,
     };

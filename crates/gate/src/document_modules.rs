@@ -2,15 +2,19 @@
 //! that they are read in.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
+use rego_platform::http::Http;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
 use rego_platform::sources::ModuleSource;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
+use sha2::{Digest as _, Sha256};
 
 use super::describe::rule_name;
+use super::fetch::fetch;
+use super::split::hex;
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
@@ -86,12 +90,71 @@ fn aligned(document: &str, module: &str) -> String {
     "\n".repeat(at.unwrap_or(0)) + module
 }
 
-/// Reads a module that the document names by path, which may not lead out of the document's folder.
-pub(super) fn read(document: &str, module: &str) -> Result<ModuleSource, Error> {
+/// Reads a module that the document names by `path`, which may not lead out of the document's folder.
+pub(super) fn read(document: &str, path: &str) -> Result<ModuleSource, Error> {
+    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
+    let (path, bytes) = bytes(document, folder, path)?;
+    finished(text(document, path, bytes)?)
+}
+
+/// Reads a module that the document names by `ref`: a file in the document's folder, with `file://` one
+/// below the working folder, as in the vendor's engine, or with `https://` one of a host that is allowed.
+/// `@sha256:…` behind it is the module's digest, without which nothing is fetched.
+pub(super) fn referred(
+    document: &str,
+    reference: &str,
+    http: Option<&Http>,
+) -> Result<ModuleSource, Error> {
+    let shown = escape(reference);
+    let (place, digest) = match reference.rsplit_once("@sha256:") {
+        Some((place, digest)) => (place, Some(format!("sha256:{digest}"))),
+        None => (reference, None),
+    };
+    let (path, bytes) = match place.split_once("://") {
+        None => bytes(document, Path::new(document).parent().unwrap_or(Path::new("")), place)?,
+        Some(("file", path)) => bytes(document, Path::new(""), path)?,
+        Some(("https", _)) if digest.is_none() => {
+            let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
+            return Err(wrong(message).with_hint(format!(
+                "write `ref: {shown}@sha256:…`, after a look at what is there"
+            )));
+        }
+        Some(("https", _)) => {
+            let body = fetch(place, http).map_err(|error| {
+                let message = format!("{}: the policy `{shown}`: {error}", escape(document));
+                let failed = wrong(message);
+                match error.setting() {
+                    Some(setting) => failed.by_setting(setting),
+                    None => failed,
+                }
+            })?;
+            (PathBuf::from(place), body)
+        }
+        Some(_) => {
+            let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
+            return Err(wrong(message).with_hint(
+                "`ref` names a file, or an address with `https://` and its digest `@sha256:…`",
+            ));
+        }
+    };
+    let found = hex(&Sha256::digest(&bytes));
+    if digest.is_some_and(|digest| digest != found) {
+        let message = format!("{}: the policy `{shown}` has another digest", escape(document));
+        return Err(wrong(message).with_hint(format!("the file's is `{found}`")));
+    }
+    finished(text(document, path, bytes)?)
+}
+
+/// Reads a file in a folder.
+fn bytes(document: &str, folder: &Path, module: &str) -> Result<(PathBuf, Vec<u8>), Error> {
     let shown = escape(module);
+    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let outside = || {
-        wrong(format!("{}: `{shown}` isn't a file in the policy's folder", escape(document)))
-            .with_hint("`path` is relative to the document, and leads nowhere else")
+        let root = escape(&root.to_string_lossy());
+        wrong(format!("{}: `{shown}` isn't a file in `{root}`", escape(document))).with_hint(
+            "the path is relative to the document, or with `file://` to the working folder, and leads \
+             nowhere else",
+        )
     };
     let relative = Path::new(module);
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -100,15 +163,13 @@ pub(super) fn read(document: &str, module: &str) -> Result<ModuleSource, Error> 
     }
     if relative.extension().is_none_or(|extension| extension != "rego") {
         return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
-            .with_hint("`path` names a file that ends in `.rego`"));
+            .with_hint("the name of its file ends in `.rego`; WASM isn't supported"));
     }
-    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {
         wrong(format!("{}: the policy `{shown}` can't be read", escape(document)))
             .with_source(error)
     };
-    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let real = std::fs::canonicalize(&path).map_err(failed)?;
     if !real.starts_with(std::fs::canonicalize(root).map_err(failed)?) {
         return Err(outside());
@@ -120,9 +181,15 @@ pub(super) fn read(document: &str, module: &str) -> Result<ModuleSource, Error> 
         )));
     }
     let bytes = std::fs::read(&real).map_err(failed)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong(format!("{}: the policy `{shown}` isn't UTF-8", escape(document))))?;
-    finished(ModuleSource { path: path.to_string_lossy().into_owned(), text })
+    Ok((path, bytes))
+}
+
+fn text(document: &str, path: PathBuf, bytes: Vec<u8>) -> Result<ModuleSource, Error> {
+    let path = path.to_string_lossy().into_owned();
+    let text = String::from_utf8(bytes).map_err(|_| {
+        wrong(format!("{}: the policy `{}` isn't UTF-8", escape(document), escape(&path)))
+    })?;
+    Ok(ModuleSource { path, text })
 }
 
 #[cfg(test)]
@@ -188,6 +255,35 @@ mod tests {
         let document = dir.path().join("d/p.yaml");
         let document = document.to_str().unwrap();
         assert_eq!(read(document, "in.rego").unwrap().text, "package in\n\nimport rego.v1");
+        let digest = hex(&Sha256::digest("package in\n\nimport rego.v1"));
+        let pinned = format!("in.rego@{digest}");
+        for reference in ["in.rego", &pinned] {
+            assert_eq!(
+                referred(document, reference, None).unwrap().path,
+                document.replace("p.yaml", "in.rego"),
+                "{reference}"
+            );
+        }
+        let other = pinned.replace(&digest, &hex(&Sha256::digest("other")));
+        let upper = pinned.to_uppercase().replace("IN.REGO@SHA256", "in.rego@sha256");
+        for (reference, says) in [
+            (other.as_str(), "has another digest"),
+            (&upper, "has another digest"),
+            ("in.rego@sha256:", "has another digest"),
+            ("in.rego@sha512:00", "isn't Rego"),
+            ("../out.rego", "isn't a file in `"),
+            ("file:///etc/x.rego", "isn't a file in `.`"),
+            ("file://../x.rego", "isn't a file in `.`"),
+            ("file://no-such-file.rego", "can't be read"),
+            ("https://x.example/p.rego@sha256:00", "p.rego@sha256:00`: "),
+            ("https://x.example/p.rego", "lacks its digest"),
+            ("http://x.example/p.rego@sha256:00", "can't be fetched"),
+            ("chainloop://p", "can't be fetched"),
+            ("policy.wasm", "isn't Rego"),
+        ] {
+            let error = referred(document, reference, None).unwrap_err().to_string();
+            assert!(error.contains(says), "{reference}: {error}");
+        }
         let absolute = dir.path().join("d/in.rego");
         for path in ["../out.rego", absolute.to_str().unwrap(), "https://x.example/p.rego"] {
             read(document, path).unwrap_err();

@@ -14,6 +14,7 @@ mod conclude;
 mod describe;
 mod document_modules;
 mod documents;
+mod fetch;
 mod find;
 mod findings;
 mod gathered;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rego_platform::evaluate::{OtherEngine, Policies, Query, is_network};
+use rego_platform::http::Http;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::load::{LoadOptions, position};
 use rego_platform::rego::Value;
@@ -46,6 +47,8 @@ pub struct GateOptions {
     pub values: InputValues,
     /// The files and folders to leave out.
     pub ignore: Ignore,
+    /// Fetches modules that policy documents name by `https://`, if there is one.
+    pub http: Option<Http>,
     /// Bundles to load in addition: archives, whatever their names, and folders.
     pub bundles: Vec<String>,
     /// Set to load signed bundles without verifying their signatures.
@@ -158,6 +161,7 @@ pub struct Material {
     gathered: Gathered,
     /// What was loaded without an error.
     loaded: Loaded,
+    http: Option<Http>,
 }
 
 /// Policies that are loaded already, with their origin and the warnings that a gate notes.
@@ -184,17 +188,18 @@ impl Material {
     ///
     /// # Errors
     /// For files that can't be read.
-    pub fn read(paths: &[String], bundles: &[String]) -> Result<Self, Error> {
+    pub fn read(paths: &[String], bundles: &[String], http: Option<Http>) -> Result<Self, Error> {
         let options =
             GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
         let gathered = gather(paths, &options)?;
         let mut own = gathered.clone();
-        let documents = split_off_documents(&mut own)?;
+        let documents = split_off_documents(&mut own, http.as_ref())?;
         let alone =
             |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
         let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
         let documents = documents.collect();
-        Ok(Self { sources: own.sources()?, documents, gathered, loaded: Loaded::default() })
+        let loaded = Loaded::default();
+        Ok(Self { sources: own.sources()?, documents, gathered, loaded, http })
     }
 
     /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
@@ -221,7 +226,7 @@ impl Material {
     /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
     /// isn't loaded again.
     pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
-        let options = GateOptions { load, ..GateOptions::default() };
+        let options = GateOptions { load, http: self.http, ..GateOptions::default() };
         (self.sources, Gate::of(self.gathered, &options, self.loaded).err())
     }
 }
@@ -236,10 +241,13 @@ fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
 }
 
 /// Moves policy documents out of the data.
-fn split_off_documents(gathered: &mut Gathered) -> Result<Vec<PolicyDocument>, Error> {
+fn split_off_documents(
+    gathered: &mut Gathered,
+    http: Option<&Http>,
+) -> Result<Vec<PolicyDocument>, Error> {
     let texts = std::mem::take(&mut gathered.policy_documents);
     gathered.files.data.retain(|source| !texts.contains_key(&source.path));
-    texts.iter().map(|(path, text)| policy_yaml::parse(path, text)).collect()
+    texts.iter().map(|(path, text)| policy_yaml::parse(path, text, http)).collect()
 }
 
 impl Gate {
@@ -316,7 +324,7 @@ impl Gate {
             data: data_files(&gathered),
             loaded,
         };
-        let documents = gate.take_documents(&mut gathered)?;
+        let documents = gate.take_documents(&mut gathered, options.http.as_ref())?;
         for bundle in &gathered.bundles {
             gate.record_bundle(bundle)?;
         }
@@ -488,7 +496,11 @@ impl Gate {
     }
 
     /// Records the digest of every file, and moves policy documents out of the data.
-    fn take_documents(&mut self, gathered: &mut Gathered) -> Result<Vec<PolicyDocument>, Error> {
+    fn take_documents(
+        &mut self,
+        gathered: &mut Gathered,
+        http: Option<&Http>,
+    ) -> Result<Vec<PolicyDocument>, Error> {
         for module in &gathered.files.modules {
             let digest = hex(&Sha256::digest(&module.text));
             self.sources.push(Source { path: module.path.clone(), digest });
@@ -497,7 +509,7 @@ impl Gate {
             let digest = digest_of(&source.path)?;
             self.sources.push(Source { path: source.path.clone(), digest });
         }
-        split_off_documents(gathered)
+        split_off_documents(gathered, http)
     }
 
     /// Records the digest of a bundle, or of the files of its folder.
@@ -734,7 +746,7 @@ mod tests {
         std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
         std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
         let paths = [folder.path().to_string_lossy().into_owned()];
-        let material = Material::read(&paths, &[]).unwrap();
+        let material = Material::read(&paths, &[], None).unwrap();
         match (&*material.sources.data, &*material.gathered.files.data) {
             ([own], [gates]) => match (&own.value, &gates.value) {
                 (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),

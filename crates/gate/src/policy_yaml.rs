@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rego_platform::http::Http;
 use rego_platform::rego::Value;
 use rego_platform::sources::{ModuleSource, typed};
 use rego_platform::{Error, ErrorKind};
@@ -12,7 +13,7 @@ use rego_platform_client::text::escape;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use super::document_modules::{embedded, read};
+use super::document_modules::{embedded, read, referred};
 use super::documents::argument;
 use super::findings::{self, FindingType};
 use crate::setting;
@@ -103,8 +104,8 @@ struct PolicyReference {
     kind: Option<String>,
     embedded: Option<String>,
     path: Option<String>,
-    #[serde(rename = "ref", default, deserialize_with = "reference")]
-    _reference: (),
+    #[serde(rename = "ref")]
+    reference: Option<String>,
     #[serde(default, alias = "attestation_phases")]
     attestation_phases: Vec<String>,
 }
@@ -157,16 +158,12 @@ fn default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     Ok(default)
 }
 
-fn reference<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
-    Err(D::Error::custom("`ref` isn't supported: fetch the module, and name it with `path`"))
-}
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Parses a document; `path` is its file.
-pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
+/// Parses a document; `path` is its file. Modules are fetched with `http`.
+pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<PolicyDocument, Error> {
     let DocumentYaml { metadata, mut spec, .. } = typed(path, text).map_err(|mut found| {
         found.message = format!("not a valid policy document: {}", found.message);
         Error::policy(vec![found])
@@ -182,7 +179,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
             kind: spec.kind,
             embedded: spec.embedded,
             path: spec.path,
-            _reference: (),
+            reference: None,
             attestation_phases: Vec::new(),
         });
     }
@@ -203,12 +200,13 @@ pub(super) fn parse(path: &str, text: &str) -> Result<PolicyDocument, Error> {
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
-        let module = match (entry.embedded, entry.path) {
-            (Some(module), None) => embedded(format!("{path}#{number}"), text, &module)?,
-            (None, Some(module)) => read(path, &module)?,
+        let module = match (entry.embedded, entry.path, entry.reference) {
+            (Some(module), None, None) => embedded(format!("{path}#{number}"), text, &module)?,
+            (None, Some(module), None) => read(path, &module)?,
+            (None, None, Some(reference)) => referred(path, &reference, http)?,
             _ => {
                 return Err(wrong(format!(
-                    "{shown}: policy {number} has not exactly one of `embedded` and `path`"
+                    "{shown}: policy {number} has not exactly one of `embedded`, `path` and `ref`"
                 )));
             }
         };
@@ -291,7 +289,7 @@ mod tests {
 
     #[test]
     fn modules_keep_their_line_numbers() {
-        let document = parse("d/p.yaml", GOOD).unwrap();
+        let document = parse("d/p.yaml", GOOD, None).unwrap();
         let module = &document.entries[0].module;
         let line = module.text.lines().position(|line| line == "package main").unwrap();
         assert_eq!(GOOD.lines().nth(line).unwrap().trim(), "package main");
@@ -300,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_document_takes_only_declared_arguments() {
-        let document = parse("p.yaml", GOOD).unwrap();
+        let document = parse("p.yaml", GOOD, None).unwrap();
         assert!(document.arguments(&BTreeMap::new()).unwrap_err().to_string().contains("`a`"));
         let empty = BTreeMap::from([("a".to_owned(), String::new())]);
         document.arguments(&empty).unwrap_err();
@@ -325,14 +323,14 @@ mod tests {
             ("spec:", "kind: Policy\nspec:", "the key `kind` appears twice"),
             ("  policies:", "  policies: []\n  policies:", "the key `policies` appears twice"),
             ("- kind: SARIF", "- kind: ' '", "p.yaml:10:13: not a valid policy document: the kind"),
-            ("embedded: |", "ref: x\n      embedded: |", "`ref` isn't supported"),
+            ("embedded: |", "ref: x\n      embedded: |", "exactly one"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
             ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
             ("  name: n", "  name: n\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
             ("  policies:", "  autoMatch: {path: a, ref: b}\n  policies:", "not a valid policy"),
             ("default: 'x,y'", "default: '{{ x }}'", "the default is a template"),
         ] {
-            let error = parse("p.yaml", &GOOD.replacen(from, to, 1)).unwrap_err();
+            let error = parse("p.yaml", &GOOD.replacen(from, to, 1), None).unwrap_err();
             let shown = match error.diagnostics() {
                 [found] => {
                     let at = found.position.as_ref().unwrap();
@@ -343,7 +341,7 @@ mod tests {
             assert!(shown.contains(expected), "{shown}");
         }
         for text in [format!("{GOOD}---\n{GOOD}"), format!("{GOOD}---\na: 1\n")] {
-            let error = parse("p.yaml", &text).unwrap_err();
+            let error = parse("p.yaml", &text, None).unwrap_err();
             assert!(error.diagnostics()[0].message.contains("another document"), "{error}");
         }
     }
@@ -354,13 +352,13 @@ mod tests {
         let text = text
             .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
-        let document = parse("p.yaml", &text).unwrap();
+        let document = parse("p.yaml", &text, None).unwrap();
         assert_eq!(document.entries[0].phases, ["PUSH"]);
         assert_eq!(document.auto_match.as_deref(), Some("embedded"));
         assert_eq!(document.finding.unwrap().name, "SAST");
         let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
-        let document = parse("p.yaml", old).unwrap();
+        let document = parse("p.yaml", old, None).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
     }
 }

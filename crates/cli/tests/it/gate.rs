@@ -39,7 +39,7 @@ fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
 }
 
 /// Returns the digest of bytes, as reports have it.
-fn digest_of(bytes: &[u8]) -> String {
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
     let digest = sha2::Sha256::digest(bytes);
     digest.iter().fold("sha256:".to_owned(), |out, byte| format!("{out}{byte:02x}"))
 }

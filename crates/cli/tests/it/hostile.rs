@@ -37,6 +37,53 @@ fn a_proxy_of_the_environment_tunnels_and_sees_no_token() {
     assert_eq!(asked.lock().unwrap().len(), 3);
 }
 
+/// A module of a policy document is what its digest says, whoever sends it.
+#[test]
+fn a_module_is_fetched_from_an_allowed_host_and_held_against_its_digest() {
+    let module = "package main\n\nimport rego.v1\n\nviolations contains \"bad\" if input.bad\n";
+    let authority = Authority::new();
+    let server = Server::start_tls(authority.server("127.0.0.1", false), move |request| {
+        match request.target() {
+            "/p.rego" => script::status(200, &[("content-type", "text/plain")], module),
+            "/moved.rego" => script::status(302, &[("location", "/p.rego")], ""),
+            _ => script::status(404, &[], module),
+        }
+    });
+    let sandbox = Sandbox::new();
+    let certificates = sandbox.write("ca.pem", &authority.pem);
+    let host = server.address.to_string();
+    let run = |reference: &str, allowed: &str| {
+        let file = sandbox.write(
+            "p.yaml",
+            format!(
+                "apiVersion: x/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - ref: \
+                 https://{host}/{reference}\n"
+            ),
+        );
+        let fixed = ["gate", "-d", &file, "-i", "-", "--ca-cert", &certificates];
+        let arguments = [&fixed[..], &["--allow-host", allowed]].concat();
+        sandbox.run(&arguments).env("PLATFORM_TOKEN", CANARY).stdin("{\"bad\": 1}").output()
+    };
+    let pinned = format!("p.rego@{}", crate::gate::digest_of(module.as_bytes()));
+    run(&pinned, &host).code(1);
+    let before = server.requests().len();
+    run(&pinned, "other.example").fails("`--allow-host HOST[:PORT]` allows one");
+    run("p.rego", &host).fails("lacks its digest");
+    assert_eq!(server.requests().len(), before);
+    let other = format!("p.rego@sha256:{}", "0".repeat(64));
+    run(&other, &host).fails("has another digest");
+    for (path, status) in [("moved.rego", "302"), ("none.rego", "404")] {
+        let pinned = pinned.replace("p.rego", path);
+        run(&pinned, &host).fails(&format!("the response has the status {status}"));
+    }
+    let file = sandbox.path("p.yaml");
+    let check = sandbox.run(&["check", file.to_str().unwrap()]).output();
+    check.fails("`--allow-host HOST[:PORT]` allows one");
+    let seen: Vec<String> =
+        server.requests().iter().map(|request| format!("{request:?}")).collect();
+    assert!(!seen.concat().contains(CANARY), "{seen:?}");
+}
+
 #[cfg(unix)]
 /// N5: nothing goes past a proxy.
 #[test]

@@ -81,6 +81,29 @@ fn a_policy_document_makes_findings_of_vulnerabilities() {
 }
 
 #[test]
+fn a_module_is_a_file_with_a_digest() {
+    let sandbox = Sandbox::new();
+    let module = "package main\n\nimport rego.v1\n\nviolations contains \"bad\" if input.bad\n";
+    sandbox.write("d/p.rego", module);
+    let gate = |reference: &str| {
+        let file = sandbox.write(
+            "d/p.yaml",
+            format!(
+                "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    \
+                 - ref: {reference}\n"
+            ),
+        );
+        sandbox.run(&["gate", "-d", &file, "-i", "-", "-f", "json"]).stdin("{\"bad\": 1}").output()
+    };
+    let digest = super::digest_of(module.as_bytes());
+    let report = gate(&format!("p.rego@{digest}")).code(1).json();
+    assert_eq!(report["policies"][0]["files"].as_array().unwrap().len(), 1);
+    gate("p.rego").code(1);
+    gate(&format!("p.rego@{}", super::digest_of(b"other"))).fails("has another digest");
+    gate("https://example.com/p.rego").fails("lacks its digest");
+}
+
+#[test]
 fn a_suppressed_violation_is_shown_and_does_not_fail() {
     let sandbox = Sandbox::new();
     let scan = |suppress: &str| {
