@@ -72,11 +72,12 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     Ok(read.value.unwrap_or(Value::Null))
 }
 
-/// Returns `true` for a policy document: an object with the text `apiVersion` and the kind `Policy`.
+/// Returns `true` for a policy document: an object with the text `apiVersion` and the kind `Policy`, or
+/// that of a group of policies, which none of its readers takes for data.
 pub(super) fn is_policy(value: &Value) -> bool {
     let Value::Object(fields) = value else { return false };
     let text = |name: &str| fields.get(&Value::from(name)).and_then(Value::as_str);
-    text("apiVersion").is_some() && text("kind") == Some("Policy")
+    text("apiVersion").is_some() && matches!(text("kind"), Some("Policy" | "PolicyGroup"))
 }
 
 /// Reads the only document of a YAML text into a type.

@@ -90,11 +90,14 @@ fn aligned(document: &str, module: &str) -> String {
     "\n".repeat(at.unwrap_or(0)) + module
 }
 
+/// A module with the digest of its bytes.
+type Digested = (ModuleSource, Option<String>);
+
 /// Reads a module that the document names by `path`, which may not lead out of the document's folder.
-pub(super) fn read(document: &str, path: &str) -> Result<ModuleSource, Error> {
+pub(super) fn read(document: &str, path: &str) -> Result<Digested, Error> {
     let folder = Path::new(document).parent().unwrap_or(Path::new(""));
     let (path, bytes) = bytes(document, folder, path)?;
-    finished(text(document, path, bytes)?)
+    digested(document, path, bytes)
 }
 
 /// Reads a module that the document names by `ref`: a file in the document's folder, with `file://` one
@@ -104,7 +107,7 @@ pub(super) fn referred(
     document: &str,
     reference: &str,
     http: Option<&Http>,
-) -> Result<ModuleSource, Error> {
+) -> Result<Digested, Error> {
     let shown = escape(reference);
     let (place, digest) = match reference.rsplit_once("@sha256:") {
         Some((place, digest)) => (place, Some(format!("sha256:{digest}"))),
@@ -142,7 +145,7 @@ pub(super) fn referred(
         let message = format!("{}: the policy `{shown}` has another digest", escape(document));
         return Err(wrong(message).with_hint(format!("the file's is `{found}`")));
     }
-    finished(text(document, path, bytes)?)
+    digested(document, path, bytes)
 }
 
 /// Reads a file in a folder.
@@ -184,12 +187,13 @@ fn bytes(document: &str, folder: &Path, module: &str) -> Result<(PathBuf, Vec<u8
     Ok((path, bytes))
 }
 
-fn text(document: &str, path: PathBuf, bytes: Vec<u8>) -> Result<ModuleSource, Error> {
+fn digested(document: &str, path: PathBuf, bytes: Vec<u8>) -> Result<Digested, Error> {
     let path = path.to_string_lossy().into_owned();
+    let digest = hex(&Sha256::digest(&bytes));
     let text = String::from_utf8(bytes).map_err(|_| {
         wrong(format!("{}: the policy `{}` isn't UTF-8", escape(document), escape(&path)))
     })?;
-    Ok(ModuleSource { path, text })
+    Ok((finished(ModuleSource { path, text })?, Some(digest)))
 }
 
 #[cfg(test)]
@@ -254,12 +258,12 @@ mod tests {
         std::fs::write(dir.path().join("d/in.rego"), "package in\n\nimport rego.v1").unwrap();
         let document = dir.path().join("d/p.yaml");
         let document = document.to_str().unwrap();
-        assert_eq!(read(document, "in.rego").unwrap().text, "package in\n\nimport rego.v1");
+        assert_eq!(read(document, "in.rego").unwrap().0.text, "package in\n\nimport rego.v1");
         let digest = hex(&Sha256::digest("package in\n\nimport rego.v1"));
         let pinned = format!("in.rego@{digest}");
         for reference in ["in.rego", &pinned] {
             assert_eq!(
-                referred(document, reference, None).unwrap().path,
+                referred(document, reference, None).unwrap().0.path,
                 document.replace("p.yaml", "in.rego"),
                 "{reference}"
             );

@@ -625,7 +625,7 @@ impl Gate {
             return Ok(());
         }
         let arguments = document.arguments(&options.arguments)?;
-        for ((number, entry), name) in (1..).zip(&document.entries).zip(names) {
+        for (entry, name) in document.entries.iter().zip(names) {
             if !is_chosen(&document.name) && !is_chosen(&name) {
                 self.record_not_asked(name, NOT_CHOSEN);
                 continue;
@@ -642,8 +642,7 @@ impl Gate {
                 continue;
             }
             let module = entry.module.clone();
-            if module.path != format!("{}#{number}", document.path) {
-                let digest = hex(&Sha256::digest(&module.text));
+            if let Some(digest) = entry.digest.clone() {
                 self.sources.push(Source { path: module.path.clone(), digest });
             }
             let sources = Sources { modules: vec![module], ..Sources::default() };

@@ -38,6 +38,8 @@ pub(super) struct PolicyEntry {
     /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
     pub phases: Vec<String>,
     pub module: ModuleSource,
+    /// The digest of the module's bytes, if they aren't the document's own.
+    pub digest: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -45,8 +47,8 @@ pub(super) struct PolicyEntry {
 struct DocumentYaml {
     #[serde(rename = "apiVersion", deserialize_with = "version")]
     _version: (),
-    #[serde(rename = "kind")]
-    _kind: IgnoredAny,
+    #[serde(rename = "kind", deserialize_with = "one_policy")]
+    _kind: (),
     metadata: Metadata,
     spec: Spec,
 }
@@ -128,6 +130,15 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     Err(D::Error::custom(format!("the version `{version}` is unknown: it ends in `/v1`")))
 }
 
+fn one_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    match String::deserialize(deserializer)?.as_str() {
+        "Policy" => Ok(()),
+        _ => Err(D::Error::custom(
+            "groups of policies aren't supported: name each policy's document",
+        )),
+    }
+}
+
 fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.trim().is_empty() { Err(D::Error::custom("it is empty")) } else { Ok(text) }
@@ -200,8 +211,10 @@ pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<Polic
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
-        let module = match (entry.embedded, entry.path, entry.reference) {
-            (Some(module), None, None) => embedded(format!("{path}#{number}"), text, &module)?,
+        let (module, digest) = match (entry.embedded, entry.path, entry.reference) {
+            (Some(module), None, None) => {
+                (embedded(format!("{path}#{number}"), text, &module)?, None)
+            }
             (None, Some(module), None) => read(path, &module)?,
             (None, None, Some(reference)) => referred(path, &reference, http)?,
             _ => {
@@ -210,7 +223,8 @@ pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<Polic
                 )));
             }
         };
-        entries.push(PolicyEntry { kind: entry.kind, phases: entry.attestation_phases, module });
+        let phases = entry.attestation_phases;
+        entries.push(PolicyEntry { kind: entry.kind, phases, module, digest });
     }
     Ok(PolicyDocument {
         name: metadata.name,
@@ -320,6 +334,7 @@ mod tests {
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
             ("- {name: b,", "- {name: a,", "the input `a` is declared twice"),
+            ("kind: Policy", "kind: PolicyGroup", "groups of policies aren't supported"),
             ("spec:", "kind: Policy\nspec:", "the key `kind` appears twice"),
             ("  policies:", "  policies: []\n  policies:", "the key `policies` appears twice"),
             ("- kind: SARIF", "- kind: ' '", "p.yaml:10:13: not a valid policy document: the kind"),
