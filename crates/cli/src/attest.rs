@@ -50,9 +50,6 @@ pub(super) struct AttestArgs {
     /// URI of the artifact that was verified, for `--as vsa`
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
-    /// Accept a run over attestations, whose signatures the gate didn't check
-    #[arg(long)]
-    unverified: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,7 +65,7 @@ fn wrong(message: impl Into<String>) -> Error {
 pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
     args.check()?;
     let run = read(&args.report, options)?;
-    refuse(&run, args.unverified)?;
+    refuse(&run)?;
     let statement = output::json(&args.statement(&run)?)? + "\n";
     output::to_stdout(statement.as_bytes())?;
     Ok(Exit::Passed)
@@ -95,7 +92,7 @@ fn read(path: &Path, options: &Options) -> Result<Run, Error> {
 }
 
 /// Refuses a run about which a statement would prove nothing.
-fn refuse(run: &Run, unverified: bool) -> Result<(), Error> {
+fn refuse(run: &Run) -> Result<(), Error> {
     let refuse = |what: &str, hint: &str| {
         Err(wrong(format!("there is nothing to attest to: {what}")).with_hint(hint))
     };
@@ -111,10 +108,10 @@ fn refuse(run: &Run, unverified: bool) -> Result<(), Error> {
             "the run couldn't fail (`--no-fail`)",
             "run the gate without it: a statement about a run that can't fail is worthless",
         ),
-        _ if run.inventory.unverified && !unverified => refuse(
+        _ if run.inventory.unverified => refuse(
             "the signatures of the attestations weren't checked, so it would vouch for whatever \
              they name",
-            "`--unverified` attests anyway, and the statement records it",
+            "run the gate with `--verify-key`",
         ),
         _ => Ok(()),
     }
@@ -212,7 +209,7 @@ fn policy(run: &Run) -> Value {
         "annotations": {
             "sources": sources(run),
             "tookEffect": took_effect(run),
-            "signaturesChecked": signatures_checked(run),
+            "signedBy": signed_by(run),
             "inventory": inventory(run),
             "notes": run.notes,
             "skipped": skipped(run),
@@ -232,9 +229,9 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
     skipped
 }
 
-/// Returns `false` if the inputs have signatures, since none is ever checked, or else null.
-fn signatures_checked(run: &Run) -> Value {
-    if run.inventory.unverified { Value::Bool(false) } else { Value::Null }
+/// Returns the keys that had to sign the inputs, if these are attestations.
+fn signed_by(run: &Run) -> Value {
+    json!(run.inventory.signed_by)
 }
 
 /// The options that made a difference, and how often.
@@ -308,7 +305,7 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
         }
         if input.subjects.is_empty() {
             // The input of other runs is what the policies looked at; an attestation isn't.
-            if run.inventory.unverified {
+            if run.inventory.signed_by.is_some() {
                 let input = escape(&input.name);
                 return Err(wrong(format!("the attestation `{input}` has no subject"))
                     .with_hint("a verification summary is about its inputs' subjects"));
@@ -361,7 +358,7 @@ fn test_result(run: &Run) -> Value {
         "digest": inventory(run),
         "annotations": {
             "tookEffect": took_effect(run),
-            "signaturesChecked": signatures_checked(run),
+            "signedBy": signed_by(run),
             "waivers": run.inventory.waivers,
             "notes": run.notes,
             "skipped": skipped(run),
@@ -391,7 +388,6 @@ mod tests {
             form: Predicate::Vsa,
             verifier: None,
             resource: None,
-            unverified: false,
         };
         let mut run = fixture::sample();
         run.notes = vec!["a list was cut".to_owned()];

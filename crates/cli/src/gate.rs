@@ -9,6 +9,7 @@ mod json;
 mod outputs;
 mod progress;
 mod relaxed;
+mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,6 +41,7 @@ use super::stdin::{self, Stdin};
 use super::{Exit, evaluation, hint, option_files, values};
 pub(super) use interrupt::Interrupt;
 use outputs::{Look, Output, OutputFormat, Reports};
+use signatures::SignatureArgs;
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_hours(7 * 24);
@@ -151,9 +153,8 @@ pub(super) struct GateArgs {
     /// Set an annotation in `input.platform_metadata.annotations`; may be repeated
     #[arg(long, value_name = "KEY=VALUE", hide_short_help = true, help_heading = INPUTS)]
     annotation: Vec<String>,
-    /// The inputs are in-toto statements, alone or in DSSE envelopes; signatures aren't checked
-    #[arg(long)]
-    attestation: bool,
+    #[command(flatten)]
+    signatures: SignatureArgs,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
     #[arg(long)]
     combine: bool,
@@ -202,9 +203,6 @@ struct Prepared {
     /// Serves until the run is over.
     _emulator: Option<Emulator>,
 }
-
-/// The kind of inputs that are attestations.
-const ATTESTATION: &str = "ATTESTATION";
 
 pub(super) fn run(
     mut args: GateArgs,
@@ -321,7 +319,7 @@ fn prepare(
     };
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
-    inventory.unverified = args.is_attestation();
+    let signatures = args.signatures.check(args.kind.as_deref(), inventory, options.timeout)?;
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
     let more = (http, options.timeout);
@@ -337,7 +335,14 @@ fn prepare(
     let without = is_without_input && gate.reads_input();
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
     let places = places(args, &ignore, &mut stdin, inventory)?;
-    let run = run_options(args, options, &context, (inventory, metadata), gate.asks())?;
+    let documents = DocumentOptions {
+        wrap_arrays: args.wrap_arrays,
+        attestation: signatures,
+        parser: args.parser(),
+        combine: args.combine,
+        metadata,
+    };
+    let run = run_options(args, options, &context, (inventory, documents), gate.asks())?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
         _ => None,
@@ -382,7 +387,7 @@ impl GateArgs {
     }
 
     fn is_attestation(&self) -> bool {
-        self.attestation || self.kind.as_deref() == Some(ATTESTATION)
+        self.signatures.are_attestations(self.kind.as_deref())
     }
 }
 
@@ -490,7 +495,7 @@ fn run_options(
     args: &GateArgs,
     options: &Options,
     context: &Context,
-    (inventory, metadata): (&mut Inventory, Metadata),
+    (inventory, documents): (&mut Inventory, DocumentOptions),
     asks: bool,
 ) -> Result<RunOptions, Error> {
     let (answers, answered_by) = if let Some(path) = &options.replay {
@@ -540,13 +545,7 @@ fn run_options(
         fail_on_notes: args.fail_on_notes,
         no_fail: args.no_fail,
     };
-    run.documents = DocumentOptions {
-        wrap_arrays: args.wrap_arrays,
-        attestation: args.is_attestation(),
-        parser: args.parser(),
-        combine: args.combine,
-        metadata,
-    };
+    run.documents = documents;
     run.waivers = waivers.unwrap_or_default();
     run.without_input = args.no_input;
     run.fail_fast = args.fail_fast;

@@ -80,6 +80,9 @@ fn option(setting: Setting) -> Option<String> {
         gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
         gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
+        gate::SIGNATURES => {
+            "`--verify-key` names other keys, `--unverified` takes attestations from anyone"
+        }
         setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
         gate::WARNINGS => "`--allow-warnings` allows such policies",
         gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",

@@ -14,7 +14,8 @@ use rego_platform::sources::document;
 use rego_platform::{Error, ErrorKind};
 
 use super::metadata::{self, Metadata, Origin, Reader};
-use super::model::Subject;
+use super::model::{Signer, Subject};
+use super::signature::Signatures;
 use super::split::{Parser, RawDocument};
 use super::values::InputValues;
 use crate::setting;
@@ -35,8 +36,9 @@ fn is_statement(sort: &str) -> bool {
 pub struct DocumentOptions {
     /// Set to wrap an array as `{"elements": [...]}`.
     pub wrap_arrays: bool,
-    /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else.
-    pub attestation: bool,
+    /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else; and how their
+    /// signatures are checked.
+    pub attestation: Option<Signatures>,
     /// The parser of all documents; without one, the extension of each names it.
     pub parser: Option<Parser>,
     /// Set to combine all documents into one: an array of objects with `path` and `contents`.
@@ -48,7 +50,7 @@ pub struct DocumentOptions {
 impl DocumentOptions {
     /// Returns the parser whatever a file's extension is, if there is one: attestations are JSON.
     pub fn parser(&self) -> Option<Parser> {
-        if self.attestation { Some(Parser::Json) } else { self.parser }
+        if self.attestation.is_some() { Some(Parser::Json) } else { self.parser }
     }
 }
 
@@ -88,6 +90,7 @@ pub(super) struct Parsed {
     pub value: Value,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
+    pub signers: Vec<Signer>,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -107,10 +110,10 @@ pub(super) fn parse(
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = value(text, name, raw.parser == Parser::Yaml, raw.line)?;
-    if options.attestation {
-        return unwrap(value);
+    if let Some(signatures) = &options.attestation {
+        return unwrap(value, signatures);
     }
-    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None })
+    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: Vec::new() })
 }
 
 /// Parses a value exactly, or returns an error with its position.
@@ -152,11 +155,11 @@ const FORMS: [&str; 3] = ["dsseEnvelope", "payload", "_type"];
 
 /// Returns the statement of a bundle, of an envelope, or of its own. A document that is more than one
 /// of these could be read in two ways.
-fn unwrap(value: Value) -> Result<Parsed, Error> {
+fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
     let found = FORMS.map(|name| field(&value, name));
     match found {
         [Some(envelope), None, None] if field(envelope, "payload").is_some() => {
-            unwrap(envelope.clone())
+            unwrap(envelope.clone(), signatures)
         }
         [Some(_), None, None] => Err(wrong("`dsseEnvelope` has no `payload`")),
         [None, Some(payload), None] => {
@@ -167,9 +170,22 @@ fn unwrap(value: Value) -> Result<Parsed, Error> {
             let payload = payload.as_str();
             let payload =
                 payload.ok_or_else(|| wrong("the envelope's `payload` isn't a string"))?;
-            statement(self::value(&decode(payload)?, "payload", false, 1)?)
+            let payload = decode(payload)
+                .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
+            // Nothing of it is read before.
+            let signers = signers(&value, &payload, signatures)?;
+            let payload = String::from_utf8(payload)
+                .map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
+            statement(self::value(&payload, "payload", false, 1)?, signers)
         }
-        [None, None, Some(_)] => statement(value),
+        [None, None, Some(_)] => match signatures {
+            Signatures::Unverified => statement(value, Vec::new()),
+            #[cfg(feature = "signatures")]
+            Signatures::Keys(_) => {
+                Err(wrong("the statement isn't signed: it has no envelope around it")
+                    .by_setting(setting::SIGNATURES))
+            }
+        },
         [None, None, None] => {
             Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
                 .by_setting(setting::ATTESTATIONS))
@@ -179,13 +195,37 @@ fn unwrap(value: Value) -> Result<Parsed, Error> {
         )
         .with_hint(format!(
             "it has only one of {}",
-            FORMS.map(|form| format!("`{form}`")).join(", ")
+            FORMS.map(|name| format!("`{name}`")).join(", ")
         ))),
     }
 }
 
+/// Returns who signed an envelope's payload; nobody if that isn't checked.
+#[cfg(feature = "signatures")]
+fn signers(
+    envelope: &Value,
+    payload: &[u8],
+    signatures: &Signatures,
+) -> Result<Vec<Signer>, Error> {
+    let Signatures::Keys(keys) = signatures else { return Ok(Vec::new()) };
+    let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
+    let all = field(envelope, "signatures").map(|all| all.as_array().ok_or_else(broken));
+    let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
+    let signature =
+        |one: &Value| decode(text(one, "sig").ok_or_else(broken)?).map_err(|_| broken());
+    let all = all.iter().map(signature).collect::<Result<Vec<_>, _>>()?;
+    keys.signers(PAYLOAD_TYPE, payload, &all)
+}
+
+#[cfg(not(feature = "signatures"))]
+fn signers(_: &Value, _: &[u8], signatures: &Signatures) -> Result<Vec<Signer>, Error> {
+    match signatures {
+        Signatures::Unverified => Ok(Vec::new()),
+    }
+}
+
 /// Returns a statement with its subjects.
-fn statement(statement: Value) -> Result<Parsed, Error> {
+fn statement(statement: Value, signers: Vec<Signer>) -> Result<Parsed, Error> {
     if !text(&statement, "_type").is_some_and(is_statement) {
         return Err(wrong("the `_type` isn't that of an in-toto statement")
             .by_setting(setting::ATTESTATIONS));
@@ -195,19 +235,16 @@ fn statement(statement: Value) -> Result<Parsed, Error> {
     let list = serde_json::to_value(list).map_err(|_| broken())?;
     let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
     let predicate_type = text(&statement, "predicateType").map(str::to_owned);
-    Ok(Parsed { value: statement, subjects, predicate_type })
+    Ok(Parsed { value: statement, subjects, predicate_type, signers })
 }
 
-/// Decodes a payload's base64: DSSE allows both alphabets, and padding is often missing.
-fn decode(payload: &str) -> Result<String, Error> {
+/// Decodes base64: DSSE allows both alphabets, and padding is often missing.
+fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let url_safe = payload.contains(['-', '_']);
+    let url_safe = text.contains(['-', '_']);
     let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
-    let bytes = GeneralPurpose::new(letters, config)
-        .decode(payload.trim())
-        .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
-    String::from_utf8(bytes).map_err(|_| wrong("the envelope's payload isn't UTF-8"))
+    GeneralPurpose::new(letters, config).decode(text.trim())
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.
@@ -421,7 +458,7 @@ mod tests {
         let dsse =
             format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
         let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
-        let read = |text: &str| unwrap(value(text, "x", false, 1)?);
+        let read = |text: &str| unwrap(value(text, "x", false, 1)?, &Signatures::Unverified);
         let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
         read(&plain).unwrap();
         read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
@@ -455,7 +492,7 @@ mod tests {
         let url_safe = url_safe.replace("application_", "application/").replace('=', "");
         let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
         for text in [statement, &envelope, &url_safe, &bundle] {
-            let parsed = unwrap(Value::from_json(text).unwrap()).unwrap();
+            let parsed = unwrap(Value::from_json(text).unwrap(), &Signatures::Unverified).unwrap();
             assert_eq!(parsed.predicate_type.as_deref(), Some("t"));
             assert_eq!(parsed.subjects.first().unwrap().name, "n>?");
         }

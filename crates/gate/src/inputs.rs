@@ -17,7 +17,7 @@ use rego_platform::{Error, ErrorKind, Limit};
 use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
-use super::model::Subject;
+use super::model::{Signer, Subject};
 use super::split::{DocumentSplitter, MAX_BYTES, Parser, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
 
@@ -50,6 +50,7 @@ pub(super) struct Document {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
+    pub signers: Vec<Signer>,
     pub value: Result<Option<Value>, Error>,
     /// The time it took to read.
     pub reading: Duration,
@@ -71,6 +72,7 @@ impl Document {
             digest: None,
             subjects: Vec::new(),
             predicate_type: None,
+            signers: Vec::new(),
             value,
             reading: Duration::ZERO,
             bytes: 0,
@@ -115,7 +117,7 @@ impl Documents {
         let deadline = Deadline::new(cancellation);
         let places = places.into();
         // Statements are an input each.
-        let lines = if options.attestation { JsonLines::Inputs } else { lines };
+        let lines = if options.attestation.is_some() { JsonLines::Inputs } else { lines };
         Self { places, options, lines, current: None, nothing, done: false, timeout, deadline }
     }
 
@@ -159,6 +161,7 @@ impl Documents {
                         Ok(parsed) => {
                             document.subjects = parsed.subjects;
                             document.predicate_type = parsed.predicate_type;
+                            document.signers = parsed.signers;
                             document.value = Ok(Some(parsed.value));
                         }
                         Err(error) => document.value = Err(error),

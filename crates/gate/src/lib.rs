@@ -33,6 +33,7 @@ mod run;
 #[doc(hidden)]
 pub mod sarif;
 pub mod setting;
+mod signature;
 mod split;
 mod streams;
 mod values;
@@ -55,6 +56,9 @@ pub use load::Material;
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
+pub use signature::Signatures;
+#[cfg(feature = "signatures")]
+pub use signature::VerifyKeys;
 pub use split::Parser;
 pub use values::InputValues;
 pub use waivers::Waivers;

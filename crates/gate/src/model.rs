@@ -17,10 +17,10 @@ mod verdict;
 use serde::{Deserialize, Serialize};
 
 pub use exit::Exit;
-pub use input::{Call, Input, Ledger, Subject};
+pub use input::{Call, Input, Ledger, Signer, Subject};
 pub use inventory::{
     Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Relaxation,
-    Service, TokenUse,
+    Service, SignedBy, TokenUse,
 };
 pub use policy::{Policy, Rule, Severity, Source};
 pub use verdict::{Cause, Class, Effect, Failure, Status, Verdict, Violation};

@@ -199,6 +199,7 @@ impl Gate {
                 digest: document.digest.clone(),
                 subjects: document.subjects.clone(),
                 predicate_type: document.predicate_type,
+                signers: document.signers,
                 outcome: Outcome::NoVerdict,
                 error,
                 verdicts: Vec::new(),

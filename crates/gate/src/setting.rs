@@ -22,6 +22,8 @@ rego_platform_client::settings! {
     WRAPPED_ARRAYS = "wrapped-arrays",
     /// Treating inputs as attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
     ATTESTATIONS = "attestations",
+    /// Checking the signatures of attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
+    SIGNATURES = "signatures",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
     WARNINGS = "warnings",
     /// Giving no verdict if there are notes, [`Rules::fail_on_notes`](crate::model::Rules::fail_on_notes)

@@ -12,6 +12,7 @@ mod notes;
 mod policies;
 mod reached;
 mod reports;
+mod signed;
 mod verdicts;
 
 use sha2::Digest as _;

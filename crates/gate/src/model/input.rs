@@ -23,6 +23,9 @@ pub struct Input {
     /// The predicate type, if it is an attestation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate_type: Option<String>,
+    /// Who signed it, if it is an attestation whose signatures are checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signers: Vec<Signer>,
     /// The verdict of all policies on this input.
     pub outcome: Outcome,
     /// The reason why it couldn't be read, or why it has no verdict although each policy has one.
@@ -47,6 +50,16 @@ pub struct Subject {
     /// Its digests, by algorithm.
     #[serde(default)]
     pub digest: BTreeMap<String, String>,
+}
+
+/// A key that signed an attestation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Signer {
+    /// The file of the public key, as it was given.
+    pub key: String,
+    /// `sha256:` of the key in DER (`SubjectPublicKeyInfo`).
+    pub fingerprint: String,
 }
 
 /// The calls to the service for one input.

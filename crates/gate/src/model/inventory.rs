@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rego_platform::Position;
 use serde::{Deserialize, Serialize};
 
-use super::{AnsweredBy, Source};
+use super::{AnsweredBy, Signer, Source};
 
 /// The most left out files that are listed for one argument; all are counted.
 pub const MAX_LEFT_OUT: usize = 1_000;
@@ -49,8 +49,21 @@ pub struct Inventory {
     pub metadata: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that access the network.
     pub call_sites: Vec<CallSite>,
-    /// `true` if inputs are attestations: their signatures aren't checked here.
+    /// `true` if inputs are attestations whose signatures weren't checked.
     pub unverified: bool,
+    /// The keys that had to sign the inputs, if these are attestations whose signatures were checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<SignedBy>,
+}
+
+/// The keys of which attestations need signatures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SignedBy {
+    /// The keys.
+    pub keys: Vec<Signer>,
+    /// The number of them that have to sign.
+    pub threshold: u64,
 }
 
 /// An account of the files that one argument names.

@@ -142,6 +142,11 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
     if inventory.unverified {
         all.push(("signatures", "not checked: the attestations may come from anyone".into()));
     }
+    if let Some(signed_by) = &inventory.signed_by {
+        let keys: Vec<String> = signed_by.keys.iter().map(|key| line(&key.key)).collect();
+        let threshold = signed_by.threshold;
+        all.push(("signatures", format!("at least {threshold} of {}", keys.join(", "))));
+    }
     all
 }
 
@@ -342,7 +347,7 @@ pub fn policy(policy: &Policy) -> String {
     out
 }
 
-/// Returns the digest, predicate type and subjects of an input, as names and values.
+/// Returns the digest, predicate type, signers and subjects of an input, as names and values.
 #[doc(hidden)]
 pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
@@ -351,6 +356,9 @@ pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     }
     if let Some(predicate) = &input.predicate_type {
         out.push(("predicate type", line(predicate)));
+    }
+    for signer in &input.signers {
+        out.push(("signed by", format!("{} ({})", line(&signer.key), signer.fingerprint)));
     }
     for subject in &input.subjects {
         let digests: Vec<String> =

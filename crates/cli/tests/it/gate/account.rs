@@ -382,7 +382,9 @@ fn case_7_envelopes_of_the_kind_attestation_are_unwrapped_and_have_one_reading()
     let payload = base64::engine::general_purpose::STANDARD.encode(statement(true));
     let sort = "\"payloadType\": \"application/vnd.in-toto+json\"";
     let envelope = format!("{{{sort}, \"payload\": \"{payload}\", \"signatures\": []}}");
-    let run = |text: &str| gate_with(&sandbox, policy, &["-i", "-", "--kind", "ATTESTATION"], text);
+    let run = |text: &str| {
+        gate_with(&sandbox, policy, &["-i", "-", "--kind", "ATTESTATION", "--unverified"], text)
+    };
     run(&envelope).code(1);
     let clean = statement(false);
     let inner = clean.trim_start_matches('{');
@@ -403,7 +405,7 @@ fn case_7_attestations_are_json_and_no_key_has_two_readings() {
     let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
     let run = |text: &str, name: &str| {
         let file = sandbox.write(name, text);
-        gate(&sandbox, policy, &["-i", &file, "--attestation"])
+        gate(&sandbox, policy, &["-i", &file, "--attestation", "--unverified"])
     };
     let clean = statement(false);
     run(&clean, "a.json").code(0);

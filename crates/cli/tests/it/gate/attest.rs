@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::signed::{Key, envelope};
 use super::{DENY_BAD, gate};
 use crate::cli::{Output, Sandbox};
 
@@ -80,11 +81,21 @@ fn what_proves_nothing_is_refused() {
     let replay = ["-i", &input, "--replay", &recording];
     refused(&gate(&sandbox, DENY_BAD, &replay).code(0), "a recording's");
     let attestation = sandbox.write("a.json", statement(""));
-    let unsigned = gate(&sandbox, DENY_BAD, &["-i", &attestation, "--attestation"]).code(0);
+    let unsigned =
+        gate(&sandbox, DENY_BAD, &["-i", &attestation, "--attestation", "--unverified"]).code(0);
     refused(&unsigned, "signatures of the attestations weren't checked");
-    let accepted = attest(&sandbox, &unsigned, &["--unverified"]).code(0).json();
+    let key = Key::new();
+    let signed =
+        |statement: &str| sandbox.write("a.json", envelope(statement, &[&key]).to_string());
+    let public = key.public(&sandbox, "key.pub");
+    let digest = "a".repeat(64);
+    let subject = format!("{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{digest}\"}}}}");
+    let file = signed(&statement(&subject));
+    let checked = gate(&sandbox, DENY_BAD, &["-i", &file, "--verify-key", &public]).code(0);
+    let accepted = attest(&sandbox, &checked, &[]).code(0).json();
     let configuration = accepted["predicate"]["configuration"].as_array().unwrap();
-    assert_eq!(configuration.last().unwrap()["annotations"]["signaturesChecked"], false);
+    let signed_by = &configuration.last().unwrap()["annotations"]["signedBy"];
+    assert_eq!(signed_by["keys"][0]["key"], public);
     for text in ["", "{}", "[1]", "{\"schema_version\": 2}"] {
         let file = sandbox.write("r.json", text);
         sandbox.run(&["attest", &file]).output().fails("isn't a JSON report of the gate");
@@ -117,9 +128,12 @@ fn a_verdict_can_be_a_verification_summary() {
     let sandbox = Sandbox::new();
     let digest = "a".repeat(64);
     let subject = format!("{{\"name\": \"app\", \"digest\": {{\"sha256\": \"{digest}\"}}}}");
-    let file = sandbox.write("in.json", statement(&subject));
-    let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--attestation"]).code(0);
-    let summary = attest(&sandbox, &run, &[&VSA[..], &["--unverified"]].concat()).code(0).json();
+    let key = Key::new();
+    let public = key.public(&sandbox, "key.pub");
+    let document = envelope(&statement(&subject), &[&key]);
+    let file = sandbox.write("in.json", document.to_string());
+    let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--verify-key", &public]).code(0);
+    let summary = attest(&sandbox, &run, &VSA).code(0).json();
     let report = run.json();
     assert_eq!(summary["predicateType"], "https://slsa.dev/verification_summary/v1");
     assert_eq!(summary["subject"], json!([{"name": "app", "digest": {"sha256": digest}}]));
@@ -129,7 +143,7 @@ fn a_verdict_can_be_a_verification_summary() {
     assert_eq!(predicate["timeVerified"], report["started"]);
     assert_eq!(predicate["verificationResult"], "PASSED");
     assert_eq!(predicate["verifiedLevels"][0], "SLSA_BUILD_LEVEL_UNEVALUATED");
-    assert_eq!(predicate["policy"]["annotations"]["signaturesChecked"], false);
+    assert_eq!(predicate["policy"]["annotations"]["signedBy"]["keys"][0]["key"], public);
     let attested = &predicate["inputAttestations"][0];
     assert_eq!(attested["name"], file);
     let own = attested["digest"]["sha256"].as_str().unwrap();
@@ -140,7 +154,7 @@ fn a_verdict_can_be_a_verification_summary() {
     let line = Sha256::digest(format!("{digest} {path}\n"));
     let again: String = line.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(predicate["policy"]["digest"]["sha256"], again);
-    // Without `--attestation` the document itself is the subject.
+    // Without a signature the document itself is the subject.
     let run = gate(&sandbox, "package p\n\ndeny contains \"x\"\n", &["-i", &file]).code(1);
     let summary = attest(&sandbox, &run, &VSA).code(0).json();
     assert_eq!(summary["subject"][0]["name"], file);
@@ -162,10 +176,13 @@ fn a_verification_summary_lacks_nothing() {
     ] {
         attest(&sandbox, &run, arguments).fails(says);
     }
+    let key = Key::new();
+    let public = key.public(&sandbox, "key.pub");
     let of = |subject: &str| {
-        let file = sandbox.write("in.json", statement(subject));
-        let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--attestation"]).code(0);
-        attest(&sandbox, &run, &[&VSA[..], &["--unverified"]].concat())
+        let document = envelope(&statement(subject), &[&key]);
+        let file = sandbox.write("in.json", document.to_string());
+        let run = gate(&sandbox, DENY_BAD, &["-i", &file, "--verify-key", &public]).code(0);
+        attest(&sandbox, &run, &VSA)
     };
     let digest = |name: &str, value: &str| format!("{{\"digest\": {{\"{name}\": \"{value}\"}}}}");
     let whole = "0a".repeat(32);

@@ -203,13 +203,13 @@ fn attestations_are_unwrapped() {
     );
     let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
     for document in [&statement, &envelope] {
-        let arguments = ["-i", "-", "--attestation"];
+        let arguments = ["-i", "-", "--attestation", "--unverified"];
         let report = gate_with(&sandbox, policy, &arguments, document).code(1).json();
         let input = &report["inputs"][0];
         assert_eq!(input["predicate_type"], "t");
         assert_eq!(input["subjects"][0]["digest"]["sha256"], digest);
     }
-    gate_with(&sandbox, policy, &["-i", "-", "--attestation"], "{}")
+    gate_with(&sandbox, policy, &["-i", "-", "--attestation", "--unverified"], "{}")
         .fails("the document is neither a DSSE envelope nor an in-toto");
 }
 

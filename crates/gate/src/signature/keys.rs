@@ -1,0 +1,199 @@
+//! Which of the caller's keys signed an envelope.
+//!
+//! Owns the keys and DSSE's encoding of what is signed. What an envelope looks like belongs to
+//! `documents`. Nothing that an envelope says about its keys is believed: each signature is tried with each
+//! key.
+
+use std::num::NonZeroUsize;
+
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::{escape, hex};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
+use sha2::{Digest as _, Sha256};
+use webpki::RawPublicKeyEntity;
+use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
+
+use crate::model::{SignedBy, Signer};
+use crate::setting;
+
+/// The ways to sign, each of which belongs to one kind of key.
+static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
+    [ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256];
+
+/// The most signatures of an envelope: each is tried with each key.
+const MAX_SIGNATURES: usize = 64;
+
+/// Keys of which an attestation needs signatures.
+///
+/// # Examples
+/// ```
+/// use std::num::NonZeroUsize;
+///
+/// use rego_platform_gate::VerifyKeys;
+///
+/// let pem = "-----BEGIN PUBLIC KEY-----
+/// MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
+/// -----END PUBLIC KEY-----
+/// ";
+/// let keys = VerifyKeys::new([("release.pub", pem.as_bytes())], NonZeroUsize::MIN)?;
+/// # Ok::<_, rego_platform::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct VerifyKeys {
+    keys: Vec<(Signer, SubjectPublicKeyInfoDer<'static>)>,
+    threshold: NonZeroUsize,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+impl VerifyKeys {
+    /// Reads public keys, each from the PEM text of a file: ECDSA over P-256 or P-384, Ed25519, or RSA of at
+    /// least 2,048 bits, as `cosign generate-key-pair` and `openssl` write them. Of these, `threshold` have to
+    /// sign.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a text without exactly one public key of these kinds, for a key that is
+    /// there twice, and if there are fewer keys than have to sign.
+    pub fn new<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+        threshold: NonZeroUsize,
+    ) -> Result<Self, Error> {
+        let mut keys: Vec<(Signer, SubjectPublicKeyInfoDer<'static>)> = Vec::new();
+        for (file, pem) in files {
+            let (shown, key) = (escape(file), one_key(file, pem)?);
+            let fingerprint = format!("sha256:{}", hex(&Sha256::digest(&*key)));
+            if let Some((same, _)) = keys.iter().find(|(own, _)| own.fingerprint == fingerprint) {
+                let other = escape(&same.key);
+                return Err(configuration(format!("`{other}` and `{shown}` are the same key"))
+                    .with_hint("each key counts once: leave one out"));
+            }
+            keys.push((Signer { key: file.to_owned(), fingerprint }, key));
+        }
+        if keys.len() < threshold.get() {
+            let count = keys.len();
+            return Err(configuration(format!(
+                "{threshold} keys have to sign, and {count} are given"
+            )));
+        }
+        Ok(Self { keys, threshold })
+    }
+
+    /// Returns what reports state about the keys.
+    pub fn signed_by(&self) -> SignedBy {
+        let keys = self.keys.iter().map(|(signer, _)| signer.clone()).collect();
+        SignedBy { keys, threshold: self.threshold.get() as u64 }
+    }
+
+    /// Returns who signed the payload of an envelope.
+    ///
+    /// # Errors
+    /// If fewer of the keys did than have to.
+    pub(crate) fn signers(
+        &self,
+        payload_type: &str,
+        payload: &[u8],
+        signatures: &[Vec<u8>],
+    ) -> Result<Vec<Signer>, Error> {
+        let count = signatures.len();
+        let refused = |message: String| Err(wrong(message).by_setting(setting::SIGNATURES));
+        if count == 0 {
+            return refused("the envelope has no signature".to_owned());
+        }
+        if count > MAX_SIGNATURES {
+            return refused(format!(
+                "the envelope has {count} signatures, more than {MAX_SIGNATURES}, the limit"
+            ));
+        }
+        let signed = signed_bytes(payload_type, payload);
+        let is_signer = |key: &SubjectPublicKeyInfoDer<'_>| {
+            signatures.iter().any(|signature| is_signed(key, &signed, signature))
+        };
+        let signers: Vec<Signer> = self
+            .keys
+            .iter()
+            .filter(|(_, key)| is_signer(key))
+            .map(|(signer, _)| signer.clone())
+            .collect();
+        match signers.len() {
+            found if found >= self.threshold.get() => Ok(signers),
+            0 => refused(format!(
+                "the envelope is signed, but not by a key that is trusted (signatures: {count}, keys: {})",
+                self.keys.len()
+            )),
+            found => refused(format!(
+                "the envelope is signed by {found} of the keys, and {} have to sign",
+                self.threshold
+            )),
+        }
+    }
+}
+
+fn configuration(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// Reads the only public key of a PEM text.
+fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, Error> {
+    let shown = escape(file);
+    let mut all = SubjectPublicKeyInfoDer::pem_slice_iter(pem);
+    let hint = "it begins with `-----BEGIN PUBLIC KEY-----`, as in `cosign.pub`";
+    let key = match all.next() {
+        Some(Ok(key)) => key,
+        Some(Err(error)) => {
+            let message = format!("the public key in `{shown}` can't be read");
+            return Err(configuration(message).with_hint(format!("{error:?}")));
+        }
+        None => {
+            let message = format!("`{shown}` has no public key in PEM");
+            return Err(configuration(message).with_hint(hint));
+        }
+    };
+    if all.next().is_some() {
+        return Err(configuration(format!("`{shown}` has more than one public key"))
+            .with_hint("write each key into a file of its own"));
+    }
+    if !ALGORITHMS.iter().any(|algorithm| fits(&key, *algorithm)) {
+        return Err(configuration(format!("the public key in `{shown}` is of another kind"))
+            .with_hint(
+                "ECDSA over P-256 and P-384, Ed25519 and RSA of at least 2,048 bits are known",
+            ));
+    }
+    Ok(key)
+}
+
+/// Returns `true` if a key can be used with an algorithm: then a signature that is none is merely invalid.
+fn fits(key: &SubjectPublicKeyInfoDer<'_>, algorithm: &dyn SignatureVerificationAlgorithm) -> bool {
+    let tried =
+        RawPublicKeyEntity::try_from(key).and_then(|key| key.verify_signature(algorithm, &[], &[]));
+    matches!(tried, Err(webpki::Error::InvalidSignatureForPublicKey))
+}
+
+fn is_signed(key: &SubjectPublicKeyInfoDer<'_>, signed: &[u8], signature: &[u8]) -> bool {
+    RawPublicKeyEntity::try_from(key).is_ok_and(|key| {
+        ALGORITHMS
+            .iter()
+            .any(|algorithm| key.verify_signature(*algorithm, signed, signature).is_ok())
+    })
+}
+
+/// Returns what an envelope's signatures are about (DSSE's PAE): type and payload, each with its length.
+fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let (kind, length) = (payload_type.len(), payload.len());
+    let mut signed = format!("DSSEv1 {kind} {payload_type} {length} ").into_bytes();
+    signed.extend_from_slice(payload);
+    signed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_encoded_as_dsse_says() {
+        let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+}
