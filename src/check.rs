@@ -42,7 +42,7 @@ pub use ignore::silenced;
 pub(crate) use names::unknown_function;
 pub use rules::{RULES, Rule, rule, rules};
 #[doc(hidden)]
-pub use unknown::INPUT_FILE;
+pub use unknown::{INPUT_FILE, SIGNERS};
 
 /// Returns every finding about sources, tests included, sorted by file and line.
 pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {

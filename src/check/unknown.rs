@@ -35,6 +35,10 @@ pub(super) struct Known<'a> {
 #[doc(hidden)]
 pub const INPUT_FILE: [&str; 2] = ["conftest", "file"];
 
+/// The place of an attestation's signers in the data.
+#[doc(hidden)]
+pub const SIGNERS: [&str; 2] = ["attestation", "signers"];
+
 /// A path that leads to nothing.
 #[derive(Debug, PartialEq)]
 struct Missing {
@@ -75,6 +79,7 @@ impl<'a> Known<'a> {
         for name in ["name", "dir"] {
             rules.insert(&[&INPUT_FILE[..], &[name]].concat());
         }
+        rules.insert(&SIGNERS);
         Self {
             by_path: packages.iter().map(|package| (package.path.as_slice(), package)).collect(),
             package_paths: packages.iter().map(|package| package.path.as_slice()).collect(),

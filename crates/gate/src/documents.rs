@@ -90,7 +90,8 @@ pub(super) struct Parsed {
     pub value: Value,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
-    pub signers: Vec<Signer>,
+    /// Who signed it; `None` if that wasn't checked.
+    pub signers: Option<Vec<Signer>>,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -113,7 +114,7 @@ pub(super) fn parse(
     if let Some(signatures) = &options.attestation {
         return unwrap(value, signatures);
     }
-    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: Vec::new() })
+    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: None })
 }
 
 /// Parses a value exactly, or returns an error with its position.
@@ -179,7 +180,7 @@ fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
             statement(self::value(&payload, "payload", false, 1)?, signers)
         }
         [None, None, Some(_)] => match signatures {
-            Signatures::Unverified => statement(value, Vec::new()),
+            Signatures::Unverified => statement(value, None),
             #[cfg(feature = "signatures")]
             Signatures::Keys(_) => {
                 Err(wrong("the statement isn't signed: it has no envelope around it")
@@ -200,32 +201,32 @@ fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
     }
 }
 
-/// Returns who signed an envelope's payload; nobody if that isn't checked.
+/// Returns who signed an envelope's payload; `None` if that isn't checked.
 #[cfg(feature = "signatures")]
 fn signers(
     envelope: &Value,
     payload: &[u8],
     signatures: &Signatures,
-) -> Result<Vec<Signer>, Error> {
-    let Signatures::Keys(keys) = signatures else { return Ok(Vec::new()) };
+) -> Result<Option<Vec<Signer>>, Error> {
+    let Signatures::Keys(keys) = signatures else { return Ok(None) };
     let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
     let all = field(envelope, "signatures").map(|all| all.as_array().ok_or_else(broken));
     let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
     let signature =
         |one: &Value| decode(text(one, "sig").ok_or_else(broken)?).map_err(|_| broken());
     let all = all.iter().map(signature).collect::<Result<Vec<_>, _>>()?;
-    keys.signers(PAYLOAD_TYPE, payload, &all)
+    keys.signers(PAYLOAD_TYPE, payload, &all).map(Some)
 }
 
 #[cfg(not(feature = "signatures"))]
-fn signers(_: &Value, _: &[u8], signatures: &Signatures) -> Result<Vec<Signer>, Error> {
+fn signers(_: &Value, _: &[u8], signatures: &Signatures) -> Result<Option<Vec<Signer>>, Error> {
     match signatures {
-        Signatures::Unverified => Ok(Vec::new()),
+        Signatures::Unverified => Ok(None),
     }
 }
 
 /// Returns a statement with its subjects.
-fn statement(statement: Value, signers: Vec<Signer>) -> Result<Parsed, Error> {
+fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, Error> {
     if !text(&statement, "_type").is_some_and(is_statement) {
         return Err(wrong("the `_type` isn't that of an in-toto statement")
             .by_setting(setting::ATTESTATIONS));

@@ -50,7 +50,8 @@ pub(super) struct Document {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
-    pub signers: Vec<Signer>,
+    /// Who signed it; `None` if that wasn't checked.
+    pub signers: Option<Vec<Signer>>,
     pub value: Result<Option<Value>, Error>,
     /// The time it took to read.
     pub reading: Duration,
@@ -72,7 +73,7 @@ impl Document {
             digest: None,
             subjects: Vec::new(),
             predicate_type: None,
-            signers: Vec::new(),
+            signers: None,
             value,
             reading: Duration::ZERO,
             bytes: 0,

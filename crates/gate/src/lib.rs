@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod beside_input;
 mod conclude;
 mod describe;
 mod document_modules;
@@ -18,7 +19,6 @@ mod fetch;
 mod find;
 mod findings;
 mod gathered;
-mod input_file;
 mod inputs;
 mod load;
 mod metadata;
@@ -42,14 +42,14 @@ mod vulnerability;
 mod waivers;
 mod work;
 
+#[doc(hidden)]
+pub use beside_input::query_about_file;
 pub use documents::DocumentOptions;
 #[doc(hidden)]
 pub use documents::argument;
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
-#[doc(hidden)]
-pub use input_file::query_about_file;
 pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;

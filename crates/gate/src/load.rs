@@ -12,14 +12,15 @@ use rego_platform::http::Http;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::load::{LoadOptions, position};
 use rego_platform::rego::Value;
+use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::sources::{Account, Bundle, Gathered, Ignore, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Level, Product};
 use rego_platform_client::text::{data_reference, escape, nearest};
 use sha2::{Digest as _, Sha256};
 
+use super::beside_input::{self, COMBINED};
 use super::describe::describe;
 use super::documents::{ARGUMENTS, PolicyContext, argument};
-use super::input_file::{self, COMBINED};
 use super::inputs::InputSource;
 use super::metadata::{Metadata, Origin, Reader};
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
@@ -101,6 +102,8 @@ pub(super) struct Check {
     reads: Arguments,
     /// Set if it looks for the name of its input's file, as conftest gives it.
     reads_file: bool,
+    /// Set if it looks for the signers of its input.
+    reads_signers: bool,
 }
 
 impl Check {
@@ -130,18 +133,28 @@ impl Check {
             },
         };
         let reads_file = reach.reads_file(&package.path, rules());
-        Self { policies, package, context, sites, reads, reads_file }
+        let reads_signers = reach.reads_signers(&package.path, rules());
+        Self { policies, package, context, sites, reads, reads_file, reads_signers }
     }
 
     /// Returns the query for an input from this file, or for all of them combined.
     pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
         let own = &self.package.query;
-        if !self.reads_file {
-            return Ok(own.clone());
+        let mut context = QueryContext::default();
+        if self.reads_file {
+            let file = if combined { Some(COMBINED) } else { origin.file };
+            let file = file.ok_or_else(beside_input::no_file)?;
+            context.with.extend(beside_input::of_file(Path::new(file))?);
         }
-        let file = if combined { Some(COMBINED) } else { origin.file };
-        let context = input_file::about(Path::new(file.ok_or_else(input_file::missing)?))?;
-        self.policies.query_in(own.text(), &context)
+        if self.reads_signers {
+            let signers = origin.signers.ok_or_else(beside_input::no_signers)?;
+            context.with.extend(beside_input::of_signers(signers)?);
+        }
+        if context.with.is_empty() {
+            Ok(own.clone())
+        } else {
+            self.policies.query_in(own.text(), &context)
+        }
     }
 }
 

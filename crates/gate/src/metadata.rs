@@ -10,6 +10,8 @@ use rego_platform::rego::value::Object;
 use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_client::text::{data_reference, escape};
 
+use super::model::Signer;
+
 /// What is known of the inputs beside their names and digests.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
@@ -28,6 +30,8 @@ pub(super) struct Origin<'a> {
     pub file: Option<&'a str>,
     /// The digest of its bytes.
     pub digest: Option<&'a str>,
+    /// Who signed it; `None` if that wasn't checked.
+    pub signers: Option<&'a [Signer]>,
 }
 
 /// The reader of the metadata.
@@ -171,7 +175,7 @@ mod tests {
     fn a_policy_document_knows_its_input() {
         let annotations = BTreeMap::from([("team".to_owned(), "a".to_owned())]);
         let given = Metadata { annotations, ..Metadata::default() };
-        let origin = Origin { file: Some("a/b.json"), digest: Some("sha256:aa") };
+        let origin = Origin { file: Some("a/b.json"), digest: Some("sha256:aa"), signers: None };
         let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
         let none = Metadata::default();
         for (given, origin, expected) in [

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rego_platform::Position;
-use rego_platform::check::INPUT_FILE;
+use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::Policies;
 use rego_platform::load::position;
 use rego_platform::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
@@ -26,8 +26,9 @@ pub(super) struct Reach {
     /// The rules that refer to `input`, and those that name the field of its metadata.
     inputs: BTreeSet<String>,
     metadata: BTreeSet<String>,
-    /// The rules that refer to the file of an input.
+    /// The rules that refer to the file of an input, and to its signers.
     files: BTreeSet<String>,
+    signers: BTreeSet<String>,
     /// The arguments that each rule refers to.
     arguments: BTreeMap<String, Arguments>,
     data: Vec<(Vec<String>, Span)>,
@@ -82,18 +83,23 @@ impl Reach {
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
         let (mut data, mut inputs, mut metadata) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        let mut files = BTreeSet::new();
+        let (mut files, mut signers) = (BTreeSet::new(), BTreeSet::new());
         let mut arguments: BTreeMap<String, Arguments> = BTreeMap::new();
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in module.rules.iter().filter(|_| !suites.contains(file)) {
                 let mut references = References { field: &field, ..References::default() };
                 references.rule(rule);
-                let reads_file = references.data.iter().any(|(path, _)| is_in_file(path));
+                let reads =
+                    |place: &[&str]| references.data.iter().any(|(path, _)| is_below(path, place));
+                let (reads_file, reads_signers) = (reads(&INPUT_FILE), reads(&SIGNERS));
                 data.append(&mut references.data);
                 let Some(path) = places.get(&place(rule.span)) else { continue };
                 if reads_file {
                     files.insert((*path).clone());
+                }
+                if reads_signers {
+                    signers.insert((*path).clone());
                 }
                 if references.input {
                     inputs.insert((*path).clone());
@@ -104,7 +110,7 @@ impl Reach {
                 arguments.entry((*path).clone()).or_default().extend(references.arguments);
             }
         }
-        Self { edges, sites, inputs, metadata, files, arguments, data }
+        Self { edges, sites, inputs, metadata, files, signers, arguments, data }
     }
 
     /// Returns the rules that some rules depend on, including themselves. Each is given by its package
@@ -176,6 +182,16 @@ impl Reach {
     /// input.
     pub fn reads_file<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> bool {
         !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.files)
+    }
+
+    /// Returns `true` if some rules of a package, or rules that they depend on, refer to the signers of an
+    /// input.
+    pub fn reads_signers<'r>(
+        &self,
+        package: &[String],
+        rules: impl Iterator<Item = &'r str>,
+    ) -> bool {
+        !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.signers)
     }
 
     /// Returns the arguments that some rules of a package, or rules that they depend on, refer to.
@@ -310,9 +326,9 @@ fn rule_path(package: &[String], rule: &str) -> String {
     data_reference(&path)
 }
 
-/// Returns `true` for a path below `data` that leads to the name or the folder of an input's file.
-pub(super) fn is_in_file(path: &[String]) -> bool {
-    path.len() >= INPUT_FILE.len() && path.iter().zip(INPUT_FILE).all(|(own, key)| own == key)
+/// Returns `true` for a path below `data` that leads to a place or into it.
+pub(super) fn is_below(path: &[String], place: &[&str]) -> bool {
+    path.len() >= place.len() && path.iter().zip(place).all(|(own, key)| own == key)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::conclude::{self, VerdictContext};
 use super::documents;
 use super::load::{Check, Gate};
 use super::metadata::Origin;
-use super::model::{Input, Status, Subject, Verdict};
+use super::model::{Input, Signer, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::split::MAX_BYTES;
 use super::verdict::{self, RawVerdict};
@@ -29,6 +29,8 @@ pub(super) struct Work {
     pub file: Option<String>,
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
+    /// Who signed it; `None` if that wasn't checked.
+    pub signers: Option<Vec<Signer>>,
     pub value: Option<Value>,
     /// The time it took to read, which counts against its time limit.
     pub reading: Duration,
@@ -144,7 +146,11 @@ impl Gate {
         let started = *work.started.get_or_init(Instant::now);
         let spent = started.elapsed().saturating_add(work.reading);
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
-        let origin = Origin { file: work.file.as_deref(), digest: work.digest.as_deref() };
+        let origin = Origin {
+            file: work.file.as_deref(),
+            digest: work.digest.as_deref(),
+            signers: work.signers.as_deref(),
+        };
         let value =
             documents::finish(work.value.clone(), &check.context, &options.documents, origin);
         let mut explanation = None;

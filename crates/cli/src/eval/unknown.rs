@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use rego_platform::check::INPUT_FILE;
+use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::Policies;
 use rego_platform::rego::Value;
 use rego_platform_client::text::{escape, nearest};
@@ -50,6 +50,7 @@ fn references(query: &str) -> Vec<Vec<&str>> {
 fn is_known(policies: &Policies, path: &[&str]) -> bool {
     let along = |other: &[String]| path.iter().zip(other).all(|(a, b)| a == b);
     path.starts_with(&INPUT_FILE)
+        || path.starts_with(&SIGNERS)
         || policies.packages().any(|package| {
             along(&package.path)
                 && (path.len() <= package.path.len()

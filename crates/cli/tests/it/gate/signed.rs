@@ -212,3 +212,26 @@ fn a_file_that_is_no_public_key_is_refused_by_name() {
     gate(&sandbox, POLICY, &twice).fails("are the same key");
     gate(&sandbox, POLICY, &["-i", &input, "--verify-key", "/nonexistent"]).fails("doesn't exist");
 }
+
+#[test]
+fn a_policy_knows_who_signed_its_input() {
+    let sandbox = Sandbox::new();
+    let (build, scan) = (Key::new(), Key::of(&PKCS_ED25519));
+    let files = [build.public(&sandbox, "build.pub"), scan.public(&sandbox, "scan.pub")];
+    let policy = "package p\n\ndeny contains \"the scanner didn't sign\" if not is_scanned\n\n\
+        is_scanned if {\n\tsome signer in data.attestation.signers\n\tendswith(signer.key, \"scan.pub\")\n\tstartswith(signer.fingerprint, \"sha256:\")\n}\n";
+    let keys = ["--verify-key", &*files[0], "--verify-key", &*files[1]];
+    let run = |document: &Value, options: &[&str]| {
+        let arguments = [&["-i", "-"][..], options].concat();
+        gate_with(&sandbox, policy, &arguments, &document.to_string())
+    };
+    let clean = statement(false);
+    run(&envelope(&clean, &[&scan]), &keys).code(0);
+    run(&envelope(&clean, &[&build, &scan]), &keys).code(0);
+    run(&envelope(&clean, &[&build]), &keys).code(1);
+    // What says nothing about its signers can't pass.
+    let unknown = "`data.attestation.signers` has no value for this input";
+    run(&envelope(&clean, &[&scan]), &["--attestation", "--unverified"]).fails(unknown);
+    run(&json!({}), &[]).fails(unknown);
+    gate(&sandbox, policy, &[]).fails(unknown);
+}
