@@ -109,7 +109,7 @@ pub(crate) struct Session {
 
 /// The size of answers that guesses of one evaluation may read; guesses that turn out to be needed
 /// don't count.
-const GUESS_BYTES: u64 = 64 << 20;
+const GUESS_BYTES: u64 = 256 << 20;
 
 impl Session {
     pub fn new(

@@ -168,36 +168,34 @@ impl Context {
         Ok(())
     }
 
-    /// Reads a source to its end and counts its bytes. A failed attempt gives back what it took from
-    /// the allowance.
+    /// Reads a source to its end and counts its bytes. What it announces is taken from the allowance at
+    /// once: of answers that are too large together, the first ones come whole, and the others fail
+    /// early. A failed attempt gives back what it took.
     async fn read(&self, mut source: impl Source, sink: &mut impl Sink) -> Result<(), Failed> {
         let allowance = self.allowance.as_deref();
-        let mut taken = 0;
+        let (mut total, mut taken) = (0, 0);
         let mut read = async || {
             while let Some(chunk) = source.next().await? {
-                let length = chunk.len() as u64;
-                match allowance {
-                    Some(allowance) if !allowance.take(length) => {
+                total += chunk.len() as u64;
+                let needed = source.announced().unwrap_or(0).max(total);
+                if let Some(allowance) = allowance {
+                    if !allowance.take(needed - taken) {
                         return Err(allowance.used_up().into());
                     }
-                    _ => taken += length,
+                    taken = needed;
                 }
                 sink.take(&chunk).await?;
             }
             Ok(())
         };
-        match read().await {
-            Ok(()) => {
-                self.bytes.fetch_add(taken, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(failed) => {
-                if let Some(allowance) = allowance {
-                    allowance.give_back(taken);
-                }
-                Err(failed)
-            }
+        let read = read().await;
+        if let Some(allowance) = allowance {
+            allowance.give_back(if read.is_ok() { taken - total } else { taken });
         }
+        if read.is_ok() {
+            self.bytes.fetch_add(total, Ordering::Relaxed);
+        }
+        read
     }
 }
 
@@ -528,5 +526,49 @@ impl Client {
     /// Returns the token that the next request would be sent with.
     pub async fn token(&self, deadline: Instant) -> Result<Token, Error> {
         self.tokens.get(deadline).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// A body of chunks of five bytes that announces its length.
+    struct Announced(u64, u64);
+
+    impl Source for Announced {
+        fn announced(&self) -> Option<u64> {
+            Some(self.0)
+        }
+
+        async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
+            self.1 += 5;
+            Ok((self.1 <= self.0).then(|| Bytes::from_static(b"12345")))
+        }
+    }
+
+    /// Begins to read another answer of ten bytes with each chunk, and counts those that fail.
+    struct Beside<'a>(&'a Context, usize);
+
+    impl Sink for Beside<'_> {
+        async fn take(&mut self, _: &[u8]) -> Result<(), Error> {
+            let failed = self.0.read(Announced(10, 0), &mut Vec::new()).await.is_err();
+            self.1 += usize::from(failed);
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_has_begun_comes_whole_within_the_allowance() {
+        let allowance = Arc::new(Allowance::new(15));
+        let context = Context::new(Instant::now(), Some(Arc::clone(&allowance)));
+        let mut beside = Beside(&context, 0);
+        context.read(Announced(10, 0), &mut beside).await.unwrap();
+        assert_eq!(beside.1, 2);
+        assert_eq!(context.used().1, 10);
+        // Those that failed gave everything back.
+        assert!(allowance.take(5) && !allowance.take(1));
     }
 }

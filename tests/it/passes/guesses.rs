@@ -159,8 +159,11 @@ x := count([1 | count(wrong) == 0; some d in two; platform.discover(d, "").kind;
         Box::new(|o: &mut EvaluateOptions| o.budget.calls = calls) as Box<dyn Fn(&mut _)>,
         Box::new(|o: &mut EvaluateOptions| o.budget.bytes = bytes),
     ] {
+        let before = server.requests();
         let evaluated = run(world, body, &server, change);
         assert_eq!(value(&evaluated), value(&needed));
+        // None is read in part and sent again.
+        assert_eq!(server.requests() - before, evaluated.ledger.calls.len());
         // Each call that is sent alone takes a pass.
         assert!(evaluated.ledger.passes <= 12, "{}", evaluated.ledger.table());
     }
