@@ -1,5 +1,5 @@
-//! Evaluations a second of one shared program at one and at two threads, beside regorus, whose engines
-//! share the parsed policies.
+//! Evaluations a second of one shared program at one and at two threads, each with an input of its own,
+//! beside regorus, whose engines share the parsed policies.
 //!
 //! `cargo bench --bench threads`; `ROUNDS=n` for more or fewer rounds, of half a second each way.
 
@@ -67,10 +67,11 @@ fn main() {
     let program =
         Program::compile(vec![SourceText::new("p.rego", POLICY)], &Options::default()).unwrap();
     let query = program.query(QUERY).unwrap();
-    let value = Value::from_json(&input).unwrap();
     let ours = || {
-        || {
-            let outcome = program.evaluate(&query, &Run::default().input(&value));
+        let value = Value::from_json(&input).unwrap();
+        let (program, query) = (&program, &query);
+        move || {
+            let outcome = program.evaluate(query, &Run::default().input(&value));
             let found = &outcome.result.unwrap()[0].expressions[0].value;
             assert_eq!(found.as_set().unwrap().len(), 10);
         }
@@ -78,9 +79,8 @@ fn main() {
 
     let mut engine = Engine::new();
     engine.add_policy("p.rego".to_owned(), POLICY.to_owned()).unwrap();
-    let engine_value = regorus::Value::from_json_str(&input).unwrap();
     let theirs = || {
-        let (mut engine, value) = (engine.clone(), engine_value.clone());
+        let (mut engine, value) = (engine.clone(), regorus::Value::from_json_str(&input).unwrap());
         move || {
             engine.set_input(value.clone());
             let found = engine.eval_rule(QUERY.to_owned()).unwrap();

@@ -43,7 +43,7 @@ pub struct DocumentOptions {
     pub parser: Option<Parser>,
     /// Set to combine all documents into one: an array of objects with `path` and `contents`.
     pub combine: bool,
-    /// What is known of the inputs, for their metadata ([`Product::metadata_field`]).
+    /// What is known of the inputs, for their metadata ([`Product::metadata_field`](rego_platform::Product::metadata_field)).
     pub metadata: Metadata,
 }
 
