@@ -3,34 +3,38 @@
 //! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
 //! loaded on its own, since they all have the same package.
 
+mod material;
+mod policy;
+mod refusals;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rego_platform::evaluate::{OtherEngine, Policies, Query, is_network};
+use rego_platform::evaluate::{OtherEngine, Policies, is_network};
 use rego_platform::http::Http;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::load::{LoadOptions, position};
 use rego_platform::rego::Value;
-use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::sources::{Account, Bundle, Gathered, Ignore, ReadOptions, Sources};
-use rego_platform::{Diagnostic, Error, ErrorKind, Level, Product};
-use rego_platform_client::text::{data_reference, escape, nearest};
+use rego_platform::{Diagnostic, Error, ErrorKind, Product};
+use rego_platform_client::text::{data_reference, escape};
 use sha2::{Digest as _, Sha256};
 
-use super::beside_input::{self, COMBINED};
 use super::describe::describe;
-use super::documents::{ARGUMENTS, PolicyContext, argument};
-use super::inputs::InputSource;
-use super::metadata::{Metadata, Origin, Reader};
+use super::documents::argument;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
-use super::packages::{self, VerdictPackage};
-use super::policy_yaml::{self, PolicyDocument, PolicyEntry};
-use super::reach::{Arguments, Reach, Site};
+use super::packages;
+use super::policy_yaml::{self, PolicyDocument};
+use super::reach::{Reach, Site};
 use super::split::hex;
 use super::values::InputValues;
 use super::vulnerability;
-use crate::setting;
+
+use material::Loaded;
+pub use material::Material;
+pub(crate) use policy::Check;
+use refusals::refuse_lost;
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -87,161 +91,8 @@ pub struct Gate {
 /// The reason why a package isn't evaluated that `-n` doesn't name.
 const NOT_CHOSEN: &str = "it isn't among the chosen packages";
 
-/// The most packages whose reasons a message states.
-const MAX_REASONS: usize = 5;
-
-/// A package that is evaluated, with the policies that it belongs to.
-#[derive(Debug)]
-pub(super) struct Check {
-    pub policies: Policies,
-    pub package: VerdictPackage,
-    pub context: PolicyContext,
-    /// The calls that it can make.
-    pub sites: Vec<Site>,
-    /// The arguments that it can read.
-    reads: Arguments,
-    /// Set if it looks for the name of its input's file, as conftest gives it.
-    reads_file: bool,
-    /// Set if it looks for the signers of its input.
-    reads_signers: bool,
-}
-
-impl Check {
-    fn new(
-        policies: Policies,
-        package: VerdictPackage,
-        arguments: &BTreeMap<String, Value>,
-        options: &GateOptions,
-        reach: &Reach,
-    ) -> Self {
-        let rules = || package.rules.iter().map(|rule| rule.name.as_str());
-        let product = options.load.product.clone();
-        let mut sites = reach.sites(&package.path, rules());
-        sites.retain(|site| !vulnerability::is_call(&site.function, &product));
-        let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
-        let reads = reach.arguments(&package.path, rules());
-        let context = PolicyContext {
-            arguments,
-            has_arguments,
-            values: options.values.clone(),
-            reads_input: reach.reads_input(&package.path, rules()),
-            metadata: Reader {
-                product,
-                document: false,
-                names: reach.names_metadata(&package.path, rules()),
-                kind: options.kind.clone(),
-            },
-        };
-        let reads_file = reach.reads_file(&package.path, rules());
-        let reads_signers = reach.reads_signers(&package.path, rules());
-        Self { policies, package, context, sites, reads, reads_file, reads_signers }
-    }
-
-    /// Returns the query for an input from this file, or for all of them combined.
-    pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
-        let own = &self.package.query;
-        let mut context = QueryContext::default();
-        if self.reads_file {
-            let file = if combined { Some(COMBINED) } else { origin.file };
-            let file = file.ok_or_else(beside_input::no_file)?;
-            context.with.extend(beside_input::of_file(Path::new(file))?);
-        }
-        if self.reads_signers {
-            let signers = origin.signers.ok_or_else(beside_input::no_signers)?;
-            context.with.extend(beside_input::of_signers(signers)?);
-        }
-        if context.with.is_empty() {
-            Ok(own.clone())
-        } else {
-            self.policies.query_in(own.text(), &context)
-        }
-    }
-}
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
-}
-
-/// The files that `check` looks at.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct Material {
-    /// Rego and data that are loaded together, including bundles.
-    pub sources: Sources,
-    /// Each module of a policy document, on its own.
-    pub documents: Vec<Sources>,
-    /// What a gate over the same paths reads.
-    gathered: Gathered,
-    /// What was loaded without an error.
-    loaded: Loaded,
-    http: Option<Http>,
-}
-
-/// Policies that are loaded already, with their origin and the warnings that a gate notes.
-#[derive(Debug, Default)]
-struct Loaded(Vec<(PackageOrigin, Policies, Vec<Diagnostic>)>);
-
-impl Loaded {
-    /// Returns the policies of these sources. Within their origin, the first file tells them apart.
-    fn find(
-        &self,
-        sources: &Sources,
-        origin: PackageOrigin,
-    ) -> Option<(Policies, Vec<Diagnostic>)> {
-        let first = &sources.modules.first()?.path;
-        let is_wanted = |(own, policies, _): &&(PackageOrigin, Policies, _)| {
-            *own == origin && policies.packages().any(|package| package.files.contains(first))
-        };
-        self.0.iter().find(is_wanted).map(|(_, policies, found)| (policies.clone(), found.clone()))
-    }
-}
-
-impl Material {
-    /// Reads files, folders and bundles, once: the values of a gate's data are the same ones.
-    ///
-    /// # Errors
-    /// For files that can't be read.
-    pub fn read(paths: &[String], bundles: &[String], http: Option<Http>) -> Result<Self, Error> {
-        let options =
-            GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
-        let gathered = gather(paths, &options)?;
-        let mut own = gathered.clone();
-        let documents = split_off_documents(&mut own, http.as_ref())?;
-        let alone =
-            |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
-        let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
-        let documents = documents.collect();
-        let loaded = Loaded::default();
-        Ok(Self { sources: own.sources()?, documents, gathered, loaded, http })
-    }
-
-    /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
-    pub fn check(&mut self, load: &LoadOptions, network: bool) -> Vec<Diagnostic> {
-        let mut check = |sources: &Sources, origin| {
-            let options = vulnerability::options(load, origin);
-            let (policies, found) = Policies::load_with_findings(sources, options, network);
-            if let Some(policies) = policies {
-                let warnings = policies.gate_warnings(found.clone());
-                self.loaded.0.push((origin, policies, warnings));
-            }
-            found
-        };
-        let mut found = check(&self.sources, PackageOrigin::Plain);
-        for document in &self.documents {
-            // The gate decides whether it has a verdict: parts that it lacks are supplied there.
-            let own = check(document, PackageOrigin::Document);
-            found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
-        }
-        found
-    }
-
-    /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
-    /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
-    /// isn't loaded again.
-    pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
-        let options = GateOptions { load, http: self.http, ..GateOptions::default() };
-        (self.sources, Gate::of(self.gathered, &options, self.loaded).err())
-    }
 }
 
 /// Reads the files of a gate.
@@ -276,31 +127,6 @@ impl Gate {
             return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
         }
         Ok(gate)
-    }
-
-    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
-    /// is unused is only noted.
-    fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.warnings.iter().filter(|warning| warning.code != "unused-rule")
-    }
-
-    /// Refuses policies with warnings, unless these are allowed.
-    fn refuse_warnings(&self, allowed: bool) -> Result<(), Error> {
-        if allowed {
-            return Ok(());
-        }
-        let mut refused: Vec<_> = self.refusing().cloned().collect();
-        for warning in &mut refused {
-            warning.level = Level::Error;
-        }
-        match refused.pop() {
-            None => Ok(()),
-            // The option is named once.
-            Some(last) => {
-                refused.push(last.by_setting(setting::WARNINGS));
-                Err(Error::policy(refused))
-            }
-        }
     }
 
     /// Returns the number of warnings because of which the policies would be refused.
@@ -381,23 +207,6 @@ impl Gate {
         }
     }
 
-    /// Returns the error for a gate without policies, with the reason why each isn't evaluated.
-    fn nothing_to_evaluate(&self, kind: Option<&str>) -> Error {
-        let reasons: Vec<String> = self
-            .packages
-            .iter()
-            .filter_map(|package| Some((&package.name, package.reason.as_ref()?)))
-            .take(MAX_REASONS)
-            .map(|(name, reason)| format!("`{}`: {reason}", escape(name)))
-            .collect();
-        let hint = match (kind, reasons.is_empty()) {
-            (_, false) => reasons.join("; "),
-            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
-            (None, true) => "name Rego files, bundles or policy documents".to_owned(),
-        };
-        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
-    }
-
     /// Returns the same gate, whose policies `other` evaluates if it is given.
     #[doc(hidden)]
     #[must_use]
@@ -465,42 +274,6 @@ impl Gate {
     /// Returns `true` if a verdict may depend on `input`.
     pub fn reads_input(&self) -> bool {
         self.checks.iter().any(|check| check.context.reads_input)
-    }
-
-    /// Refuses an input that is data of the policies as well: its author would write both.
-    pub(super) fn refuse_data(&self, places: &[InputSource]) -> Result<(), Error> {
-        for place in places {
-            let InputSource::File(path) = place else { continue };
-            if path.canonicalize().is_ok_and(|path| self.data.contains(&path)) {
-                let shown = escape(&path.to_string_lossy());
-                return Err(wrong(format!("the input `{shown}` is data of the policies as well"))
-                    .by_setting(setting::IGNORED));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses annotations that no policy gets: they would change nothing.
-    pub(super) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
-        let is_annotated = |check: &Check| check.context.metadata.is_annotated();
-        match given.annotations.keys().next() {
-            Some(name) if !self.checks.iter().any(is_annotated) => {
-                let (name, field) = (escape(name), self.product.metadata_field());
-                Err(wrong(format!("no policy gets the annotation `{name}`"))
-                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a run without an input if a verdict may depend on it.
-    #[doc(hidden)]
-    pub fn refuse_no_input(&self) -> Result<(), Error> {
-        if !self.reads_input() {
-            return Ok(());
-        }
-        let message = "no input was given, but the policies use `input`";
-        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::WITHOUT_INPUT))
     }
 
     /// Returns the packages that are evaluated, in the order of reports.
@@ -588,43 +361,6 @@ impl Gate {
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
     }
 
-    /// Refuses an argument that no policy document declares and no policy can read: it would change
-    /// nothing.
-    fn refuse_unread(
-        &self,
-        documents: &[PolicyDocument],
-        given: &BTreeMap<String, String>,
-    ) -> Result<(), Error> {
-        let is_read = |name: &str| {
-            documents.iter().flat_map(PolicyDocument::declared).any(|own| own == name)
-                || self.checks.iter().any(|check| check.reads.has(name))
-        };
-        let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
-        let read = self.checks.iter().flat_map(|check| &check.reads.keys).map(String::as_str);
-        let known = documents.iter().flat_map(PolicyDocument::declared).chain(read);
-        let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
-            .by_setting(setting::INPUT_VALUES);
-        Err(match nearest(name, known) {
-            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-            None => error,
-        })
-    }
-
-    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
-    fn refuse_same_name(&self, document: &PolicyDocument, name: &str) -> Result<(), Error> {
-        let Some(other) = self.policies.iter().find(|policy| policy.name == name) else {
-            return Ok(());
-        };
-        let other = other.files.first().map_or("", String::as_str);
-        Err(wrong(format!(
-            "`{}` and `{}` both have a policy with the name `{}`",
-            escape(other),
-            escape(&document.path),
-            escape(name)
-        ))
-        .with_hint("a waiver for one of them would cover both: rename one"))
-    }
-
     fn load_document(
         &mut self,
         document: &PolicyDocument,
@@ -703,21 +439,6 @@ impl Gate {
     }
 }
 
-/// Refuses values of the input that policy documents wouldn't see.
-fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
-    let field = options.load.product.metadata_field();
-    let lost = |name: &str, what: &str| {
-        wrong(format!("a value in `{name}` would be lost: policy documents get only {what} there"))
-    };
-    if options.values.has(ARGUMENTS) {
-        Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
-    } else if options.values.has(&field) {
-        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
-    } else {
-        Ok(())
-    }
-}
-
 /// Returns the canonical paths of the files of data.
 fn data_files(gathered: &Gathered) -> HashSet<PathBuf> {
     let files = gathered.files.data.iter().map(|source| source.path.as_str());
@@ -742,30 +463,5 @@ fn digest_of(path: &str) -> Result<String, Error> {
             return Ok(hex(&hash.finalize()));
         }
         hash.update(buffer.get(..length).unwrap_or_default());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic)]
-
-    use super::*;
-    use rego_platform::rego::value::Shared;
-
-    #[test]
-    fn a_check_and_its_gate_share_the_values_of_data() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
-        std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
-        let paths = [folder.path().to_string_lossy().into_owned()];
-        let material = Material::read(&paths, &[], None).unwrap();
-        match (&*material.sources.data, &*material.gathered.files.data) {
-            ([own], [gates]) => match (&own.value, &gates.value) {
-                (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
-        }
-        assert!(material.refused(LoadOptions::default()).1.is_none());
     }
 }

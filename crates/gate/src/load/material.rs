@@ -1,0 +1,120 @@
+//! The files that `check` looks at: what it has loaded, a gate over the same files takes.
+
+use rego_platform::evaluate::Policies;
+use rego_platform::http::Http;
+use rego_platform::load::LoadOptions;
+use rego_platform::load::roles::PackageOrigin;
+use rego_platform::sources::{Gathered, Sources};
+use rego_platform::{Diagnostic, Error};
+
+use super::{Gate, GateOptions, gather, split_off_documents};
+use crate::policy_yaml::PolicyEntry;
+use crate::vulnerability;
+
+/// The files that `check` looks at.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Material {
+    /// Rego and data that are loaded together, including bundles.
+    pub sources: Sources,
+    /// Each module of a policy document, on its own.
+    pub documents: Vec<Sources>,
+    /// What a gate over the same paths reads.
+    gathered: Gathered,
+    /// What was loaded without an error.
+    loaded: Loaded,
+    http: Option<Http>,
+}
+
+/// Policies that are loaded already, with their origin and the warnings that a gate notes.
+#[derive(Debug, Default)]
+pub(super) struct Loaded(Vec<(PackageOrigin, Policies, Vec<Diagnostic>)>);
+
+impl Loaded {
+    /// Returns the policies of these sources. Within their origin, the first file tells them apart.
+    pub(super) fn find(
+        &self,
+        sources: &Sources,
+        origin: PackageOrigin,
+    ) -> Option<(Policies, Vec<Diagnostic>)> {
+        let first = &sources.modules.first()?.path;
+        let is_wanted = |(own, policies, _): &&(PackageOrigin, Policies, _)| {
+            *own == origin && policies.packages().any(|package| package.files.contains(first))
+        };
+        self.0.iter().find(is_wanted).map(|(_, policies, found)| (policies.clone(), found.clone()))
+    }
+}
+
+impl Material {
+    /// Reads files, folders and bundles, once: the values of a gate's data are the same ones.
+    ///
+    /// # Errors
+    /// For files that can't be read.
+    pub fn read(paths: &[String], bundles: &[String], http: Option<Http>) -> Result<Self, Error> {
+        let options =
+            GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
+        let gathered = gather(paths, &options)?;
+        let mut own = gathered.clone();
+        let documents = split_off_documents(&mut own, http.as_ref())?;
+        let alone =
+            |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
+        let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
+        let documents = documents.collect();
+        let loaded = Loaded::default();
+        Ok(Self { sources: own.sources()?, documents, gathered, loaded, http })
+    }
+
+    /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
+    pub fn check(&mut self, load: &LoadOptions, network: bool) -> Vec<Diagnostic> {
+        let mut check = |sources: &Sources, origin| {
+            let options = vulnerability::options(load, origin);
+            let (policies, found) = Policies::load_with_findings(sources, options, network);
+            if let Some(policies) = policies {
+                let warnings = policies.gate_warnings(found.clone());
+                self.loaded.0.push((origin, policies, warnings));
+            }
+            found
+        };
+        let mut found = check(&self.sources, PackageOrigin::Plain);
+        for document in &self.documents {
+            // The gate decides whether it has a verdict: parts that it lacks are supplied there.
+            let own = check(document, PackageOrigin::Document);
+            found.extend(own.into_iter().filter(|finding| finding.code != "no-verdict"));
+        }
+        found
+    }
+
+    /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
+    /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
+    /// isn't loaded again.
+    pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
+        let options = GateOptions { load, http: self.http, ..GateOptions::default() };
+        (self.sources, Gate::of(self.gathered, &options, self.loaded).err())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+    use rego_platform::rego::Value;
+    use rego_platform::rego::value::Shared;
+
+    #[test]
+    fn a_check_and_its_gate_share_the_values_of_data() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
+        std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
+        let paths = [folder.path().to_string_lossy().into_owned()];
+        let material = Material::read(&paths, &[], None).unwrap();
+        match (&*material.sources.data, &*material.gathered.files.data) {
+            ([own], [gates]) => match (&own.value, &gates.value) {
+                (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+        assert!(material.refused(LoadOptions::default()).1.is_none());
+    }
+}

@@ -1,0 +1,153 @@
+//! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
+//! once.
+
+use std::collections::BTreeMap;
+
+use rego_platform::{Diagnostic, Error, ErrorKind, Level};
+use rego_platform_client::text::{escape, nearest};
+
+use super::{Check, Gate, GateOptions, wrong};
+use crate::documents::ARGUMENTS;
+use crate::inputs::InputSource;
+use crate::metadata::Metadata;
+use crate::policy_yaml::PolicyDocument;
+use crate::setting;
+
+/// The most packages whose reasons a message states.
+const MAX_REASONS: usize = 5;
+
+impl Gate {
+    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
+    /// is unused is only noted.
+    pub(super) fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().filter(|warning| warning.code != "unused-rule")
+    }
+
+    /// Refuses policies with warnings, unless these are allowed.
+    pub(super) fn refuse_warnings(&self, allowed: bool) -> Result<(), Error> {
+        if allowed {
+            return Ok(());
+        }
+        let mut refused: Vec<_> = self.refusing().cloned().collect();
+        for warning in &mut refused {
+            warning.level = Level::Error;
+        }
+        match refused.pop() {
+            None => Ok(()),
+            // The option is named once.
+            Some(last) => {
+                refused.push(last.by_setting(setting::WARNINGS));
+                Err(Error::policy(refused))
+            }
+        }
+    }
+
+    /// Returns the error for a gate without policies, with the reason why each isn't evaluated.
+    pub(super) fn nothing_to_evaluate(&self, kind: Option<&str>) -> Error {
+        let reasons: Vec<String> = self
+            .packages
+            .iter()
+            .filter_map(|package| Some((&package.name, package.reason.as_ref()?)))
+            .take(MAX_REASONS)
+            .map(|(name, reason)| format!("`{}`: {reason}", escape(name)))
+            .collect();
+        let hint = match (kind, reasons.is_empty()) {
+            (_, false) => reasons.join("; "),
+            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (None, true) => "name Rego files, bundles or policy documents".to_owned(),
+        };
+        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
+    }
+
+    /// Refuses an input that is data of the policies as well: its author would write both.
+    pub(crate) fn refuse_data(&self, places: &[InputSource]) -> Result<(), Error> {
+        for place in places {
+            let InputSource::File(path) = place else { continue };
+            if path.canonicalize().is_ok_and(|path| self.data.contains(&path)) {
+                let shown = escape(&path.to_string_lossy());
+                return Err(wrong(format!("the input `{shown}` is data of the policies as well"))
+                    .by_setting(setting::IGNORED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses annotations that no policy gets: they would change nothing.
+    pub(crate) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
+        let is_annotated = |check: &Check| check.context.metadata.is_annotated();
+        match given.annotations.keys().next() {
+            Some(name) if !self.checks.iter().any(is_annotated) => {
+                let (name, field) = (escape(name), self.product.metadata_field());
+                Err(wrong(format!("no policy gets the annotation `{name}`"))
+                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a run without an input if a verdict may depend on it.
+    #[doc(hidden)]
+    pub fn refuse_no_input(&self) -> Result<(), Error> {
+        if !self.reads_input() {
+            return Ok(());
+        }
+        let message = "no input was given, but the policies use `input`";
+        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::WITHOUT_INPUT))
+    }
+
+    /// Refuses an argument that no policy document declares and no policy can read: it would change
+    /// nothing.
+    pub(super) fn refuse_unread(
+        &self,
+        documents: &[PolicyDocument],
+        given: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let is_read = |name: &str| {
+            documents.iter().flat_map(PolicyDocument::declared).any(|own| own == name)
+                || self.checks.iter().any(|check| check.reads.has(name))
+        };
+        let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
+        let read = self.checks.iter().flat_map(|check| &check.reads.keys).map(String::as_str);
+        let known = documents.iter().flat_map(PolicyDocument::declared).chain(read);
+        let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
+            .by_setting(setting::INPUT_VALUES);
+        Err(match nearest(name, known) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None => error,
+        })
+    }
+
+    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    pub(super) fn refuse_same_name(
+        &self,
+        document: &PolicyDocument,
+        name: &str,
+    ) -> Result<(), Error> {
+        let Some(other) = self.policies.iter().find(|policy| policy.name == name) else {
+            return Ok(());
+        };
+        let other = other.files.first().map_or("", String::as_str);
+        Err(wrong(format!(
+            "`{}` and `{}` both have a policy with the name `{}`",
+            escape(other),
+            escape(&document.path),
+            escape(name)
+        ))
+        .with_hint("a waiver for one of them would cover both: rename one"))
+    }
+}
+
+/// Refuses values of the input that policy documents wouldn't see.
+pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
+    let field = options.load.product.metadata_field();
+    let lost = |name: &str, what: &str| {
+        wrong(format!("a value in `{name}` would be lost: policy documents get only {what} there"))
+    };
+    if options.values.has(ARGUMENTS) {
+        Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
+    } else if options.values.has(&field) {
+        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
+    } else {
+        Ok(())
+    }
+}
