@@ -219,6 +219,7 @@ fn signers(
 }
 
 #[cfg(not(feature = "signatures"))]
+#[allow(clippy::unnecessary_wraps, reason = "with the feature `signatures` it checks them")]
 fn signers(_: &Value, _: &[u8], signatures: &Signatures) -> Result<Option<Vec<Signer>>, Error> {
     match signatures {
         Signatures::Unverified => Ok(None),
