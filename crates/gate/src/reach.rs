@@ -23,15 +23,42 @@ pub(super) struct Reach {
     /// The rules that each rule depends on, by path.
     edges: BTreeMap<String, BTreeSet<String>>,
     sites: BTreeMap<String, Vec<Site>>,
-    /// The rules that refer to `input`, and those that name the field of its metadata.
-    inputs: BTreeSet<String>,
-    metadata: BTreeSet<String>,
-    /// The rules that refer to the file of an input, and to its signers.
-    files: BTreeSet<String>,
-    signers: BTreeSet<String>,
-    /// The arguments that each rule refers to.
-    arguments: BTreeMap<String, Arguments>,
+    /// What each rule refers to itself.
+    reads: BTreeMap<String, Reads>,
     data: Vec<(Vec<String>, Span)>,
+}
+
+/// What some rules refer to, themselves or through others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reads {
+    places: BTreeSet<Place>,
+    /// The arguments.
+    pub arguments: Arguments,
+}
+
+/// A place that a rule can refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// `input`.
+    Input,
+    /// The field of the input's metadata, by its name.
+    Metadata,
+    /// The file of the input ([`INPUT_FILE`]).
+    File,
+    /// The signers of the input ([`SIGNERS`]).
+    Signers,
+}
+
+impl Reads {
+    /// Returns `true` if one of the rules refers to a place.
+    pub fn has(&self, place: Place) -> bool {
+        self.places.contains(&place)
+    }
+
+    fn extend(&mut self, more: Self) {
+        self.places.extend(more.places);
+        self.arguments.extend(more.arguments);
+    }
 }
 
 /// References to `input.args`.
@@ -82,44 +109,37 @@ impl Reach {
             .filter(|package| package.is_suite)
             .flat_map(|package| package.files.iter().map(String::as_str))
             .collect();
-        let (mut data, mut inputs, mut metadata) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        let (mut files, mut signers) = (BTreeSet::new(), BTreeSet::new());
-        let mut arguments: BTreeMap<String, Arguments> = BTreeMap::new();
+        let (mut data, mut reads) = (Vec::new(), BTreeMap::<String, Reads>::new());
         for module in &program.compiled().modules {
             let file = program.sources().get(module.span.file).map_or("", |s| s.path());
             for rule in module.rules.iter().filter(|_| !suites.contains(file)) {
                 let mut references = References { field: &field, ..References::default() };
                 references.rule(rule);
-                let reads =
-                    |place: &[&str]| references.data.iter().any(|(path, _)| is_below(path, place));
-                let (reads_file, reads_signers) = (reads(&INPUT_FILE), reads(&SIGNERS));
-                data.append(&mut references.data);
+                let References { reads: mut own, data: named, .. } = references;
+                for (place, at) in [(Place::File, INPUT_FILE), (Place::Signers, SIGNERS)] {
+                    if named.iter().any(|(path, _)| is_below(path, &at)) {
+                        own.places.insert(place);
+                    }
+                }
+                data.extend(named);
                 let Some(path) = places.get(&place(rule.span)) else { continue };
-                if reads_file {
-                    files.insert((*path).clone());
-                }
-                if reads_signers {
-                    signers.insert((*path).clone());
-                }
-                if references.input {
-                    inputs.insert((*path).clone());
-                }
-                if references.metadata {
-                    metadata.insert((*path).clone());
-                }
-                arguments.entry((*path).clone()).or_default().extend(references.arguments);
+                reads.entry((*path).clone()).or_default().extend(own);
             }
         }
-        Self { edges, sites, inputs, metadata, files, signers, arguments, data }
+        Self { edges, sites, reads, data }
     }
 
-    /// Returns the rules that some rules depend on, including themselves. Each is given by its package
-    /// and its name.
-    pub fn reached<'r>(
+    /// Returns the rules that some rules of a package depend on, including themselves.
+    fn reached<'r>(
         &self,
-        rules: impl Iterator<Item = (&'r [String], &'r str)>,
+        package: &[String],
+        rules: impl Iterator<Item = &'r str>,
     ) -> BTreeSet<String> {
-        let mut open: Vec<String> = rules.map(|(package, rule)| rule_path(package, rule)).collect();
+        self.with_dependencies(rules.map(|rule| rule_path(package, rule)).collect())
+    }
+
+    /// Returns these rules and those that they depend on.
+    fn with_dependencies(&self, mut open: Vec<String>) -> BTreeSet<String> {
         let mut seen: BTreeSet<String> = open.iter().cloned().collect();
         while let Some(at) = open.pop() {
             for next in self.edges.get(&at).into_iter().flatten() {
@@ -132,12 +152,8 @@ impl Reach {
     }
 
     /// Returns the calls that some rules of a package can make, in the order of the text.
-    pub fn sites<'r>(
-        &self,
-        package: &'r [String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> Vec<Site> {
-        let reached = self.reached(rules.map(|rule| (package, rule)));
+    pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
+        let reached = self.reached(package, rules);
         let mut found: Vec<Site> = reached
             .iter()
             .flat_map(|rule| self.sites.get(rule).into_iter().flatten())
@@ -159,50 +175,11 @@ impl Reach {
         data.find(|(looked, _)| !is_own(looked))
     }
 
-    /// Returns `true` if some rules of a package, or rules that they depend on, refer to `input`.
-    pub fn reads_input<'r>(
-        &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> bool {
-        !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.inputs)
-    }
-
-    /// Returns `true` if some rules of a package, or rules that they depend on, name the field of the
-    /// input's metadata.
-    pub fn names_metadata<'r>(
-        &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> bool {
-        !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.metadata)
-    }
-
-    /// Returns `true` if some rules of a package, or rules that they depend on, refer to the file of an
-    /// input.
-    pub fn reads_file<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> bool {
-        !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.files)
-    }
-
-    /// Returns `true` if some rules of a package, or rules that they depend on, refer to the signers of an
-    /// input.
-    pub fn reads_signers<'r>(
-        &self,
-        package: &[String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> bool {
-        !self.reached(rules.map(|rule| (package, rule))).is_disjoint(&self.signers)
-    }
-
-    /// Returns the arguments that some rules of a package, or rules that they depend on, refer to.
-    pub fn arguments<'r>(
-        &self,
-        package: &'r [String],
-        rules: impl Iterator<Item = &'r str>,
-    ) -> Arguments {
-        let mut found = Arguments::default();
-        for rule in self.reached(rules.map(|rule| (package, rule))) {
-            found.extend(self.arguments.get(&rule).cloned().unwrap_or_default());
+    /// Returns what some rules of a package, and rules that they depend on, refer to.
+    pub fn reads<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Reads {
+        let mut found = Reads::default();
+        for rule in self.reached(package, rules) {
+            found.extend(self.reads.get(&rule).cloned().unwrap_or_default());
         }
         found
     }
@@ -211,17 +188,7 @@ impl Reach {
     pub fn reaches(&self, package: &[String], from: &str, rule: &str) -> bool {
         let (from, wanted) = (rule_path(package, from), rule_path(package, rule));
         let direct = self.edges.get(&from).into_iter().flatten().cloned();
-        let mut open: Vec<String> = direct.collect();
-        let mut seen = BTreeSet::new();
-        while let Some(at) = open.pop() {
-            if at == wanted {
-                return true;
-            }
-            if seen.insert(at.clone()) {
-                open.extend(self.edges.get(&at).into_iter().flatten().cloned());
-            }
-        }
-        false
+        self.with_dependencies(direct.collect()).contains(&wanted)
     }
 }
 
@@ -253,9 +220,8 @@ impl Arguments {
 struct References<'f> {
     /// The field of the input's metadata.
     field: &'f str,
-    input: bool,
-    arguments: Arguments,
-    metadata: bool,
+    /// What it refers to of the input.
+    reads: Reads,
     /// The constant names of each path below `data`, with its position.
     data: Vec<(Vec<String>, Span)>,
 }
@@ -271,8 +237,8 @@ impl Visit for References<'_> {
         };
         match &head.kind {
             TermKind::Var(name) if **name == *"input" => {
-                self.input = true;
-                self.arguments.refer(operands);
+                self.reads.places.insert(Place::Input);
+                self.reads.arguments.refer(operands);
             }
             TermKind::Var(name) if **name == *"data" => {
                 let name = |term: &Term| match &term.kind {
@@ -281,7 +247,10 @@ impl Visit for References<'_> {
                 };
                 self.data.push((operands.iter().map_while(name).collect(), term.span));
             }
-            TermKind::String(name) => self.metadata |= **name == *self.field,
+            TermKind::String(name) if **name == *self.field => {
+                self.reads.places.insert(Place::Metadata);
+            }
+            TermKind::String(_) => {}
             TermKind::Var(_) => {}
             _ if operands.is_empty() => return walk_term(self, term),
             _ => self.term(head),
@@ -393,8 +362,9 @@ mod tests {
             ("deny_metadata", true, true),
         ] {
             let package = ["p".to_owned()];
-            assert_eq!(reach.reads_input(&package, [rule].into_iter()), input, "{rule}");
-            assert_eq!(reach.names_metadata(&package, [rule].into_iter()), metadata, "{rule}");
+            let reads = reach.reads(&package, [rule].into_iter());
+            assert_eq!(reads.has(Place::Input), input, "{rule}");
+            assert_eq!(reads.has(Place::Metadata), metadata, "{rule}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::beside_input::{self, COMBINED};
 use crate::documents::PolicyContext;
 use crate::metadata::{Origin, Reader};
 use crate::packages::VerdictPackage;
-use crate::reach::{Arguments, Reach, Site};
+use crate::reach::{Place, Reach, Reads, Site};
 use crate::vulnerability;
 
 /// A package that is evaluated, with the policies that it belongs to.
@@ -24,12 +24,8 @@ pub(crate) struct Check {
     pub context: PolicyContext,
     /// The calls that it can make.
     pub sites: Vec<Site>,
-    /// The arguments that it can read.
-    pub(super) reads: Arguments,
-    /// Set if it looks for the name of its input's file, as conftest gives it.
-    reads_file: bool,
-    /// Set if it looks for the signers of its input.
-    reads_signers: bool,
+    /// What it refers to.
+    pub(super) reads: Reads,
 }
 
 impl Check {
@@ -45,34 +41,32 @@ impl Check {
         let mut sites = reach.sites(&package.path, rules());
         sites.retain(|site| !vulnerability::is_call(&site.function, &product));
         let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
-        let reads = reach.arguments(&package.path, rules());
+        let reads = reach.reads(&package.path, rules());
         let context = PolicyContext {
             arguments,
             has_arguments,
             values: options.values.clone(),
-            reads_input: reach.reads_input(&package.path, rules()),
+            reads_input: reads.has(Place::Input),
             metadata: Reader {
                 product,
                 document: false,
-                names: reach.names_metadata(&package.path, rules()),
+                names: reads.has(Place::Metadata),
                 kind: options.kind.clone(),
             },
         };
-        let reads_file = reach.reads_file(&package.path, rules());
-        let reads_signers = reach.reads_signers(&package.path, rules());
-        Self { policies, package, context, sites, reads, reads_file, reads_signers }
+        Self { policies, package, context, sites, reads }
     }
 
     /// Returns the query for an input from this file, or for all of them combined.
     pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
         let own = &self.package.query;
         let mut context = QueryContext::default();
-        if self.reads_file {
+        if self.reads.has(Place::File) {
             let file = if combined { Some(COMBINED) } else { origin.file };
             let file = file.ok_or_else(beside_input::no_file)?;
             context.with.extend(beside_input::of_file(Path::new(file))?);
         }
-        if self.reads_signers {
+        if self.reads.has(Place::Signers) {
             let signers = origin.signers.ok_or_else(beside_input::no_signers)?;
             context.with.extend(beside_input::of_signers(signers)?);
         }

@@ -104,10 +104,11 @@ impl Gate {
     ) -> Result<(), Error> {
         let is_read = |name: &str| {
             documents.iter().flat_map(PolicyDocument::declared).any(|own| own == name)
-                || self.checks.iter().any(|check| check.reads.has(name))
+                || self.checks.iter().any(|check| check.reads.arguments.has(name))
         };
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
-        let read = self.checks.iter().flat_map(|check| &check.reads.keys).map(String::as_str);
+        let read =
+            self.checks.iter().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
         let known = documents.iter().flat_map(PolicyDocument::declared).chain(read);
         let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
             .by_setting(setting::INPUT_VALUES);
