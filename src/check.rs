@@ -153,7 +153,7 @@ impl File<'_> {
 
 fn is_test(path: &str, module: &Module) -> bool {
     let package = names::package_path(module);
-    path.ends_with("_test.rego") || package.last().is_some_and(|name| name.ends_with("_test"))
+    load::is_test_file(path) || load::is_test_package(package.last())
 }
 
 /// Returns the names that begin references in rules, except those that the rule itself declares.

@@ -163,8 +163,8 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
     threads::map(all.into_iter().collect(), |(path, modules)| {
         let rules =
             rules(texts, &path, modules.iter().filter_map(|index| authors.get(*index).copied()));
-        let named = path.last().is_some_and(|name| name.ends_with("_test"));
-        let is_test = |index: &usize| named || path_of(*index).ends_with("_test.rego");
+        let named = is_test_package(path.last());
+        let is_test = |index: &usize| named || is_test_file(path_of(*index));
         let referring = modules
             .iter()
             .filter(|index| !is_test(index))
@@ -182,6 +182,16 @@ pub(crate) fn packages(texts: &Texts, authors: &[&Module], resolved: &[Module]) 
             path,
         }
     })
+}
+
+/// Returns `true` for the name of a file of tests.
+pub(crate) fn is_test_file(path: &str) -> bool {
+    path.ends_with("_test.rego")
+}
+
+/// Returns `true` for the last part of the name of a package of tests.
+pub(crate) fn is_test_package<S: AsRef<str>>(name: Option<S>) -> bool {
+    name.is_some_and(|name| name.as_ref().ends_with("_test"))
 }
 
 /// Returns `true` for a rule that is a test. Functions and constants, such as `test_cases := [...]`,

@@ -270,9 +270,9 @@ impl Policies {
         let tests: HashSet<&str> = self
             .packages()
             .flat_map(|package| {
-                let named = package.path.last().is_some_and(|name| name.ends_with("_test"));
+                let named = load::is_test_package(package.path.last());
                 let files = package.files.iter().map(String::as_str);
-                files.filter(move |file| named || file.ends_with("_test.rego"))
+                files.filter(move |file| named || load::is_test_file(file))
             })
             .collect();
         found.retain(|finding| {
