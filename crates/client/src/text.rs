@@ -133,6 +133,25 @@ pub fn data_reference(path: &[impl AsRef<str>]) -> String {
     out
 }
 
+/// Converts `created_at` to `createdAt` and the other way round.
+pub fn other_casing(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut upper = false;
+    for c in name.chars() {
+        if c == '_' {
+            upper = true;
+        } else if std::mem::take(&mut upper) {
+            out.push(c.to_ascii_uppercase());
+        } else if c.is_ascii_uppercase() {
+            out.push('_');
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //!
 //! Owns one table. That an item which doesn't fit is no verdict belongs to `verdict`.
 
+use rego_platform_client::text::other_casing;
 use serde_json::{Map, Value};
 
 /// A type of findings.
@@ -79,7 +80,7 @@ impl FindingType {
     /// Returns what is wrong with an item, to follow its description; unknown fields are no matter.
     pub fn mistake(self, item: &Map<String, Value>) -> Option<String> {
         self.fields.iter().find_map(|&(name, form)| {
-            let value = item.get(name).or_else(|| item.get(&camel(name)));
+            let value = item.get(name).or_else(|| item.get(&other_casing(name)));
             let value = value.filter(|value| !value.is_null());
             let wanted = match (form, value) {
                 (Needed, None) => return Some(format!("without its `{name}`")),
@@ -123,18 +124,6 @@ impl Form {
             Object => value.is_object(),
         }
     }
-}
-
-/// Returns the other name of a field, in the form of JSON: `externalId`.
-fn camel(name: &str) -> String {
-    let mut parts = name.split('_');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
-        out.push_str(&first.to_ascii_uppercase());
-        out.push_str(rest);
-    }
-    out
 }
 
 #[cfg(test)]

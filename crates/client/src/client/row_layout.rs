@@ -11,6 +11,7 @@ use rego::Value;
 use rego::value::Object;
 
 use crate::resources::types::{Field, Type, same_name};
+use crate::text::other_casing;
 
 /// Documented fields, prepared for reading many rows.
 pub(super) struct RowLayout {
@@ -179,25 +180,6 @@ pub fn default(ty: &Type) -> Value {
         }
         Type::Either(first, _) => default(first),
     }
-}
-
-/// Converts `created_at` to `createdAt` and the other way round.
-fn other_casing(name: &str) -> String {
-    let mut out = String::with_capacity(name.len() + 4);
-    let mut upper = false;
-    for c in name.chars() {
-        if c == '_' {
-            upper = true;
-        } else if std::mem::take(&mut upper) {
-            out.push(c.to_ascii_uppercase());
-        } else if c.is_ascii_uppercase() {
-            out.push('_');
-            out.push(c.to_ascii_lowercase());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 #[cfg(test)]
