@@ -209,7 +209,7 @@ fn policy(run: &Run) -> Value {
         "annotations": {
             "sources": sources(run),
             "tookEffect": took_effect(run),
-            "signedBy": signed_by(run),
+            "signedBy": run.inventory.signed_by,
             "inventory": inventory(run),
             "notes": run.notes,
             "skipped": skipped(run),
@@ -227,11 +227,6 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
         }
     }
     skipped
-}
-
-/// Returns the keys that had to sign the inputs, if these are attestations.
-fn signed_by(run: &Run) -> Value {
-    json!(run.inventory.signed_by)
 }
 
 /// The options that made a difference, and how often.
@@ -358,7 +353,7 @@ fn test_result(run: &Run) -> Value {
         "digest": inventory(run),
         "annotations": {
             "tookEffect": took_effect(run),
-            "signedBy": signed_by(run),
+            "signedBy": run.inventory.signed_by,
             "waivers": run.inventory.waivers,
             "notes": run.notes,
             "skipped": skipped(run),

@@ -97,7 +97,8 @@ type Digested = (ModuleSource, Option<String>);
 pub(super) fn read(document: &str, path: &str) -> Result<Digested, Error> {
     let folder = Path::new(document).parent().unwrap_or(Path::new(""));
     let (path, bytes) = bytes(document, folder, path)?;
-    digested(document, path, bytes)
+    let digest = hex(&Sha256::digest(&bytes));
+    digested(document, path, bytes, digest)
 }
 
 /// Reads a module that the document names by `ref`: a file in the document's folder, with `file://` one
@@ -141,11 +142,11 @@ pub(super) fn referred(
         }
     };
     let found = hex(&Sha256::digest(&bytes));
-    if digest.is_some_and(|digest| digest != found) {
+    if digest.is_some_and(|wanted| wanted != found) {
         let message = format!("{}: the policy `{shown}` has another digest", escape(document));
         return Err(wrong(message).with_hint(format!("the file's is `{found}`")));
     }
-    digested(document, path, bytes)
+    digested(document, path, bytes, found)
 }
 
 /// Reads a file in a folder.
@@ -187,9 +188,13 @@ fn bytes(document: &str, folder: &Path, module: &str) -> Result<(PathBuf, Vec<u8
     Ok((path, bytes))
 }
 
-fn digested(document: &str, path: PathBuf, bytes: Vec<u8>) -> Result<Digested, Error> {
+fn digested(
+    document: &str,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    digest: String,
+) -> Result<Digested, Error> {
     let path = path.to_string_lossy().into_owned();
-    let digest = hex(&Sha256::digest(&bytes));
     let text = String::from_utf8(bytes).map_err(|_| {
         wrong(format!("{}: the policy `{}` isn't UTF-8", escape(document), escape(&path)))
     })?;

@@ -174,7 +174,13 @@ fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
             let payload = decode(payload)
                 .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
             // Nothing of it is read before.
-            let signers = signers(&value, &payload, signatures)?;
+            let signers = match signatures {
+                Signatures::Unverified => None,
+                #[cfg(feature = "signatures")]
+                Signatures::Keys(keys) => {
+                    Some(keys.signers(PAYLOAD_TYPE, &payload, &signatures_of(&value)?)?)
+                }
+            };
             let payload = String::from_utf8(payload)
                 .map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
             statement(self::value(&payload, "payload", false, 1)?, signers)
@@ -201,29 +207,15 @@ fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
     }
 }
 
-/// Returns who signed an envelope's payload; `None` if that isn't checked.
+/// Returns the signatures of an envelope.
 #[cfg(feature = "signatures")]
-fn signers(
-    envelope: &Value,
-    payload: &[u8],
-    signatures: &Signatures,
-) -> Result<Option<Vec<Signer>>, Error> {
-    let Signatures::Keys(keys) = signatures else { return Ok(None) };
+fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
     let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
     let all = field(envelope, "signatures").map(|all| all.as_array().ok_or_else(broken));
     let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
     let signature =
         |one: &Value| decode(text(one, "sig").ok_or_else(broken)?).map_err(|_| broken());
-    let all = all.iter().map(signature).collect::<Result<Vec<_>, _>>()?;
-    keys.signers(PAYLOAD_TYPE, payload, &all).map(Some)
-}
-
-#[cfg(not(feature = "signatures"))]
-#[allow(clippy::unnecessary_wraps, reason = "with the feature `signatures` it checks them")]
-fn signers(_: &Value, _: &[u8], signatures: &Signatures) -> Result<Option<Vec<Signer>>, Error> {
-    match signatures {
-        Signatures::Unverified => Ok(None),
-    }
+    all.iter().map(signature).collect()
 }
 
 /// Returns a statement with its subjects.
