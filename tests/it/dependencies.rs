@@ -76,17 +76,32 @@ fn only_grpc_brings_its_crates() {
         all.filter(|name| name != "default").partition(|name| name == "grpc");
     assert_eq!(grpc, ["grpc"]);
     let of_grpc = |name: &String| name.starts_with("tonic") || name.starts_with("prost");
-    let without = crates(&others);
+    let without = crates("rego-platform", &others);
     assert!(without.contains("reqwest"), "{without:?}");
     assert!(!without.iter().any(of_grpc), "{without:?}");
-    assert!(crates(&[others, grpc].concat()).iter().any(of_grpc));
+    assert!(crates("rego-platform", &[others, grpc].concat()).iter().any(of_grpc));
 }
 
-/// Returns the crates that the library brings with these features.
-fn crates(features: &[String]) -> BTreeSet<String> {
+#[test]
+fn only_keyless_brings_its_crates() {
+    let of_sigstore = |name: &String| name.starts_with("sigstore") || name.starts_with("x509");
+    let features = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let without = crates("rego-platform-gate", &features(&["signatures"]));
+    assert!(!without.iter().any(of_sigstore), "{without:?}");
+    let keyless = crates("rego-platform-gate", &features(&["keyless"]));
+    assert!(keyless.iter().any(of_sigstore), "{keyless:?}");
+    // Neither another cryptography nor an HTTP client of its own.
+    let library = crates("rego-platform", &features(&["ring"]));
+    for other in ["aws-lc-rs", "openssl", "sigstore-tuf"] {
+        assert!(!keyless.contains(other) && !library.contains(other), "{other}");
+    }
+}
+
+/// Returns the crates that one of the workspace brings with these features.
+fn crates(package: &str, features: &[String]) -> BTreeSet<String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut tree = Command::new(cargo);
-    tree.args(["tree", "--locked", "--offline", "--package", "rego-platform", "--edges", "normal"]);
+    tree.args(["tree", "--locked", "--offline", "--package", package, "--edges", "normal"]);
     tree.args(["--prefix", "none", "--no-default-features", "--features", &features.join(" ")]);
     let output = tree.current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -111,7 +111,7 @@ fn refuse(run: &Run) -> Result<(), Error> {
         _ if run.inventory.unverified => refuse(
             "the signatures of the attestations weren't checked, so it would vouch for whatever \
              they name",
-            "run the gate with `--verify-key`",
+            "run the gate with `--verify-key` or `--verify-identity`",
         ),
         _ => Ok(()),
     }

@@ -156,7 +156,7 @@ pub(super) struct GateArgs {
     #[command(flatten)]
     signatures: SignatureArgs,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     combine: bool,
     /// Kind of the inputs, such as `SARIF`; policy documents for other kinds are skipped
     #[arg(long, value_name = "KIND", value_parser = text, hide_short_help = true, help_heading = POLICIES)]

@@ -81,7 +81,10 @@ fn option(setting: Setting) -> Option<String> {
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
         gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
         gate::SIGNATURES => {
-            "`--verify-key` names other keys, `--unverified` takes attestations from anyone"
+            "`--verify-key` and `--verify-identity` name other signers, `--unverified` takes attestations from anyone"
+        }
+        gate::TRUST_ROOT => {
+            "`--trust-root FILE` names other certificates and logs than those of sigstore.dev"
         }
         setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
         gate::WARNINGS => "`--allow-warnings` allows such policies",

@@ -1,5 +1,5 @@
 //! What stands beside an input in the data: `data.conftest.file`, the name and the folder of its file, where
-//! conftest has them, and `data.attestation.signers`, the keys that signed it.
+//! conftest has them, and `data.attestation.signers`, those who signed it.
 //!
 //! Owns whether policies and queries refer to them, and queries in which they have their values.
 
@@ -65,11 +65,13 @@ pub(super) fn of_file(file: &Path) -> Result<Vec<With>, Error> {
 
 /// Returns the replacement of `data.attestation.signers`.
 pub(super) fn of_signers(signers: &[Signer]) -> Result<Vec<With>, Error> {
-    let signer = |signer: &Signer| {
-        Value::from(Object::from([
-            (Value::from("key"), Value::from(signer.key.as_str())),
-            (Value::from("fingerprint"), Value::from(signer.fingerprint.as_str())),
-        ]))
+    let fields = |fields: [(&str, &str); 2]| {
+        let fields = fields.map(|(name, text)| (Value::from(name), Value::from(text)));
+        Value::from(Object::from(fields))
+    };
+    let signer = |signer: &Signer| match signer {
+        Signer::Key(key) => fields([("key", &key.key), ("fingerprint", &key.fingerprint)]),
+        Signer::Identity(own) => fields([("issuer", &own.issuer), ("identity", &own.identity)]),
     };
     replacement(&SIGNERS, signers.iter().map(signer).collect::<Vec<_>>().into())
 }
@@ -96,5 +98,5 @@ pub(super) fn no_file() -> Error {
 /// The reason why a policy that needs an input's signers has no verdict.
 pub(super) fn no_signers() -> Error {
     without_value(&SIGNERS)
-        .with_hint("only an attestation whose signature is checked has signers (`--verify-key`)")
+        .with_hint("only an attestation whose signature is checked has signers (`--verify-key`, `--verify-identity`)")
 }

@@ -1,35 +1,21 @@
 //! Preparing a document for a policy.
 //!
-//! Owns parsing, unwrapping attestations, `input.args` and wrapping arrays. Reading documents
-//! belongs to `inputs`, the input's metadata to `metadata`.
+//! Owns parsing, `input.args` and wrapping arrays. Reading documents belongs to `inputs`, the input's
+//! metadata to `metadata`, and what an attestation is to `attestation`.
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::sources::document;
 use rego_platform::{Error, ErrorKind};
 
+use super::attestation;
 use super::metadata::{self, Metadata, Origin, Reader};
-use super::model::{Signer, Subject};
+use super::parse::{Parsed, field, value};
 use super::signature::Signatures;
 use super::split::{Parser, RawDocument};
 use super::values::InputValues;
 use crate::setting;
-
-/// The prefix of the type of every in-toto statement.
-const STATEMENT: &str = "https://in-toto.io/Statement/";
-
-/// Returns `true` for the type of statements of any version.
-fn is_statement(sort: &str) -> bool {
-    let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
-    version.is_some_and(|version| {
-        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-    })
-}
 
 /// Options for passing documents to policies.
 #[derive(Debug, Clone, Default)]
@@ -84,16 +70,6 @@ impl PolicyContext {
     }
 }
 
-/// A parsed document, with the subjects of an attestation.
-#[derive(Debug)]
-pub(super) struct Parsed {
-    pub value: Value,
-    pub subjects: Vec<Subject>,
-    pub predicate_type: Option<String>,
-    /// Who signed it; `None` if that wasn't checked.
-    pub signers: Option<Vec<Signer>>,
-}
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
@@ -112,133 +88,9 @@ pub(super) fn parse(
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = value(text, name, raw.parser == Parser::Yaml, raw.line)?;
     if let Some(signatures) = &options.attestation {
-        return unwrap(value, signatures);
+        return attestation::open(&value, signatures);
     }
     Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: None })
-}
-
-/// Parses a value exactly, or returns an error with its position.
-fn value(text: &str, name: &str, yaml: bool, line: usize) -> Result<Value, Error> {
-    document(name, text, yaml).map_err(|found| {
-        let error = match &found.position {
-            Some(at) => {
-                let line = at.line as usize + line - 1;
-                wrong(format!("{name}:{line}:{}: {}", at.column, found.message))
-            }
-            None => wrong(format!("{name}: {}", found.message)),
-        };
-        match found.hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    })
-}
-
-fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    match value {
-        Value::Object(object) => object.get(&Value::from(name)),
-        _ => None,
-    }
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    match field(value, name)? {
-        Value::String(text) => Some(text.as_ref()),
-        _ => None,
-    }
-}
-
-/// The exact type of a payload: readers differ in how they treat other types.
-const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-
-/// The keys by which a bundle, an envelope and a statement are known.
-const FORMS: [&str; 3] = ["dsseEnvelope", "payload", "_type"];
-
-/// Returns the statement of a bundle, of an envelope, or of its own. A document that is more than one
-/// of these could be read in two ways.
-fn unwrap(value: Value, signatures: &Signatures) -> Result<Parsed, Error> {
-    let found = FORMS.map(|name| field(&value, name));
-    match found {
-        [Some(envelope), None, None] if field(envelope, "payload").is_some() => {
-            unwrap(envelope.clone(), signatures)
-        }
-        [Some(_), None, None] => Err(wrong("`dsseEnvelope` has no `payload`")),
-        [None, Some(payload), None] => {
-            if text(&value, "payloadType") != Some(PAYLOAD_TYPE) {
-                return Err(wrong("the envelope's payload isn't in-toto")
-                    .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
-            }
-            let payload = payload.as_str();
-            let payload =
-                payload.ok_or_else(|| wrong("the envelope's `payload` isn't a string"))?;
-            let payload = decode(payload)
-                .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
-            // Nothing of it is read before.
-            let signers = match signatures {
-                Signatures::Unverified => None,
-                #[cfg(feature = "signatures")]
-                Signatures::Keys(keys) => {
-                    Some(keys.signers(PAYLOAD_TYPE, &payload, &signatures_of(&value)?)?)
-                }
-            };
-            let payload = String::from_utf8(payload)
-                .map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
-            statement(self::value(&payload, "payload", false, 1)?, signers)
-        }
-        [None, None, Some(_)] => match signatures {
-            Signatures::Unverified => statement(value, None),
-            #[cfg(feature = "signatures")]
-            Signatures::Keys(_) => {
-                Err(wrong("the statement isn't signed: it has no envelope around it")
-                    .by_setting(setting::SIGNATURES))
-            }
-        },
-        [None, None, None] => {
-            Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
-                .by_setting(setting::ATTESTATIONS))
-        }
-        _ => Err(wrong(
-            "the document can be read in two ways: as a bundle, an envelope or a statement",
-        )
-        .with_hint(format!(
-            "it has only one of {}",
-            FORMS.map(|name| format!("`{name}`")).join(", ")
-        ))),
-    }
-}
-
-/// Returns the signatures of an envelope.
-#[cfg(feature = "signatures")]
-fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
-    let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
-    let all = field(envelope, "signatures").map(|all| all.as_array().ok_or_else(broken));
-    let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
-    let signature =
-        |one: &Value| decode(text(one, "sig").ok_or_else(broken)?).map_err(|_| broken());
-    all.iter().map(signature).collect()
-}
-
-/// Returns a statement with its subjects.
-fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, Error> {
-    if !text(&statement, "_type").is_some_and(is_statement) {
-        return Err(wrong("the `_type` isn't that of an in-toto statement")
-            .by_setting(setting::ATTESTATIONS));
-    }
-    let broken = || wrong("the statement's `subject` doesn't conform to in-toto");
-    let list = field(&statement, "subject").ok_or_else(broken)?;
-    let list = serde_json::to_value(list).map_err(|_| broken())?;
-    let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
-    let predicate_type = text(&statement, "predicateType").map(str::to_owned);
-    Ok(Parsed { value: statement, subjects, predicate_type, signers })
-}
-
-/// Decodes base64: DSSE allows both alphabets, and padding is often missing.
-fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
-    let config =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let url_safe = text.contains(['-', '_']);
-    let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
-    GeneralPurpose::new(letters, config).decode(text.trim())
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.
@@ -441,54 +293,6 @@ mod tests {
             of_kind.metadata.kind = Some(kind.to_owned());
             let value = Some(Value::from_json(r#"{"a": 1}"#).unwrap());
             assert_eq!(shown(&finish(value, &of_kind, &plain).unwrap().unwrap()), expected);
-        }
-    }
-
-    #[test]
-    fn a_document_with_two_readings_is_refused() {
-        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
-        let engine = base64::engine::general_purpose::STANDARD;
-        let payload = engine.encode(statement);
-        let dsse =
-            format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
-        let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
-        let read = |text: &str| unwrap(value(text, "x", false, 1)?, &Signatures::Unverified);
-        let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
-        read(&plain).unwrap();
-        read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
-        for (text, expected) in [
-            (format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"), "two ways"),
-            (format!("{{{dsse}, \"_type\": \"x\"}}"), "two ways"),
-            (format!("{{{dsse}, \"payload\": \"{payload}\"}}"), "appears twice"),
-            (format!("{{{}}}", dsse.replace(&payload, &twice)), "appears twice"),
-            (format!("{{{}}}", dsse.replace("+json", "+json; x")), "isn't in-toto"),
-            (format!("{{{}}}", dsse.replace(&payload, "!")), "isn't base64"),
-            ("{\"dsseEnvelope\": {\"_type\": \"x\"}}".to_owned(), "no `payload`"),
-            (statement.replace("Statement/v1", "Statement/x"), "`_type`"),
-            (statement.replace("subject", "Subject"), "`subject`"),
-            ("[]".to_owned(), "neither"),
-        ] {
-            let error = read(&text).unwrap_err().to_string();
-            assert!(error.contains(expected), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn attestations_are_unwrapped() {
-        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "predicateType": "t",
-            "subject": [{"name": "n>?", "digest": {"sha256": "aa"}}]}"#;
-        let engine = base64::engine::general_purpose::STANDARD;
-        let payload = engine.encode(statement);
-        let envelope =
-            format!(r#"{{"payloadType": "application/vnd.in-toto+json", "payload": "{payload}"}}"#);
-        let url_safe =
-            envelope.replace('+', "-").replace('/', "_").replace("vnd.in-toto-", "vnd.in-toto+");
-        let url_safe = url_safe.replace("application_", "application/").replace('=', "");
-        let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
-        for text in [statement, &envelope, &url_safe, &bundle] {
-            let parsed = unwrap(Value::from_json(text).unwrap(), &Signatures::Unverified).unwrap();
-            assert_eq!(parsed.predicate_type.as_deref(), Some("t"));
-            assert_eq!(parsed.subjects.first().unwrap().name, "n>?");
         }
     }
 }

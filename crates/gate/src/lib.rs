@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod attestation;
 mod beside_input;
 mod conclude;
 mod describe;
@@ -25,6 +26,8 @@ mod metadata;
 pub mod model;
 mod options;
 mod packages;
+mod parse;
+mod pattern;
 mod policy_yaml;
 mod reach;
 pub mod report;
@@ -59,6 +62,8 @@ pub use options::{Hint, RunObserver, RunOptions};
 pub use signature::Signatures;
 #[cfg(feature = "signatures")]
 pub use signature::VerifyKeys;
+#[cfg(feature = "keyless")]
+pub use signature::{Identities, TrustRoot};
 pub use split::Parser;
 pub use values::InputValues;
 pub use waivers::Waivers;

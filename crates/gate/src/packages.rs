@@ -12,6 +12,7 @@ use rego_platform::{Diagnostic, Error, ErrorKind, Position};
 use rego_platform_client::text::{data_reference, nearest};
 
 use super::findings::FindingType;
+use super::pattern::matches;
 use super::reach::Reach;
 
 /// A rule that contributes to a verdict.
@@ -96,20 +97,6 @@ pub(super) fn verdict_packages(
 /// Returns `true` if a package was chosen, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     chosen.iter().any(|given| matches(given, name))
-}
-
-/// Returns `true` if a pattern, in which only `*` is special, matches a name.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        // The first occurrence leaves the most for the other parts.
-        let Some(at) = left.find(part) else { return false };
-        left = left.get(at + part.len()..).unwrap_or_default();
-    }
-    left.ends_with(last)
 }
 
 /// Refuses chosen packages that don't exist.
@@ -275,35 +262,4 @@ fn query(package: &Package, rules: &[VerdictRule], beside: &[VerdictRule]) -> St
         )
     });
     format!("[\n{}\n]", lists.chain(beside).collect::<Vec<_>>().join(",\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_star_of_a_pattern_is_special() {
-        for (pattern, name) in [
-            ("a.b", "a.b"),
-            ("*", "a.b"),
-            ("a.*", "a.b.c"),
-            ("*.c", "a.b.c"),
-            ("a*c", "ac"),
-            ("a.*.c", "a.c.c.c"),
-            ("*b*", "a.b.c"),
-            ("a[\"?\"].*", "a[\"?\"].b"),
-        ] {
-            assert!(matches(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in [
-            ("?", "p"),
-            ("[pq]", "p"),
-            ("a", "a.b"),
-            ("a*a", "a"),
-            ("a.*.c", "a.c"),
-            ("*b", "a.b.c"),
-        ] {
-            assert!(!matches(pattern, name), "{pattern} {name}");
-        }
-    }
 }

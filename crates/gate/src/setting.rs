@@ -24,6 +24,8 @@ rego_platform_client::settings! {
     ATTESTATIONS = "attestations",
     /// Checking the signatures of attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
     SIGNATURES = "signatures",
+    /// Whose certificates and logs vouch for identities
+    TRUST_ROOT = "trust-root",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
     WARNINGS = "warnings",
     /// Giving no verdict if there are notes, [`Rules::fail_on_notes`](crate::model::Rules::fail_on_notes)

@@ -1,10 +1,30 @@
 //! Signatures of attestations: whether they are checked, and with what.
 
+#[cfg(feature = "keyless")]
+mod identities;
 #[cfg(feature = "signatures")]
 mod keys;
+#[cfg(feature = "keyless")]
+mod ring_provider;
+#[cfg(feature = "keyless")]
+mod trust_root;
 
 #[cfg(feature = "signatures")]
+use rego_platform::rego::Value;
+#[cfg(feature = "signatures")]
+use rego_platform::{Error, ErrorKind};
+
+#[cfg(feature = "keyless")]
+pub use identities::Identities;
+#[cfg(feature = "signatures")]
 pub use keys::VerifyKeys;
+#[cfg(feature = "keyless")]
+pub use trust_root::TrustRoot;
+
+#[cfg(feature = "signatures")]
+use crate::model::{SignedBy, Signer};
+#[cfg(feature = "signatures")]
+use crate::setting;
 
 /// How the signatures of attestations are checked.
 #[derive(Debug, Clone)]
@@ -15,4 +35,88 @@ pub enum Signatures {
     /// Each attestation is signed by as many of these keys as have to.
     #[cfg(feature = "signatures")]
     Keys(VerifyKeys),
+    /// Each attestation is signed by one of these identities.
+    #[cfg(feature = "keyless")]
+    Identities(Identities),
+    /// Each attestation is signed by as many of these keys as have to, or by one of these identities.
+    #[cfg(feature = "keyless")]
+    Either(VerifyKeys, Identities),
+}
+
+/// What was signed, and how.
+#[cfg(feature = "signatures")]
+#[cfg_attr(not(feature = "keyless"), allow(dead_code))]
+pub(crate) struct Signed<'a> {
+    pub payload_type: &'a str,
+    pub payload: &'a [u8],
+    pub signatures: &'a [Vec<u8>],
+    /// The bundle around the envelope.
+    pub bundle: Option<&'a Value>,
+}
+
+#[cfg(feature = "signatures")]
+fn refused(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::SIGNATURES)
+}
+
+#[cfg(feature = "signatures")]
+impl Signatures {
+    /// Returns what reports state about those who have to sign; `None` if it may be anyone.
+    pub fn signed_by(&self) -> Option<SignedBy> {
+        let of_keys = |keys: &VerifyKeys| SignedBy {
+            keys: keys.shown(),
+            threshold: keys.threshold(),
+            ..SignedBy::default()
+        };
+        #[cfg(feature = "keyless")]
+        let with = |identities: &Identities, signed_by: SignedBy| SignedBy {
+            identities: identities.shown(),
+            trust_root: Some(identities.trust_root()),
+            ..signed_by
+        };
+        match self {
+            Self::Unverified => None,
+            Self::Keys(keys) => Some(of_keys(keys)),
+            #[cfg(feature = "keyless")]
+            Self::Identities(identities) => {
+                Some(with(identities, SignedBy { threshold: 1, ..SignedBy::default() }))
+            }
+            #[cfg(feature = "keyless")]
+            Self::Either(keys, identities) => Some(with(identities, of_keys(keys))),
+        }
+    }
+
+    /// Returns who signed an envelope.
+    ///
+    /// # Errors
+    /// If it isn't signed by those who have to.
+    pub(crate) fn signers(&self, envelope: &Signed<'_>) -> Result<Vec<Signer>, Error> {
+        if envelope.signatures.is_empty() {
+            return Err(refused("the envelope has no signature"));
+        }
+        let by_key = |keys: &VerifyKeys| {
+            keys.signers(envelope).map(|all| all.into_iter().map(Signer::Key).collect::<Vec<_>>())
+        };
+        #[cfg(feature = "keyless")]
+        let by_identity =
+            |identities: &Identities| identities.signer(envelope).map(Signer::Identity);
+        match self {
+            Self::Unverified => Ok(Vec::new()),
+            Self::Keys(keys) => by_key(keys),
+            #[cfg(feature = "keyless")]
+            Self::Identities(identities) => Ok(vec![by_identity(identities)?]),
+            #[cfg(feature = "keyless")]
+            Self::Either(keys, identities) => match (by_key(keys), by_identity(identities)) {
+                (Ok(mut keys), Ok(identity)) => {
+                    keys.push(identity);
+                    Ok(keys)
+                }
+                (Ok(keys), Err(_)) => Ok(keys),
+                (Err(_), Ok(identity)) => Ok(vec![identity]),
+                (Err(of_keys), Err(of_identities)) => {
+                    Err(refused(format!("{of_keys}; {of_identities}")).with_source(of_identities))
+                }
+            },
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Whose signatures attestations need: the options, and the keys' files.
+//! Whose signatures attestations need: the options, and the files of keys and trust roots.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_gate::model::Inventory;
-use rego_platform_gate::{Signatures, VerifyKeys};
+use rego_platform_gate::{Identities, Signatures, TrustRoot, VerifyKeys};
 
 use super::INPUTS;
 use crate::option_files;
@@ -18,26 +18,56 @@ const ATTESTATION: &str = "ATTESTATION";
 /// The largest file of a key.
 const MAX_KEY: u64 = 64 << 10;
 
+/// The largest file of a trust root.
+const MAX_TRUST_ROOT: u64 = 4 << 20;
+
 #[derive(Debug, Args)]
 pub(super) struct SignatureArgs {
-    /// The inputs are in-toto statements, in DSSE envelopes or bundles; `--verify-key` says whose
+    /// The inputs are in-toto statements, in DSSE envelopes or bundles; `--verify-key` and
+    /// `--verify-identity` say whose
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     attestation: bool,
     /// Public key (PEM) of attestations' signers, which may be repeated; one has to have signed
     #[arg(long, value_name = "FILE")]
     verify_key: Vec<PathBuf>,
     /// The number of keys that have to sign each attestation
-    #[arg(long, value_name = "N", requires = "verify_key", hide_short_help = true, help_heading = INPUTS)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "verify_key",
+        conflicts_with = "verify_identity",
+        hide_short_help = true,
+        help_heading = INPUTS
+    )]
     verify_threshold: Option<NonZeroUsize>,
+    /// Issuer and identity of attestations' signers, whose certificates are Sigstore's, such as
+    /// `https://accounts.google.com=jane@example.com`; `*` in the identity matches any text; may be repeated
+    #[arg(long, value_name = "ISSUER=IDENTITY")]
+    verify_identity: Vec<String>,
+    /// Sigstore's trusted root (JSON) whose certificates and logs count instead of those of sigstore.dev
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "verify_identity",
+        hide_short_help = true,
+        help_heading = INPUTS
+    )]
+    trust_root: Option<PathBuf>,
     /// Take attestations from anyone, signed or not; the reports say so, and `attest` refuses the run
-    #[arg(long, conflicts_with = "verify_key", hide_short_help = true, help_heading = INPUTS)]
+    #[arg(
+        long,
+        conflicts_with_all = ["verify_key", "verify_identity"],
+        hide_short_help = true,
+        help_heading = INPUTS
+    )]
     unverified: bool,
 }
 
 impl SignatureArgs {
     /// Returns `true` if the inputs, which are of this kind, are attestations.
     pub fn are_attestations(&self, kind: Option<&str>) -> bool {
-        self.attestation || !self.verify_key.is_empty() || kind == Some(ATTESTATION)
+        let names_signers = !self.verify_key.is_empty() || !self.verify_identity.is_empty();
+        self.attestation || names_signers || kind == Some(ATTESTATION)
     }
 
     /// Returns how the signatures of attestations are checked, if the inputs are some.
@@ -60,11 +90,25 @@ impl SignatureArgs {
             inventory.unverified = true;
             return Ok(Some(Signatures::Unverified));
         }
+        let signatures = match (self.keys(timeout)?, self.identities(timeout)?) {
+            (Some(keys), None) => Signatures::Keys(keys),
+            (None, Some(identities)) => Signatures::Identities(identities),
+            (Some(keys), Some(identities)) => Signatures::Either(keys, identities),
+            (None, None) => {
+                let message = "nothing says who may sign the attestations";
+                return Err(wrong(message).with_hint(
+                    "`--verify-key FILE` names a public key, `--verify-identity ISSUER=IDENTITY` an account, \
+                     and `--unverified` takes them from anyone",
+                ));
+            }
+        };
+        inventory.signed_by = signatures.signed_by();
+        Ok(Some(signatures))
+    }
+
+    fn keys(&self, timeout: Duration) -> Result<Option<VerifyKeys>, Error> {
         if self.verify_key.is_empty() {
-            let message = "nothing says who may sign the attestations";
-            return Err(wrong(message).with_hint(
-                "`--verify-key FILE` names a public key, `--unverified` takes them from anyone",
-            ));
+            return Ok(None);
         }
         let mut files = Vec::new();
         for path in &self.verify_key {
@@ -72,8 +116,20 @@ impl SignatureArgs {
             files.push((path.display().to_string(), pem));
         }
         let files = files.iter().map(|(name, pem)| (name.as_str(), pem.as_slice()));
-        let keys = VerifyKeys::new(files, self.verify_threshold.unwrap_or(NonZeroUsize::MIN))?;
-        inventory.signed_by = Some(keys.signed_by());
-        Ok(Some(Signatures::Keys(keys)))
+        VerifyKeys::new(files, self.verify_threshold.unwrap_or(NonZeroUsize::MIN)).map(Some)
+    }
+
+    fn identities(&self, timeout: Duration) -> Result<Option<Identities>, Error> {
+        if self.verify_identity.is_empty() {
+            return Ok(None);
+        }
+        let trust_root = match &self.trust_root {
+            Some(path) => {
+                let json = option_files::read("the trust root", path, MAX_TRUST_ROOT, timeout)?;
+                TrustRoot::read(&path.display().to_string(), &json)?
+            }
+            None => TrustRoot::public_good()?,
+        };
+        Identities::new(self.verify_identity.iter().map(String::as_str), trust_root).map(Some)
     }
 }

@@ -7,12 +7,14 @@ mod documents;
 mod hostile;
 mod inputs;
 mod interrupted;
+mod keyless;
 mod memory;
 mod notes;
 mod policies;
 mod reached;
 mod reports;
 mod signed;
+mod sigstore;
 mod verdicts;
 
 use sha2::Digest as _;

@@ -52,14 +52,37 @@ pub struct Subject {
     pub digest: BTreeMap<String, String>,
 }
 
-/// A key that signed an attestation.
+/// Who signed an attestation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Signer {
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Signer {
+    /// The owner of a key.
+    Key(SigningKey),
+    /// The owner of an account, for which an authority issued a certificate.
+    Identity(SigningIdentity),
+}
+
+/// A public key whose owner signs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SigningKey {
     /// The file of the public key, as it was given.
     pub key: String,
     /// `sha256:` of the key in DER (`SubjectPublicKeyInfo`).
     pub fingerprint: String,
+}
+
+/// An account whose owner signs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SigningIdentity {
+    /// The provider of the account (`OpenID` Connect), such as `https://token.actions.githubusercontent.com`.
+    pub issuer: String,
+    /// The account: a mail address, or the URI of a workflow. In the inventory, a pattern in which `*` stands
+    /// for any text.
+    pub identity: String,
 }
 
 /// The calls to the service for one input.

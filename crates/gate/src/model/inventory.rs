@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rego_platform::Position;
 use serde::{Deserialize, Serialize};
 
-use super::{AnsweredBy, Signer, Source};
+use super::{AnsweredBy, SigningIdentity, SigningKey, Source};
 
 /// The most left out files that are listed for one argument; all are counted.
 pub const MAX_LEFT_OUT: usize = 1_000;
@@ -51,18 +51,24 @@ pub struct Inventory {
     pub call_sites: Vec<CallSite>,
     /// `true` if inputs are attestations whose signatures weren't checked.
     pub unverified: bool,
-    /// The keys that had to sign the inputs, if these are attestations whose signatures were checked.
+    /// Those who had to sign the inputs, if these are attestations whose signatures were checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<SignedBy>,
 }
 
-/// The keys of which attestations need signatures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Those whose signatures attestations need.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SignedBy {
     /// The keys.
-    pub keys: Vec<Signer>,
-    /// The number of them that have to sign.
+    pub keys: Vec<SigningKey>,
+    /// The identities, of which one is enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<SigningIdentity>,
+    /// The authorities and logs that vouch for identities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_root: Option<Source>,
+    /// The number of signatures that are needed.
     pub threshold: u64,
 }
 

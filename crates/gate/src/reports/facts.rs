@@ -12,7 +12,7 @@ use super::words::{count, line, microseconds, milliseconds};
 use crate::conclude;
 use crate::model::{
     AnsweredBy, Argument, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity,
-    Violation, WaivedBy, Waiver,
+    Signer, SigningIdentity, Violation, WaivedBy, Waiver,
 };
 
 /// Returns an outcome in words: `passed`, `failed` or `no verdict`.
@@ -143,9 +143,10 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         all.push(("signatures", "not checked: the attestations may come from anyone".into()));
     }
     if let Some(signed_by) = &inventory.signed_by {
-        let keys: Vec<String> = signed_by.keys.iter().map(|key| line(&key.key)).collect();
+        let keys = signed_by.keys.iter().map(|key| line(&key.key));
+        let all_of = keys.chain(signed_by.identities.iter().map(identity)).collect::<Vec<_>>();
         let threshold = signed_by.threshold;
-        all.push(("signatures", format!("at least {threshold} of {}", keys.join(", "))));
+        all.push(("signatures", format!("at least {threshold} of {}", all_of.join(", "))));
     }
     all
 }
@@ -347,6 +348,11 @@ pub fn policy(policy: &Policy) -> String {
     out
 }
 
+/// Returns an account, or the pattern of some.
+fn identity(identity: &SigningIdentity) -> String {
+    format!("{} ({})", line(&identity.identity), line(&identity.issuer))
+}
+
 /// Returns the digest, predicate type, signers and subjects of an input, as names and values.
 #[doc(hidden)]
 pub fn about(input: &Input) -> Vec<(&'static str, String)> {
@@ -358,7 +364,11 @@ pub fn about(input: &Input) -> Vec<(&'static str, String)> {
         out.push(("predicate type", line(predicate)));
     }
     for signer in &input.signers {
-        out.push(("signed by", format!("{} ({})", line(&signer.key), signer.fingerprint)));
+        let signer = match signer {
+            Signer::Key(key) => format!("{} ({})", line(&key.key), line(&key.fingerprint)),
+            Signer::Identity(own) => identity(own),
+        };
+        out.push(("signed by", signer));
     }
     for subject in &input.subjects {
         let digests: Vec<String> =

@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 use webpki::RawPublicKeyEntity;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
 
-use crate::model::{SignedBy, Signer};
-use crate::setting;
+use super::{Signed, refused};
+use crate::model::SigningKey;
 
 /// The ways to sign, each of which belongs to one kind of key.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
@@ -41,12 +41,8 @@ const MAX_SIGNATURES: usize = 64;
 /// ```
 #[derive(Debug, Clone)]
 pub struct VerifyKeys {
-    keys: Vec<(Signer, SubjectPublicKeyInfoDer<'static>)>,
+    keys: Vec<(SigningKey, SubjectPublicKeyInfoDer<'static>)>,
     threshold: NonZeroUsize,
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 impl VerifyKeys {
@@ -61,7 +57,7 @@ impl VerifyKeys {
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
         threshold: NonZeroUsize,
     ) -> Result<Self, Error> {
-        let mut keys: Vec<(Signer, SubjectPublicKeyInfoDer<'static>)> = Vec::new();
+        let mut keys: Vec<(SigningKey, SubjectPublicKeyInfoDer<'static>)> = Vec::new();
         for (file, pem) in files {
             let (shown, key) = (escape(file), one_key(file, pem)?);
             let fingerprint = format!("sha256:{}", hex(&Sha256::digest(&*key)));
@@ -70,7 +66,7 @@ impl VerifyKeys {
                 return Err(configuration(format!("`{other}` and `{shown}` are the same key"))
                     .with_hint("each key counts once: leave one out"));
             }
-            keys.push((Signer { key: file.to_owned(), fingerprint }, key));
+            keys.push((SigningKey { key: file.to_owned(), fingerprint }, key));
         }
         if keys.len() < threshold.get() {
             let count = keys.len();
@@ -81,37 +77,32 @@ impl VerifyKeys {
         Ok(Self { keys, threshold })
     }
 
-    /// Returns what reports state about the keys.
-    pub fn signed_by(&self) -> SignedBy {
-        let keys = self.keys.iter().map(|(signer, _)| signer.clone()).collect();
-        SignedBy { keys, threshold: self.threshold.get() as u64 }
+    /// Returns the keys as reports have them.
+    pub(super) fn shown(&self) -> Vec<SigningKey> {
+        self.keys.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Returns who signed the payload of an envelope.
+    /// Returns the number of keys that have to sign.
+    pub(super) fn threshold(&self) -> u64 {
+        self.threshold.get() as u64
+    }
+
+    /// Returns which of the keys signed an envelope.
     ///
     /// # Errors
     /// If fewer of the keys did than have to.
-    pub(crate) fn signers(
-        &self,
-        payload_type: &str,
-        payload: &[u8],
-        signatures: &[Vec<u8>],
-    ) -> Result<Vec<Signer>, Error> {
-        let count = signatures.len();
-        let refused = |message: String| Err(wrong(message).by_setting(setting::SIGNATURES));
-        if count == 0 {
-            return refused("the envelope has no signature".to_owned());
-        }
+    pub(super) fn signers(&self, envelope: &Signed<'_>) -> Result<Vec<SigningKey>, Error> {
+        let count = envelope.signatures.len();
         if count > MAX_SIGNATURES {
-            return refused(format!(
+            return Err(refused(format!(
                 "the envelope has {count} signatures, more than {MAX_SIGNATURES}, the limit"
-            ));
+            )));
         }
-        let signed = signed_bytes(payload_type, payload);
+        let signed = signed_bytes(envelope.payload_type, envelope.payload);
         let is_signer = |key: &SubjectPublicKeyInfoDer<'_>| {
-            signatures.iter().any(|signature| is_signed(key, &signed, signature))
+            envelope.signatures.iter().any(|signature| is_signed(key, &signed, signature))
         };
-        let signers: Vec<Signer> = self
+        let signers: Vec<SigningKey> = self
             .keys
             .iter()
             .filter(|(_, key)| is_signer(key))
@@ -119,14 +110,14 @@ impl VerifyKeys {
             .collect();
         match signers.len() {
             found if found >= self.threshold.get() => Ok(signers),
-            0 => refused(format!(
+            0 => Err(refused(format!(
                 "the envelope is signed, but not by a key that is trusted (signatures: {count}, keys: {})",
                 self.keys.len()
-            )),
-            found => refused(format!(
+            ))),
+            found => Err(refused(format!(
                 "the envelope is signed by {found} of the keys, and {} have to sign",
                 self.threshold
-            )),
+            ))),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Key {
     }
 }
 
-fn statement(bad: bool) -> String {
+pub(super) fn statement(bad: bool) -> String {
     json!({
         "_type": "https://in-toto.io/Statement/v1",
         "predicateType": "https://example.test/scan/v1",

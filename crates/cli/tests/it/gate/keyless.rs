@@ -1,0 +1,308 @@
+//! Signatures of attestations by identities: certificates and logs of a Sigstore instance of the test.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::signed::{Key, envelope, statement};
+use super::sigstore::{BEGIN, Signing, Sigstore, V01, V02, V03};
+use super::{gate, gate_with};
+use crate::cli::{Output, Sandbox};
+
+const POLICY: &str = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
+
+const RELEASE: &str = "https://ci.example=https://ci.example/acme/app/release.yml@refs/tags/*";
+
+/// What says that somebody else signed.
+const OTHER: &str = "signed, but not by an identity that is trusted";
+
+/// What says that it isn't known who signed.
+const UNVERIFIED: &str = "signed, but that can't be verified";
+
+fn run(sandbox: &Sandbox, sigstore: &Sigstore, document: &Value, identity: &str) -> Output {
+    let root = sandbox.write("root.json", sigstore.trust_root().to_string());
+    let arguments = ["-i", "-", "--verify-identity", identity, "--trust-root", &root];
+    gate_with(sandbox, POLICY, &arguments, &document.to_string())
+}
+
+#[test]
+fn each_version_of_a_bundle_verifies_and_the_report_names_the_signer() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    for version in [V01, V02, V03] {
+        let signing = Signing { version, ..Signing::default() };
+        let good = sigstore.sign(&statement(false), &signing);
+        let report = run(&sandbox, &sigstore, &good, RELEASE).code(0).json();
+        let signer = json!([{"issuer": signing.issuer, "identity": signing.identity}]);
+        assert_eq!(report["inputs"][0]["signers"], signer, "{version}");
+        let signed_by = &report["inventory"]["signed_by"];
+        let (issuer, identity) = RELEASE.split_once('=').unwrap();
+        assert_eq!(signed_by["identities"], json!([{"issuer": issuer, "identity": identity}]));
+        let root = sigstore.trust_root().to_string();
+        assert_eq!(signed_by["trust_root"]["digest"], super::digest_of(root.as_bytes()));
+        let bad = sigstore.sign(&statement(true), &signing);
+        run(&sandbox, &sigstore, &bad, RELEASE).code(1);
+    }
+}
+
+#[test]
+fn an_identity_is_matched_as_a_whole_and_its_issuer_exactly() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let workflow = sigstore.sign(&statement(false), &Signing::default());
+    let mail = Signing { identity: "jane@example.com", ..Signing::default() };
+    let mail = sigstore.sign(&statement(false), &mail);
+    for (document, identity) in [
+        (&workflow, "https://ci.example=https://ci.example/acme/app/release.yml@refs/tags/v1"),
+        (&workflow, "https://ci.example=*"),
+        (&mail, "https://ci.example=jane@example.com"),
+        (&mail, "https://ci.example=*@example.com"),
+    ] {
+        run(&sandbox, &sigstore, document, identity).code(0);
+    }
+    for (document, identity) in [
+        (&workflow, "https://ci.example=https://ci.example/acme/app/release.yml"),
+        (&workflow, "https://ci.example=https://ci.example/acme/other/*"),
+        (&workflow, "https://ci.example=release"),
+        (&workflow, "https://ci.example/=https://ci.example/acme/*"),
+        (&workflow, "https://ci.*=*"),
+        (&workflow, "*=*"),
+        (&mail, "https://ci.example=*@example.org"),
+        (&mail, "https://ci.example=JANE@example.com"),
+        (&mail, "https://ci.example=j?ne@example.com"),
+    ] {
+        let output = run(&sandbox, &sigstore, document, identity).fails(OTHER);
+        assert!(output.stdout.contains("issuer `https://ci.example`"), "{}", output.stdout);
+    }
+}
+
+/// Returns a bundle in which the value at a pointer is another.
+fn with(bundle: &Value, pointer: &str, value: impl Into<Value>) -> Value {
+    let mut changed = bundle.clone();
+    *changed.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.into();
+    changed
+}
+
+/// Returns a bundle without a field.
+fn without(bundle: &Value, pointer: &str, field: &str) -> Value {
+    let mut changed = bundle.clone();
+    let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
+    object.remove(field).unwrap_or_else(|| panic!("{pointer}/{field}"));
+    changed
+}
+
+const ENTRY: &str = "/verificationMaterial/tlogEntries/0";
+
+#[test]
+fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let (clean, bad) = (statement(false), statement(true));
+    let sign = |signing: Signing| sigstore.sign(&clean, &signing);
+    let own = sign(Signing::default());
+    let other = sigstore.sign(&bad, &Signing::default());
+    let at = |pointer: &str| other.pointer(pointer).unwrap().clone();
+    let material = "/verificationMaterial";
+    let signature = "/dsseEnvelope/signatures/0/sig";
+    let right = own.pointer(signature).unwrap().as_str().unwrap().to_owned();
+    let entry = "its entry in the transparency log doesn't hold";
+    let key = "the signature isn't one of its certificate's key";
+    let chain = "no authority of the trust root vouches for its certificate at the time of signing";
+    let time = "its time of signing isn't proven";
+    let broken = "it isn't in a Sigstore bundle";
+    let incomplete = "its bundle isn't complete";
+    let mut unexpected = Vec::new();
+    for (what, document, reason) in [
+        ("payload", with(&own, "/dsseEnvelope/payload", at("/dsseEnvelope/payload")), key),
+        ("signature", with(&own, signature, at(signature)), key),
+        ("truncated signature", with(&own, signature, &right[..right.len() - 8]), key),
+        (
+            "certificate",
+            with(
+                &own,
+                "/verificationMaterial/certificate",
+                at("/verificationMaterial/certificate"),
+            ),
+            key,
+        ),
+        ("envelope", with(&own, "/dsseEnvelope", at("/dsseEnvelope")), key),
+        ("entry", with(&own, ENTRY, at(ENTRY)), entry),
+        ("material", with(&own, material, at(material)), key),
+        (
+            "body",
+            with(
+                &own,
+                &format!("{ENTRY}/canonicalizedBody"),
+                at(&format!("{ENTRY}/canonicalizedBody")),
+            ),
+            entry,
+        ),
+        (
+            "promise",
+            with(
+                &own,
+                &format!("{ENTRY}/inclusionPromise"),
+                at(&format!("{ENTRY}/inclusionPromise")),
+            ),
+            entry,
+        ),
+        ("time", with(&own, &format!("{ENTRY}/integratedTime"), (BEGIN + 301).to_string()), entry),
+        ("no proof", without(&own, ENTRY, "inclusionProof"), incomplete),
+        (
+            "proof",
+            with(&own, &format!("{ENTRY}/inclusionProof"), at(&format!("{ENTRY}/inclusionProof"))),
+            entry,
+        ),
+        (
+            "no checkpoint",
+            without(&own, &format!("{ENTRY}/inclusionProof"), "checkpoint"),
+            incomplete,
+        ),
+        ("no promise", without(&own, ENTRY, "inclusionPromise"), time),
+        ("no time", without(&own, ENTRY, "integratedTime"), time),
+        ("no entry", with(&own, "/verificationMaterial/tlogEntries", json!([])), incomplete),
+        ("no entries", without(&own, material, "tlogEntries"), incomplete),
+        ("late", sign(Signing { at: BEGIN + 601, ..Signing::default() }), chain),
+        ("early", sign(Signing { at: BEGIN - 1, ..Signing::default() }), chain),
+        ("usage", sign(Signing { is_for_code: false, ..Signing::default() }), chain),
+        (
+            "no SCT",
+            sign(Signing { has_sct: false, ..Signing::default() }),
+            "isn't in a log of certificates",
+        ),
+        ("instance", Sigstore::new().sign(&clean, &Signing::default()), entry),
+        ("no material", without(&own, "", "verificationMaterial"), broken),
+        (
+            "media type",
+            with(&own, "/mediaType", "application/vnd.dev.sigstore.bundle.v9+json"),
+            broken,
+        ),
+        (
+            "two signatures",
+            with(&own, "/dsseEnvelope/signatures", json!([{"sig": right}, {"sig": right}])),
+            broken,
+        ),
+        ("base64", with(&own, "/verificationMaterial/certificate/rawBytes", "%"), broken),
+        (
+            "certificate's bytes",
+            with(&own, "/verificationMaterial/certificate/rawBytes", "AAAA"),
+            chain,
+        ),
+        ("kind", with(&own, &format!("{ENTRY}/kindVersion/kind"), "other"), broken),
+        ("log", with(&own, &format!("{ENTRY}/logId/keyId"), STANDARD.encode([0; 32])), entry),
+        ("index", with(&own, &format!("{ENTRY}/inclusionProof/logIndex"), "1"), incomplete),
+        ("size", with(&own, &format!("{ENTRY}/inclusionProof/treeSize"), "2"), entry),
+        (
+            "snake case",
+            {
+                let mut changed = without(&own, "", "verificationMaterial");
+                changed["verification_material"] = own["verificationMaterial"].clone();
+                changed
+            },
+            broken,
+        ),
+        (
+            "many",
+            with(&own, &format!("{material}/tlogEntries"), vec![at(ENTRY); 9]),
+            "9 log entries",
+        ),
+        ("large", with(&own, material, json!({"certificate": "A".repeat(1 << 20)})), "larger than"),
+    ] {
+        let output = run(&sandbox, &sigstore, &document, RELEASE);
+        let said = output.json()["causes"].to_string();
+        let is_as_expected = output.code == Some(2)
+            && said.contains(&format!("{UNVERIFIED}: "))
+            && said.contains(reason);
+        unexpected.extend((!is_as_expected).then(|| format!("{what}: {said}")));
+    }
+    assert_eq!(unexpected, Vec::<String>::new());
+}
+
+#[test]
+fn what_no_identity_signed_is_told_from_what_is_not_signed() {
+    let (sandbox, sigstore, key) = (Sandbox::new(), Sigstore::new(), Key::new());
+    let clean = statement(false);
+    let signed = envelope(&clean, &[&key]);
+    let bundle = json!({
+        "mediaType": V03,
+        "verificationMaterial": {"publicKey": {"hint": "x"}, "tlogEntries": []},
+        "dsseEnvelope": signed,
+    });
+    let own = sigstore.sign(&clean, &Signing::default());
+    for (document, says) in [
+        (serde_json::from_str(&clean).unwrap(), "the statement isn't signed"),
+        (with(&own, "/dsseEnvelope/signatures", json!([])), "the envelope has no signature"),
+        (own["dsseEnvelope"].clone(), "not by an identity: it has no bundle around it"),
+        (signed, "not by an identity: it has no bundle around it"),
+        (bundle, "not by an identity: the bundle has no certificate"),
+    ] {
+        run(&sandbox, &sigstore, &document, RELEASE).fails(says);
+    }
+}
+
+#[test]
+fn a_key_or_an_identity_signs() {
+    let (sandbox, sigstore, key) = (Sandbox::new(), Sigstore::new(), Key::new());
+    let root = sandbox.write("root.json", sigstore.trust_root().to_string());
+    let public = key.public(&sandbox, "key.pub");
+    let policy =
+        "package p\n\ndeny contains signer.identity if some signer in data.attestation.signers\n";
+    let run = |document: &Value, more: &[&str]| {
+        let either = ["--verify-key", &public, "--verify-identity", RELEASE, "--trust-root", &root];
+        let arguments = [&["-i", "-"][..], &either, more].concat();
+        gate_with(&sandbox, policy, &arguments, &document.to_string())
+    };
+    let clean = statement(false);
+    run(&envelope(&clean, &[&key]), &[]).code(0);
+    let bundle = sigstore.sign(&clean, &Signing::default());
+    let output = run(&bundle, &[]).code(1);
+    assert!(output.stdout.contains(Signing::default().identity), "{}", output.stdout);
+    let neither = run(&envelope(&clean, &[&Key::new()]), &[]).fails("not by a key that is trusted");
+    assert!(neither.stdout.contains("not by an identity"), "{}", neither.stdout);
+    let threshold = ["--verify-threshold", "1"];
+    run(&bundle, &threshold).fails("cannot be used with");
+}
+
+#[test]
+fn what_is_no_identity_or_trust_root_is_refused_by_name() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let input = sandbox.write("in.json", "{}");
+    for identity in ["jane@example.com", "=x", "https://ci.example=", ""] {
+        let arguments = ["-i", &input, "--verify-identity", identity];
+        gate(&sandbox, POLICY, &arguments).fails("isn't an issuer with an identity");
+    }
+    let own = sigstore.trust_root();
+    let authority = "/certificateAuthorities/0/certChain/certificates/0/rawBytes";
+    for (text, says) in [
+        (String::new(), "is empty"),
+        ("{".to_owned(), "can't be read"),
+        ("{}".to_owned(), "can't be read"),
+        (with(&own, "/certificateAuthorities", json!([])).to_string(), "no certificate authority"),
+        (with(&own, authority, "AAAA").to_string(), "can't be used"),
+        (own.to_string().repeat(17), "more than 16"),
+    ] {
+        let root = sandbox.write("root.json", text);
+        let arguments = ["-i", &input, "--verify-identity", RELEASE, "--trust-root", &root];
+        let output = gate(&sandbox, POLICY, &arguments).fails(says);
+        assert!(output.stderr.contains("root.json"), "{}", output.stderr);
+    }
+    gate(&sandbox, POLICY, &["-i", &input, "--trust-root", "x"]).fails("--verify-identity");
+    let both = ["-i", &input, "--verify-identity", RELEASE, "--unverified"];
+    gate(&sandbox, POLICY, &both).fails("cannot be used with");
+}
+
+#[test]
+fn one_of_several_trust_roots_is_enough() {
+    let (sandbox, ours, theirs) = (Sandbox::new(), Sigstore::new(), Sigstore::new());
+    let lines = format!("{}\n{}\n", theirs.trust_root(), ours.trust_root());
+    let root = sandbox.write("roots.jsonl", lines);
+    let run = |document: &Value| {
+        let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
+        gate_with(&sandbox, POLICY, &arguments, &document.to_string())
+    };
+    for instance in [&ours, &theirs] {
+        run(&instance.sign(&statement(false), &Signing::default())).code(0);
+    }
+    run(&Sigstore::new().sign(&statement(false), &Signing::default())).fails(UNVERIFIED);
+    // The root of sigstore.dev is built in, and another instance isn't trusted.
+    let document = ours.sign(&statement(false), &Signing::default()).to_string();
+    gate_with(&sandbox, POLICY, &["-i", "-", "--verify-identity", RELEASE], &document)
+        .fails(UNVERIFIED);
+}

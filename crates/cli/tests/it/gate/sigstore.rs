@@ -1,0 +1,261 @@
+//! An instance of Sigstore: a certificate authority, a log of certificates and a transparency log, with keys of
+//! its own.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{
+    BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PublicKeyData as _, SanType, SigningKey as _, date_time_ymd,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// Payload type of in-toto statements.
+const IN_TOTO: &str = "application/vnd.in-toto+json";
+
+/// The beginning of 2025, from which certificates are valid for ten minutes.
+pub(super) const BEGIN: i64 = 1_735_689_600;
+
+/// A bundle of a version, and the certificate's field in it.
+pub(super) const V03: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+pub(super) const V02: &str = "application/vnd.dev.sigstore.bundle+json;version=0.2";
+pub(super) const V01: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
+
+pub(super) struct Sigstore {
+    authority: Issuer<'static, KeyPair>,
+    authority_der: Vec<u8>,
+    certificates: KeyPair,
+    log: KeyPair,
+}
+
+/// How an attestation is signed.
+pub(super) struct Signing {
+    pub issuer: &'static str,
+    pub identity: &'static str,
+    /// The time that the transparency log states.
+    pub at: i64,
+    pub version: &'static str,
+    pub payload_type: &'static str,
+    /// Set if the certificate is in the log of certificates.
+    pub has_sct: bool,
+    /// Set if it is a certificate for signing code.
+    pub is_for_code: bool,
+}
+
+impl Default for Signing {
+    fn default() -> Self {
+        Self {
+            issuer: "https://ci.example",
+            identity: "https://ci.example/acme/app/release.yml@refs/tags/v1",
+            at: BEGIN + 300,
+            version: V03,
+            payload_type: IN_TOTO,
+            has_sct: true,
+            is_for_code: true,
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> Vec<u8> {
+    Sha256::digest(bytes).to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn id(key: &KeyPair) -> Vec<u8> {
+    hash(&key.subject_public_key_info())
+}
+
+/// Returns text with its length before it, in as many bytes.
+fn prefixed(length: usize, bytes: &[u8]) -> Vec<u8> {
+    let size = (bytes.len() as u64).to_be_bytes();
+    [&size[8 - length..], bytes].concat()
+}
+
+/// Returns a value of DER.
+fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = content.len();
+    let size = match length {
+        0..128 => vec![length as u8],
+        128..256 => vec![0x81, length as u8],
+        _ => vec![0x82, (length >> 8) as u8, length as u8],
+    };
+    [&[tag][..], &size, content].concat()
+}
+
+/// Returns the part of a certificate that is signed.
+fn signed_part(certificate: &[u8]) -> &[u8] {
+    let header = |at: usize| match certificate[at + 1] {
+        0x81 => (3, certificate[at + 2] as usize),
+        0x82 => (4, usize::from(certificate[at + 2]) << 8 | usize::from(certificate[at + 3])),
+        length => (2, length as usize),
+    };
+    let (begin, _) = header(0);
+    let (size, length) = header(begin);
+    &certificate[begin..begin + size + length]
+}
+
+/// Returns what an envelope's signature is about.
+pub(super) fn signed_bytes(kind: &str, payload: &str) -> Vec<u8> {
+    format!("DSSEv1 {} {kind} {} {payload}", kind.len(), payload.len()).into_bytes()
+}
+
+impl Sigstore {
+    pub(super) fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        (params.not_before, params.not_after) =
+            (date_time_ymd(2020, 1, 1), date_time_ymd(2040, 1, 1));
+        let authority_der = params.self_signed(&key).unwrap().der().to_vec();
+        Self {
+            authority: Issuer::new(params, key),
+            authority_der,
+            certificates: KeyPair::generate().unwrap(),
+            log: KeyPair::generate().unwrap(),
+        }
+    }
+
+    /// Returns its `trusted_root.json`.
+    pub(super) fn trust_root(&self) -> Value {
+        let valid = json!({"start": "2020-01-01T00:00:00Z"});
+        let log = |key: &KeyPair| {
+            json!([{
+                "baseUrl": "https://log.example",
+                "hashAlgorithm": "SHA2_256",
+                "publicKey": {
+                    "rawBytes": STANDARD.encode(key.subject_public_key_info()),
+                    "keyDetails": "PKIX_ECDSA_P256_SHA_256",
+                    "validFor": valid,
+                },
+                "logId": {"keyId": STANDARD.encode(id(key))},
+            }])
+        };
+        json!({
+            "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
+            "tlogs": log(&self.log),
+            "ctlogs": log(&self.certificates),
+            "certificateAuthorities": [{
+                "uri": "https://ca.example",
+                "certChain": {"certificates": [{"rawBytes": STANDARD.encode(&self.authority_der)}]},
+                "validFor": valid,
+            }],
+        })
+    }
+
+    /// Returns the certificate of a key.
+    fn certificate(&self, key: &KeyPair, signing: &Signing) -> Vec<u8> {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let san = signing.identity.try_into().unwrap();
+        let is_mail = !signing.identity.contains("://");
+        params.subject_alt_names =
+            vec![if is_mail { SanType::Rfc822Name(san) } else { SanType::URI(san) }];
+        params.not_before = date_time_ymd(2025, 1, 1);
+        params.not_after = params.not_before + std::time::Duration::from_mins(10);
+        params.serial_number = Some(7.into());
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![if signing.is_for_code {
+            ExtendedKeyUsagePurpose::CodeSigning
+        } else {
+            ExtendedKeyUsagePurpose::ServerAuth
+        }];
+        let issuer = der(0x0c, signing.issuer.as_bytes());
+        let oid = [1, 3, 6, 1, 4, 1, 57264, 1, 8];
+        params.custom_extensions = vec![CustomExtension::from_oid_content(&oid, issuer)];
+        let issue = |params: &CertificateParams| {
+            params.signed_by(key, &self.authority).unwrap().der().to_vec()
+        };
+        if signing.has_sct {
+            let oid = [1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];
+            let sct = self.timestamp(signed_part(&issue(&params)));
+            params.custom_extensions.push(CustomExtension::from_oid_content(&oid, sct));
+        }
+        issue(&params)
+    }
+
+    /// Returns the timestamp by which a certificate is in the log of certificates.
+    fn timestamp(&self, certificate: &[u8]) -> Vec<u8> {
+        let time = (u64::try_from(BEGIN).unwrap() * 1000).to_be_bytes();
+        let issuer = hash(&self.authority.key().subject_public_key_info());
+        let signed =
+            [&[0, 0][..], &time, &[0, 1], &issuer, &prefixed(3, certificate), &[0, 0]].concat();
+        let signature = prefixed(2, &self.certificates.sign(&signed).unwrap());
+        let sct = [&[0][..], &id(&self.certificates), &time, &[0, 0, 4, 3], &signature].concat();
+        der(4, &prefixed(2, &prefixed(2, &sct)))
+    }
+
+    /// Returns the entry of the transparency log for a signature.
+    fn entry(&self, payload: &str, signature: &[u8], certificate: &[u8], at: i64) -> Value {
+        let pem = format!(
+            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+            STANDARD.encode(certificate)
+        );
+        let digest = json!({"algorithm": "sha256", "value": hex(&hash(payload.as_bytes()))});
+        let body = json!({
+            "apiVersion": "0.0.1",
+            "kind": "dsse",
+            "spec": {
+                "envelopeHash": digest,
+                "payloadHash": digest,
+                "signatures": [
+                    {"signature": STANDARD.encode(signature), "verifier": STANDARD.encode(pem)},
+                ],
+            },
+        })
+        .to_string();
+        let log = id(&self.log);
+        let promise = format!(
+            "{{\"body\":\"{}\",\"integratedTime\":{at},\"logID\":\"{}\",\"logIndex\":0}}",
+            STANDARD.encode(&body),
+            hex(&log)
+        );
+        let root = STANDARD.encode(hash(&[&[0], body.as_bytes()].concat()));
+        let tree = format!("log.example\n1\n{root}\n");
+        let signed = [&log[..4], &self.log.sign(tree.as_bytes()).unwrap()].concat();
+        let checkpoint = format!("{tree}\n— log.example {}\n", STANDARD.encode(signed));
+        json!({
+            "logIndex": "0",
+            "logId": {"keyId": STANDARD.encode(&log)},
+            "kindVersion": {"kind": "dsse", "version": "0.0.1"},
+            "integratedTime": at.to_string(),
+            "inclusionPromise": {
+                "signedEntryTimestamp": STANDARD.encode(self.log.sign(promise.as_bytes()).unwrap()),
+            },
+            "inclusionProof": {
+                "logIndex": "0",
+                "rootHash": root,
+                "treeSize": "1",
+                "hashes": [],
+                "checkpoint": {"envelope": checkpoint},
+            },
+            "canonicalizedBody": STANDARD.encode(&body),
+        })
+    }
+
+    /// Returns the bundle of a statement that an identity signed.
+    pub(super) fn sign(&self, statement: &str, signing: &Signing) -> Value {
+        let key = KeyPair::generate().unwrap();
+        let certificate = self.certificate(&key, signing);
+        let signature = key.sign(&signed_bytes(signing.payload_type, statement)).unwrap();
+        let own = json!({"rawBytes": STANDARD.encode(&certificate)});
+        let entry = self.entry(statement, &signature, &certificate, signing.at);
+        let mut material = json!({"tlogEntries": [entry]});
+        if signing.version == V03 {
+            material["certificate"] = own;
+        } else {
+            material["x509CertificateChain"] = json!({"certificates": [own]});
+        }
+        json!({
+            "mediaType": signing.version,
+            "verificationMaterial": material,
+            "dsseEnvelope": {
+                "payloadType": signing.payload_type,
+                "payload": STANDARD.encode(statement),
+                "signatures": [{"sig": STANDARD.encode(signature)}],
+            },
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Attestations: in-toto statements, alone, in envelopes (DSSE) or in Sigstore bundles.
+//!
+//! Owns what each of these looks like. Nothing of a statement is read before `signature` has found out who
+//! signed it.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use rego_platform::rego::Value;
+use rego_platform::{Error, ErrorKind};
+
+use super::model::{Signer, Subject};
+use super::parse::{Parsed, field, text, value};
+use super::signature::Signatures;
+#[cfg(feature = "signatures")]
+use super::signature::Signed;
+use crate::setting;
+
+/// The exact type of a payload: readers differ in how they treat other types.
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+/// The prefix of the type of every in-toto statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/";
+
+/// The keys by which a bundle, a bundle about a file, an envelope and a statement are known.
+const FORMS: [&str; 4] = ["dsseEnvelope", "messageSignature", "payload", "_type"];
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// Returns the attestation of a bundle, of an envelope, or of a bare statement. A document that is more than
+/// one of these could be read in two ways.
+pub(super) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
+    match FORMS.map(|name| field(document, name)) {
+        [Some(envelope), None, None, None] => unwrap(envelope, Some(document), signatures),
+        [None, Some(_), None, None] => {
+            Err(wrong("the bundle is a file's signature, and has no statement")
+                .with_hint("`cosign attest-blob` and `gh attestation` write bundles with one"))
+        }
+        [None, None, Some(_), None] => unwrap(document, None, signatures),
+        [None, None, None, Some(_)] => match signatures {
+            Signatures::Unverified => statement(document.clone(), None),
+            #[cfg(feature = "signatures")]
+            _ => Err(wrong("the statement isn't signed: it has no envelope around it")
+                .by_setting(setting::SIGNATURES)),
+        },
+        [None, None, None, None] => {
+            Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
+                .by_setting(setting::ATTESTATIONS))
+        }
+        _ => Err(wrong(
+            "the document can be read in two ways: as a bundle, an envelope or a statement",
+        )
+        .with_hint(format!(
+            "it has only one of {}",
+            FORMS.map(|name| format!("`{name}`")).join(", ")
+        ))),
+    }
+}
+
+/// Returns the attestation in an envelope, which may be that of a bundle.
+#[cfg_attr(not(feature = "signatures"), allow(unused_variables))]
+fn unwrap(
+    envelope: &Value,
+    bundle: Option<&Value>,
+    signatures: &Signatures,
+) -> Result<Parsed, Error> {
+    if text(envelope, "payloadType") != Some(PAYLOAD_TYPE) {
+        return Err(wrong("the envelope's payload isn't in-toto")
+            .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
+    }
+    let payload = text(envelope, "payload")
+        .ok_or_else(|| wrong("the envelope has no `payload` that is a string"))?;
+    let payload = decode(payload)
+        .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
+    // Nothing of it is read before.
+    let signers = match signatures {
+        Signatures::Unverified => None,
+        #[cfg(feature = "signatures")]
+        trusted => Some(trusted.signers(&Signed {
+            payload_type: PAYLOAD_TYPE,
+            payload: &payload,
+            signatures: &signatures_of(envelope)?,
+            bundle,
+        })?),
+    };
+    let payload =
+        String::from_utf8(payload).map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
+    statement(value(&payload, "payload", false, 1)?, signers)
+}
+
+/// Returns the signatures of an envelope.
+#[cfg(feature = "signatures")]
+fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
+    let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
+    let all = field(envelope, "signatures").map(|all| all.as_array().ok_or_else(broken));
+    let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
+    let signature =
+        |one: &Value| decode(text(one, "sig").ok_or_else(broken)?).map_err(|_| broken());
+    all.iter().map(signature).collect()
+}
+
+/// Returns a statement with its subjects.
+fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, Error> {
+    if !text(&statement, "_type").is_some_and(is_statement) {
+        return Err(wrong("the `_type` isn't that of an in-toto statement")
+            .by_setting(setting::ATTESTATIONS));
+    }
+    let broken = || wrong("the statement's `subject` doesn't conform to in-toto");
+    let list = field(&statement, "subject").ok_or_else(broken)?;
+    let list = serde_json::to_value(list).map_err(|_| broken())?;
+    let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;
+    let predicate_type = text(&statement, "predicateType").map(str::to_owned);
+    Ok(Parsed { value: statement, subjects, predicate_type, signers })
+}
+
+/// Returns `true` for the type of statements of any version.
+fn is_statement(sort: &str) -> bool {
+    let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
+    version.is_some_and(|version| {
+        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    })
+}
+
+/// Decodes base64: DSSE allows both alphabets, and padding is often missing.
+fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let url_safe = text.contains(['-', '_']);
+    let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    GeneralPurpose::new(letters, config).decode(text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_document_with_two_readings_is_refused() {
+        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "subject": []}"#;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let payload = engine.encode(statement);
+        let dsse =
+            format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
+        let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
+        let read = |text: &str| open(&value(text, "x", false, 1)?, &Signatures::Unverified);
+        let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
+        read(&plain).unwrap();
+        read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();
+        for (text, expected) in [
+            (format!("{{{dsse}, \"dsseEnvelope\": {plain}}}"), "two ways"),
+            (format!("{{{dsse}, \"_type\": \"x\"}}"), "two ways"),
+            (format!("{{{dsse}, \"payload\": \"{payload}\"}}"), "appears twice"),
+            (format!("{{{}}}", dsse.replace(&payload, &twice)), "appears twice"),
+            (format!("{{{}}}", dsse.replace("+json", "+json; x")), "isn't in-toto"),
+            (format!("{{{}}}", dsse.replace(&payload, "!")), "isn't base64"),
+            ("{\"dsseEnvelope\": {\"_type\": \"x\"}}".to_owned(), "isn't in-toto"),
+            (format!("{{{}}}", dsse.replace("\"payload\"", "\"payl\"")), "neither"),
+            (
+                format!("{{\"dsseEnvelope\": {{{}}}}}", dsse.replace("\"payload\"", "\"payl\"")),
+                "no `payload`",
+            ),
+            (format!("{{\"dsseEnvelope\": {plain}, \"messageSignature\": {{}}}}"), "two ways"),
+            ("{\"messageSignature\": {}}".to_owned(), "a file's signature"),
+            (statement.replace("Statement/v1", "Statement/x"), "`_type`"),
+            (statement.replace("subject", "Subject"), "`subject`"),
+            ("[]".to_owned(), "neither"),
+        ] {
+            let error = read(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn attestations_are_unwrapped() {
+        let statement = r#"{"_type": "https://in-toto.io/Statement/v1", "predicateType": "t",
+            "subject": [{"name": "n>?", "digest": {"sha256": "aa"}}]}"#;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let payload = engine.encode(statement);
+        let envelope =
+            format!(r#"{{"payloadType": "application/vnd.in-toto+json", "payload": "{payload}"}}"#);
+        let url_safe =
+            envelope.replace('+', "-").replace('/', "_").replace("vnd.in-toto-", "vnd.in-toto+");
+        let url_safe = url_safe.replace("application_", "application/").replace('=', "");
+        let bundle = format!(r#"{{"dsseEnvelope": {envelope}}}"#);
+        for text in [statement, &envelope, &url_safe, &bundle] {
+            let parsed = open(&Value::from_json(text).unwrap(), &Signatures::Unverified).unwrap();
+            assert_eq!(parsed.predicate_type.as_deref(), Some("t"));
+            assert_eq!(parsed.subjects.first().unwrap().name, "n>?");
+        }
+    }
+}

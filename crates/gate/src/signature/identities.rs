@@ -1,0 +1,217 @@
+//! Which of the caller's identities signed an envelope: Sigstore's bundles without a key of one's own.
+//!
+//! Owns patterns of identities, and the words for what doesn't hold of a bundle. Certificates, logs and
+//! timestamps are checked by `sigstore-verify`.
+
+use rego_platform::rego::Value;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::{escape, size};
+use sigstore_verify::types::bundle::VerificationMaterialContent;
+use sigstore_verify::types::{
+    Artifact, ArtifactDigest, Bundle, HashAlgorithm, Sha512Hash, SignatureContent, Statement,
+    Subject,
+};
+use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
+
+use super::trust_root::{Root, TrustRoot};
+use super::{Signed, refused};
+use crate::model::{SigningIdentity, Source};
+use crate::parse::field;
+use crate::{pattern, setting};
+
+/// The largest verification material of a bundle, in bytes: everything in it takes time to check.
+const MAX_MATERIAL: usize = 1 << 20;
+
+/// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
+const MAX_PARTS: usize = 8;
+
+/// Identities of which one has to sign an attestation, and who vouches for them.
+///
+/// # Examples
+/// ```
+/// use rego_platform_gate::{Identities, TrustRoot};
+///
+/// let workflow = "https://token.actions.githubusercontent.com\
+///     =https://github.com/acme/app/.github/workflows/release.yml@refs/tags/*";
+/// let identities = Identities::new([workflow], TrustRoot::public_good()?)?;
+/// # Ok::<_, rego_platform::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Identities {
+    patterns: Vec<SigningIdentity>,
+    trust_root: TrustRoot,
+}
+
+impl Identities {
+    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer as it stands in the certificate, and the whole
+    /// identity, a mail address or a URI, in which `*` stands for any text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a text without `=`, or with nothing on one side of it, and if there is no
+    /// identity.
+    pub fn new<'a>(
+        identities: impl IntoIterator<Item = &'a str>,
+        trust_root: TrustRoot,
+    ) -> Result<Self, Error> {
+        let wrong = |message: String| {
+            Error::new(ErrorKind::Configuration, message).with_hint(
+                "an identity is `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
+            )
+        };
+        let mut patterns = Vec::new();
+        for text in identities {
+            let shown = escape(text);
+            match text.split_once('=') {
+                Some((issuer, identity)) if !issuer.is_empty() && !identity.is_empty() => patterns
+                    .push(SigningIdentity {
+                        issuer: issuer.to_owned(),
+                        identity: identity.to_owned(),
+                    }),
+                _ => return Err(wrong(format!("`{shown}` isn't an issuer with an identity"))),
+            }
+        }
+        if patterns.is_empty() {
+            return Err(wrong("no identity is given".to_owned()));
+        }
+        Ok(Self { patterns, trust_root })
+    }
+
+    /// Returns the identities as reports have them.
+    pub(super) fn shown(&self) -> Vec<SigningIdentity> {
+        self.patterns.clone()
+    }
+
+    /// Returns who vouches for them, as reports have it.
+    pub(super) fn trust_root(&self) -> Source {
+        self.trust_root.source().clone()
+    }
+
+    /// Returns which of the identities signed an envelope.
+    ///
+    /// # Errors
+    /// If none did, or if it isn't known.
+    pub(super) fn signer(&self, envelope: &Signed<'_>) -> Result<SigningIdentity, Error> {
+        let bundle = envelope.bundle.ok_or_else(|| {
+            refused("the envelope is signed, but not by an identity: it has no bundle around it")
+        })?;
+        let signer = self.verified(bundle, envelope.payload)?;
+        let is_trusted = |own: &SigningIdentity| {
+            own.issuer == signer.issuer && pattern::matches(&own.identity, &signer.identity)
+        };
+        if self.patterns.iter().any(is_trusted) {
+            return Ok(signer);
+        }
+        let (identity, issuer) = (escape(&signer.identity), escape(&signer.issuer));
+        Err(refused(format!(
+            "the envelope is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
+        )))
+    }
+
+    /// Returns who signed a payload in a bundle.
+    fn verified(&self, document: &Value, payload: &[u8]) -> Result<SigningIdentity, Error> {
+        let bundle = read(document)?;
+        let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
+            return Err(unverified("the bundle has no envelope"));
+        };
+        // What is checked is what the policies get.
+        if envelope.payload.as_bytes() != payload {
+            return Err(unverified("the bundle's payload can be read in two ways"));
+        }
+        if bundle.signing_certificate().is_none() {
+            return Err(refused(
+                "the envelope is signed, but not by an identity: the bundle has no certificate",
+            ));
+        }
+        let digest = digest_of(payload)?;
+        let mut failure = None;
+        for Root { verifier, policy } in self.trust_root.roots() {
+            match verifier.verify(Artifact::Digest(digest.clone()), &bundle, policy) {
+                Ok(result) => return identity(&result),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(match failure {
+            Some(error) => unverified(reason(&error)).with_source(error),
+            None => unverified("there is no trust root"),
+        })
+    }
+}
+
+fn unverified(reason: &str) -> Error {
+    refused(format!("the envelope is signed, but that can't be verified: {reason}"))
+        .by_setting(setting::TRUST_ROOT)
+}
+
+/// Reads a bundle whose check takes a bounded time.
+fn read(document: &Value) -> Result<Bundle, Error> {
+    let material = field(document, "verificationMaterial");
+    let length = material.map_or(0, |material| material.to_json().len());
+    if length > MAX_MATERIAL {
+        let limit = size(MAX_MATERIAL as u64);
+        return Err(unverified(&format!("its verification material is larger than {limit}")));
+    }
+    let bundle = Bundle::from_json(&document.to_json())
+        .map_err(|error| unverified("it isn't in a Sigstore bundle").with_source(error))?;
+    let material = &bundle.verification_material;
+    let certificates = match &material.content {
+        VerificationMaterialContent::X509CertificateChain { certificates } => certificates.len(),
+        _ => 1,
+    };
+    let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
+    for (count, what) in [
+        (certificates, "certificates"),
+        (material.tlog_entries.len(), "log entries"),
+        (timestamps.len(), "timestamps"),
+    ] {
+        if count > MAX_PARTS {
+            return Err(unverified(&format!(
+                "its bundle has {count} {what}, more than {MAX_PARTS}, the limit"
+            )));
+        }
+    }
+    Ok(bundle)
+}
+
+/// Returns the digest of one of a statement's subjects. The bundle is about the statement, whatever its
+/// subjects are; but they are held against an artifact, and this is the one.
+fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
+    let statement: Statement = serde_json::from_slice(payload)
+        .map_err(|error| unverified("its payload isn't a statement").with_source(error))?;
+    let digest = |subject: &Subject| {
+        let sha512 = |hash: Sha512Hash| ArtifactDigest::new(HashAlgorithm::Sha2512, hash);
+        let sha256 = subject.digest.sha256.map(ArtifactDigest::sha256);
+        sha256.or_else(|| sha512(subject.digest.sha512?).ok())
+    };
+    statement
+        .subject
+        .iter()
+        .find_map(digest)
+        .ok_or_else(|| unverified("its statement has no subject with a `sha256` or `sha512`"))
+}
+
+/// Returns the identity in a certificate that was verified.
+fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
+    match (result.issuer(), result.identity()) {
+        (Some(issuer), Some(identity)) if result.certificate_verified() => Ok(SigningIdentity {
+            issuer: issuer.to_owned(),
+            identity: identity.as_str().to_owned(),
+        }),
+        _ => Err(unverified("its certificate names no identity with an issuer")),
+    }
+}
+
+/// Says what doesn't hold of a bundle.
+fn reason(error: &Failure) -> &'static str {
+    match error {
+        Failure::SignatureInvalid(_) => "the signature isn't one of its certificate's key",
+        Failure::Certificate(CertificateError::Sct(_)) => {
+            "its certificate isn't in a log of certificates"
+        }
+        Failure::Certificate(_) => {
+            "no authority of the trust root vouches for its certificate at the time of signing"
+        }
+        Failure::TransparencyLog(_) => "its entry in the transparency log doesn't hold",
+        Failure::Timestamp(_) => "its time of signing isn't proven",
+        _ => "its bundle isn't complete",
+    }
+}

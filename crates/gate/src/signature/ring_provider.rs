@@ -1,0 +1,103 @@
+//! The cryptography of sigstore's crates, which bring none of their own: the algorithms with which rustls
+//! checks certificates, on ring.
+
+use rustls_pki_types::SignatureVerificationAlgorithm;
+use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use sigstore_verify::crypto::{
+    CryptoProvider, Error, HashContext, Result, SigningScheme, install_default_provider,
+};
+use sigstore_verify::types::HashAlgorithm;
+use webpki::ring::{
+    ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384, ED25519,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    RSA_PSS_2048_8192_SHA256_LEGACY_KEY, RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
+    RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
+};
+
+/// Gives sigstore's crates their cryptography, unless the process has chosen another.
+pub(super) fn install() {
+    // An error means that there is one.
+    let _ = install_default_provider(&RingProvider);
+}
+
+#[derive(Debug)]
+struct RingProvider;
+
+struct Hash<D>(D);
+
+impl<D: sha2::Digest + Send> HashContext for Hash<D> {
+    fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    fn finalize(self: Box<Self>) -> Vec<u8> {
+        self.0.finalize().to_vec()
+    }
+}
+
+impl CryptoProvider for RingProvider {
+    fn hash(&self, algorithm: HashAlgorithm) -> Result<Box<dyn HashContext>> {
+        Ok(match algorithm {
+            HashAlgorithm::Sha2256 => Box::new(Hash(Sha256::new())),
+            HashAlgorithm::Sha2384 => Box::new(Hash(Sha384::new())),
+            HashAlgorithm::Sha2512 => Box::new(Hash(Sha512::new())),
+            other => return Err(unknown(&other)),
+        })
+    }
+
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        Sha256::digest(data).into()
+    }
+
+    fn sha384(&self, data: &[u8]) -> [u8; 48] {
+        Sha384::digest(data).into()
+    }
+
+    fn sha512(&self, data: &[u8]) -> [u8; 64] {
+        Sha512::digest(data).into()
+    }
+
+    fn verify_raw(
+        &self,
+        scheme: SigningScheme,
+        key: &[u8],
+        data: &[u8],
+        signature: &[u8],
+    ) -> Result<()> {
+        algorithm(scheme)?
+            .verify_signature(key, data, signature)
+            .map_err(|_| Error::Verification("the signature is invalid".to_owned()))
+    }
+
+    /// Only signatures of files are checked by their digest, and an attestation is none.
+    fn verify_prehashed(
+        &self,
+        scheme: SigningScheme,
+        _key: &[u8],
+        _digest: &[u8],
+        _signature: &[u8],
+    ) -> Result<()> {
+        Err(unknown(&scheme))
+    }
+}
+
+fn algorithm(scheme: SigningScheme) -> Result<&'static dyn SignatureVerificationAlgorithm> {
+    Ok(match scheme {
+        SigningScheme::EcdsaP256Sha256 => ECDSA_P256_SHA256,
+        SigningScheme::EcdsaP256Sha384 => ECDSA_P256_SHA384,
+        SigningScheme::EcdsaP384Sha256 => ECDSA_P384_SHA256,
+        SigningScheme::EcdsaP384Sha384 => ECDSA_P384_SHA384,
+        SigningScheme::Ed25519 => ED25519,
+        SigningScheme::RsaPkcs1Sha256 => RSA_PKCS1_2048_8192_SHA256,
+        SigningScheme::RsaPkcs1Sha384 => RSA_PKCS1_2048_8192_SHA384,
+        SigningScheme::RsaPkcs1Sha512 => RSA_PKCS1_2048_8192_SHA512,
+        SigningScheme::RsaPssSha256 => RSA_PSS_2048_8192_SHA256_LEGACY_KEY,
+        SigningScheme::RsaPssSha384 => RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
+        SigningScheme::RsaPssSha512 => RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
+        other => return Err(unknown(&other)),
+    })
+}
+
+fn unknown(what: &dyn std::fmt::Debug) -> Error {
+    Error::UnsupportedAlgorithm(format!("{what:?} isn't known"))
+}
