@@ -76,11 +76,11 @@ fn prefixed(length: usize, bytes: &[u8]) -> Vec<u8> {
 
 /// Returns a value of DER.
 fn der(tag: u8, content: &[u8]) -> Vec<u8> {
-    let length = content.len();
-    let size = match length {
-        0..128 => vec![length as u8],
-        128..256 => vec![0x81, length as u8],
-        _ => vec![0x82, (length >> 8) as u8, length as u8],
+    let [.., high, low] = content.len().to_be_bytes();
+    let size = match (high, low) {
+        (0, 0..128) => vec![low],
+        (0, _) => vec![0x81, low],
+        _ => vec![0x82, high, low],
     };
     [&[tag][..], &size, content].concat()
 }
