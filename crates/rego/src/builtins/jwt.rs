@@ -3,6 +3,9 @@
 //! Owns the structure of tokens, the checks of claims, and the distinction between failures that
 //! are errors and failures that mean "not verified". Keys and signatures belong to `crypto`.
 
+#[cfg(test)]
+mod vectors_tests;
+
 use std::sync::Arc;
 
 use subtle::ConstantTimeEq as _;
