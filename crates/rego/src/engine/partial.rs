@@ -14,13 +14,34 @@ use super::reference::found_by;
 use super::rules::{Candidates, ValueAndRest};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::core::{Rule, RuleSet, SetId, Term};
-use crate::value::{Object, Set, Shared, Value};
+use crate::value::{Object, Shared, Value, set_of};
 
 /// The document while it is being made.
-struct PartialDocument {
-    value: Value,
-    /// The paths that have a value; used if one path may be within another's value.
-    taken: BTreeSet<Vec<Value>>,
+enum PartialDocument {
+    /// The elements of a set, in the order in which they were found.
+    Set(Vec<Value>),
+    Object {
+        value: Value,
+        /// The paths that have a value; used if one path may be within another's value.
+        taken: BTreeSet<Vec<Value>>,
+    },
+}
+
+impl PartialDocument {
+    fn new(set: &RuleSet) -> Self {
+        if set.multi && set.ground {
+            Self::Set(Vec::new())
+        } else {
+            Self::Object { value: Value::from(Object::new()), taken: BTreeSet::new() }
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::Set(elements) => Value::from(set_of(elements)),
+            Self::Object { value, .. } => value,
+        }
+    }
 }
 
 /// The key under which a part is cached.
@@ -86,7 +107,7 @@ impl<'p> Machine<'p, '_> {
             self.drop_candidates(candidates);
             return Ok(None);
         }
-        let mut document = new_document(set);
+        let mut document = PartialDocument::new(set);
         for place in 0.. {
             let Some((rule, first)) = self.candidate(candidates, place) else { break };
             if !first {
@@ -103,6 +124,7 @@ impl<'p> Machine<'p, '_> {
         if set.pure {
             self.caches.searches(id).spent += self.steps - before;
         }
+        let document = document.into_value();
         if let CacheHint::Key(key) = hint
             && !self.is_unknown()
         {
@@ -111,13 +133,13 @@ impl<'p> Machine<'p, '_> {
                 PartialKey::Scope(_) => None,
             });
             let mut values = values;
-            let found = values.try_fold(&document.value, found_by).cloned();
+            let found = values.try_fold(&document, found_by).cloned();
             if let Some(found) = found {
                 self.context.spend(128)?;
                 self.caches.keep_part(id, key, found);
             }
         }
-        Ok(Some((document.value, path)))
+        Ok(Some((document, path)))
     }
 
     /// Returns the key under which the operands' part is to be cached; or, as an error, the part
@@ -192,7 +214,7 @@ impl<'p> Machine<'p, '_> {
         let candidates = self.find_candidates(set, &[]);
         let document = self.document_of(run, set, candidates);
         self.drop_candidates(candidates);
-        Ok(document?.value)
+        document
     }
 
     fn document_of(
@@ -200,8 +222,8 @@ impl<'p> Machine<'p, '_> {
         run: &Run<'p>,
         set: &'p RuleSet,
         candidates: Candidates<'p>,
-    ) -> Result<PartialDocument, Stop> {
-        let mut document = new_document(set);
+    ) -> Result<Value, Stop> {
+        let mut document = PartialDocument::new(set);
         for place in 0.. {
             let Some((rule, first)) = self.candidate(candidates, place) else { break };
             if !first {
@@ -221,7 +243,7 @@ impl<'p> Machine<'p, '_> {
             self.leave_frame(base);
             flow?;
         }
-        Ok(document)
+        Ok(document.into_value())
     }
 
     /// Evaluates one definition for the operands of a reference.
@@ -294,24 +316,27 @@ impl<'p> Machine<'p, '_> {
             (None, None) => return Err(self.without_value(rule.head_span)),
         };
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
-        if let Value::Set(elements) = &mut document.value {
-            Shared::make_mut(elements).insert(leaf);
-            return Ok(());
-        }
+        let (value, taken) = match document {
+            PartialDocument::Set(elements) => {
+                elements.push(leaf);
+                return Ok(());
+            }
+            PartialDocument::Object { value, taken } => (value, taken),
+        };
         let mut keys = Vec::with_capacity(own.len());
         for term in own {
             keys.push(self.head_term(rule, term, base)?);
         }
         if set.uneven {
             let within = (0..keys.len())
-                .any(|end| keys.get(..end).is_some_and(|prefix| document.taken.contains(prefix)));
+                .any(|end| keys.get(..end).is_some_and(|prefix| taken.contains(prefix)));
             if within {
                 return Err(not_unique(rule));
             }
-            document.taken.insert(keys.clone());
+            taken.insert(keys.clone());
         }
         let Some(last) = keys.pop() else { return Err(not_unique(rule)) };
-        let mut place = &mut document.value;
+        let mut place = value;
         for key in keys {
             let Value::Object(members) = place else { return Err(not_unique(rule)) };
             place = Shared::make_mut(members).get_or_insert_with(key, Value::new_object);
@@ -336,12 +361,6 @@ impl<'p> Machine<'p, '_> {
             }
         }
     }
-}
-
-fn new_document(set: &RuleSet) -> PartialDocument {
-    let value =
-        if set.multi && set.ground { Value::from(Set::new()) } else { Value::from(Object::new()) };
-    PartialDocument { value, taken: BTreeSet::new() }
 }
 
 #[cold]

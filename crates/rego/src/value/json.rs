@@ -4,6 +4,7 @@
 //! that isn't valid UTF-8 becomes U+FFFD. Writes as OPA does: members are ordered by name, sets
 //! become arrays, and keys that aren't strings become their JSON text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -372,8 +373,8 @@ impl<'a> Reader<'a> {
             return self.fail("looking for beginning of object key string");
         }
         let name = match self.string()? {
-            Text::Borrowed(name) => self.names.get(name),
-            Text::Owned(name) => name.into(),
+            Cow::Borrowed(name) => self.names.get(name),
+            Cow::Owned(name) => name.into(),
         };
         self.space();
         if self.peek() != Some(b':') {
@@ -386,8 +387,8 @@ impl<'a> Reader<'a> {
     fn scalar(&mut self) -> Read<Value> {
         match self.peek() {
             Some(b'"') => Ok(match self.string()? {
-                Text::Borrowed(text) => Value::from(text),
-                Text::Owned(text) => Value::from(text),
+                Cow::Borrowed(text) => Value::from(text),
+                Cow::Owned(text) => Value::from(text),
             }),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true", Value::Bool(true)),
@@ -452,7 +453,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string; the next byte is its opening quote.
-    fn string(&mut self) -> Read<Text<'a>> {
+    fn string(&mut self) -> Read<Cow<'a, str>> {
         self.at += 1;
         let start = self.at;
         let text: &'a [u8] = self.text;
@@ -465,8 +466,8 @@ impl<'a> Reader<'a> {
         if rest.get(end) == Some(&b'"') {
             self.at += end + 1;
             return Ok(match std::str::from_utf8(plain) {
-                Ok(text) => Text::Borrowed(text),
-                Err(_) => Text::Owned(lossy(plain)),
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => Cow::Owned(lossy(plain)),
             });
         }
         let mut out: Vec<u8> = plain.to_vec();
@@ -475,7 +476,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Text::Owned(lossy(&out)));
+                    return Ok(Cow::Owned(lossy(&out)));
                 }
                 Some(b'\\') => {
                     self.at += 1;
@@ -541,12 +542,6 @@ impl<'a> Reader<'a> {
         }
         Ok(unit)
     }
-}
-
-/// A string, borrowed if it appears in the input as it is.
-enum Text<'a> {
-    Borrowed(&'a str),
-    Owned(String),
 }
 
 // --- Writing ---------------------------------------------------------------------------------
