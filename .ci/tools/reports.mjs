@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import Ajv7 from "ajv";
 import Ajv from "ajv/dist/2020.js";
 import { FileSystemConfigLoader, HtmlValidate, esmResolver } from "html-validate";
 import { micromark } from "micromark";
@@ -41,12 +42,32 @@ const schema = JSON.parse(readFileSync("crates/gate/src/model/schema.json", "utf
 const model = new Ajv({ allErrors: true, strict: true, formats: { uint: true, uint8: true, uint32: true, uint64: true } })
   .compile(schema);
 
+const ctrf = new Ajv7({ allErrors: true, strict: false, validateFormats: false })
+  .compile(JSON.parse(readFileSync(join(modules, "ctrf/dist/ctrf-schema-0.0.json"), "utf8")));
+
 const forms = {
   json(text) {
     const run = JSON.parse(text);
     demand(model(run), JSON.stringify(model.errors));
   },
   human() {},
+  ctrf(text) {
+    const report = JSON.parse(text);
+    demand(ctrf(report), JSON.stringify(ctrf.errors));
+  },
+  gitlab(text) {
+    // GitLab has no schema of its own: what its documentation requires.
+    const issues = JSON.parse(text);
+    const scale = ["info", "minor", "major", "critical", "blocker"];
+    const prints = new Set();
+    for (const issue of issues) {
+      const { description, check_name, fingerprint, severity, location } = issue;
+      demand(description && check_name && fingerprint && location?.path, JSON.stringify(issue));
+      demand(scale.includes(severity) && location.lines.begin > 0, JSON.stringify(issue));
+      prints.add(fingerprint);
+    }
+    return { bad: issues.filter((issue) => scale.indexOf(issue.severity) > 1).length };
+  },
   sarif(text, name) {
     // The validator is the format's own authors'; it reads and writes files.
     const file = join(folder, `${name}.check.sarif`);
@@ -120,6 +141,8 @@ const told = {
     const [run] = JSON.parse(text).runs;
     return !run.results.some((r) => r.level === "error" && !r.suppressions?.length);
   },
+  ctrf: (text) => JSON.parse(text).results.summary.failed === 0,
+  gitlab: (text) => forms.gitlab(text).bad === 0,
   junit: (text) => /<testsuites [^>]*failures="0" errors="0"/.test(text),
   tap: (text) => forms.tap(text).ok,
   html: (text) => /<h1>passed<\/h1>/.test(text),
@@ -131,6 +154,8 @@ const told = {
 const spoilt = {
   json: (text) => text.replace('"schema_version": 2', '"schema_version": "one"'),
   sarif: (text) => text.replace('"version": "2.1.0"', '"version": "9"').replaceAll('"results"', '"result"'),
+  ctrf: (text) => text.replace('"tests": [', '"tests": "none", "others": ['),
+  gitlab: (text) => text.replaceAll('"fingerprint"', '"print"'),
   junit: (text) => text.replace("<testcase ", "<testcases ").replace("</testcase>", "</testcases>"),
   tap: (text) => `${text}surplus\n`,
   html: (text) => text.replace("</header>", "</p></header>"),

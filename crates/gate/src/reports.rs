@@ -5,11 +5,13 @@
 //! read as a pass. The command's own formats, `human` and `json`, are elsewhere.
 
 mod cases;
+mod ctrf;
 #[doc(hidden)]
 pub mod errors;
 #[doc(hidden)]
 pub mod facts;
 mod github;
+mod gitlab;
 mod html;
 mod junit;
 mod markdown;
@@ -26,7 +28,9 @@ use super::model::Run;
 use super::report::Report;
 use view::View;
 
+pub use ctrf::Ctrf;
 pub use github::GitHub;
+pub use gitlab::GitLab;
 pub use html::Html;
 pub use junit::JUnit;
 pub use markdown::Markdown;
@@ -44,6 +48,10 @@ pub enum ReportFormat {
     Sarif,
     /// GitHub's workflow commands, with the Markdown report as the step's summary.
     Github,
+    /// GitLab's code quality.
+    Gitlab,
+    /// CTRF, the Common Test Report Format.
+    Ctrf,
     /// Markdown, as GitHub and GitLab render it.
     Markdown,
     /// TAP, version 14.
@@ -55,7 +63,7 @@ pub enum ReportFormat {
 /// Options that some formats need.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Paths below this folder become relative to it (SARIF, GitHub).
+    /// Paths below this folder become relative to it (SARIF, GitHub, GitLab).
     pub folder: PathBuf,
     /// The file for the summary of a step on GitHub: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
@@ -81,6 +89,8 @@ impl ReportFormat {
         ("junit", Self::Junit),
         ("sarif", Self::Sarif),
         ("github", Self::Github),
+        ("gitlab", Self::Gitlab),
+        ("ctrf", Self::Ctrf),
         ("markdown", Self::Markdown),
         ("tap", Self::Tap),
         ("html", Self::Html),
@@ -93,6 +103,8 @@ impl ReportFormat {
             Self::Junit => Box::new(JUnit),
             Self::Sarif => Box::new(Sarif { folder }),
             Self::Github => Box::new(GitHub { folder, summary: options.summary.clone(), view }),
+            Self::Gitlab => Box::new(GitLab { folder }),
+            Self::Ctrf => Box::new(Ctrf),
             Self::Markdown => Box::new(Markdown { view }),
             Self::Tap => Box::new(Tap),
             Self::Html => Box::new(Html { view }),

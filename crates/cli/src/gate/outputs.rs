@@ -1,17 +1,20 @@
 //! The formats of reports, and their destinations.
 //!
-//! Owns the names of the formats. A new format is a variant here and an implementation of `Report`.
+//! The formats for other tools are those of `rego_platform_gate::reports`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use rego_platform::sources::Ignore;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Run;
 use rego_platform_gate::report::Report;
 use rego_platform_gate::reports;
+use rego_platform_gate::reports::ReportFormat;
 use rego_platform_gate::reports::view::View;
 
 use super::human::Human;
@@ -21,16 +24,31 @@ use crate::output;
 use crate::previous_outputs::Content;
 
 /// The format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     Human,
     Json,
-    Junit,
-    Sarif,
-    Github,
-    Markdown,
-    Tap,
-    Html,
+    Other(ReportFormat),
+}
+
+impl ValueEnum for OutputFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<OutputFormat>> = LazyLock::new(|| {
+            let others = ReportFormat::NAMES.iter();
+            let others = others.map(|(_, format)| OutputFormat::Other(*format));
+            [OutputFormat::Human, OutputFormat::Json].into_iter().chain(others).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let name = match self {
+            Self::Human => "human",
+            Self::Json => "json",
+            Self::Other(format) => ReportFormat::NAMES.iter().find(|(_, named)| named == format)?.0,
+        };
+        Some(PossibleValue::new(name))
+    }
 }
 
 /// What the report for people shows.
@@ -56,12 +74,7 @@ impl OutputFormat {
                 });
             }
             Self::Json => return Box::new(json::Json),
-            Self::Junit => reports::ReportFormat::Junit,
-            Self::Sarif => reports::ReportFormat::Sarif,
-            Self::Github => reports::ReportFormat::Github,
-            Self::Markdown => reports::ReportFormat::Markdown,
-            Self::Tap => reports::ReportFormat::Tap,
-            Self::Html => reports::ReportFormat::Html,
+            Self::Other(format) => format,
         };
         form.report(&options(more))
     }
@@ -158,7 +171,7 @@ impl Output {
     fn destination(&self) -> Destination<'_> {
         let content = match self.format {
             OutputFormat::Json => Content::Report,
-            OutputFormat::Sarif => Content::Sarif,
+            OutputFormat::Other(ReportFormat::Sarif) => Content::Sarif,
             _ => Content::Other,
         };
         Destination { path: &self.file, content }
@@ -353,5 +366,6 @@ pub(super) fn accept(
 fn summary(outputs: &[Output], format: Option<OutputFormat>) -> Option<PathBuf> {
     let mut all = outputs.iter().map(|output| output.format).chain(format);
     let path = std::env::var_os(SUMMARY).filter(|path| !path.is_empty());
-    path.filter(|_| all.any(|format| format == OutputFormat::Github)).map(PathBuf::from)
+    path.filter(|_| all.any(|format| format == OutputFormat::Other(ReportFormat::Github)))
+        .map(PathBuf::from)
 }

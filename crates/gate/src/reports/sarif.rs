@@ -19,7 +19,7 @@ use serde_sarif::sarif::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::cases::{State, cases};
+use super::cases::{Case, State, cases};
 use super::facts;
 use super::words::line;
 use crate::model::{Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation};
@@ -27,7 +27,7 @@ use crate::report::Report;
 use crate::sarif::{location, uri};
 
 /// The rule of results for a missing verdict.
-const NO_VERDICT: &str = "rego-platform/no-verdict";
+pub(super) const NO_VERDICT: &str = "rego-platform/no-verdict";
 
 /// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
@@ -91,7 +91,7 @@ fn document(run: &Run, folder: &Path) -> Document {
     Document::builder().schema(SCHEMA_URL).version(json!(Version::V2_1_0)).runs(vec![log]).build()
 }
 
-fn rule_id(policy: &str, rule: &str) -> String {
+pub(super) fn rule_id(policy: &str, rule: &str) -> String {
     line(&format!("{policy}/{rule}"))
 }
 
@@ -203,7 +203,7 @@ fn result(
         out.suppressions = Some(vec![suppression]);
     }
     let what = found.id.as_ref().unwrap_or(&found.message);
-    out.partial_fingerprints = Some(fingerprint(&id, what, &input.name));
+    out.partial_fingerprints = Some(fingerprints(fingerprint(&id, what, &input.name)));
     let mut more = BTreeMap::from([("effect".to_owned(), json!(found.effect))]);
     if let Some(severity) = &found.severity {
         more.insert("severity".to_owned(), json!(line(severity)));
@@ -216,35 +216,43 @@ fn result(
 }
 
 /// Returns a fingerprint that is the same for the same violation in the next run.
-fn fingerprint(rule: &str, what: &str, input: &str) -> BTreeMap<String, String> {
-    let text = json!([rule, what, input]).to_string();
-    let digest = hex(&Sha256::digest(text.as_bytes()));
+pub(super) fn fingerprint(rule: &str, what: &str, input: &str) -> String {
+    hex(&Sha256::digest(json!([rule, what, input]).to_string().as_bytes()))
+}
+
+fn fingerprints(digest: String) -> BTreeMap<String, String> {
     BTreeMap::from([("regoPlatform/v1".to_owned(), digest)])
 }
 
-/// Returns a result for every missing verdict, and for a run that failed without a violation.
-fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
-    let all = cases(run);
-    let blameless = |case: &super::cases::Case<'_>| {
+/// Returns every missing verdict, and a run that failed without a violation, each with a message.
+pub(super) fn unexplained(run: &Run) -> Vec<(Case<'_>, String)> {
+    let blameless = |case: &Case<'_>| {
         case.state == State::Error || (case.state == State::Failed && case.policy.is_none())
     };
-    let mut results = Vec::new();
-    for case in all.iter().filter(|case| blameless(case) && case.alike > 0) {
+    let found = cases(run).into_iter().filter(|case| blameless(case) && case.alike > 0);
+    let explained = found.map(|case| {
         let mut message = format!("{}: {}", line(case.policy.unwrap_or("verdict")), case.summary);
         for reason in case.reasons().iter().filter(|reason| **reason != case.summary) {
             message.push_str("; ");
             message.push_str(reason);
         }
+        (case, message)
+    });
+    explained.collect()
+}
+
+fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
+    let result = |(case, message): (Case<'_>, String)| {
         let mut out = at(NO_VERDICT, &message, case.input, None, folder);
         out.level = Some(ResultLevel::Error);
         out.occurrence_count =
             i64::try_from(case.alike).ok().filter(|occurrences| *occurrences > 1);
         let input = case.input.map_or("", |input| input.name.as_str());
-        out.partial_fingerprints =
-            Some(fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input));
-        results.push(out);
-    }
-    results
+        let print = fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input);
+        out.partial_fingerprints = Some(fingerprints(print));
+        out
+    };
+    unexplained(run).into_iter().map(result).collect()
 }
 
 fn at(

@@ -161,7 +161,9 @@ fn no_text_can_inject_anything_into_the_reports() {
     let harmful = |c: char| {
         (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2028}' | '\u{feff}')
     };
-    for format in ["human", "json", "junit", "sarif", "github", "markdown", "tap", "html"] {
+    for format in
+        ["human", "json", "junit", "sarif", "github", "gitlab", "ctrf", "markdown", "tap", "html"]
+    {
         for (more, code) in [(&[][..], 1), (&["-d", fails, "--local", "testdata/platform"], 2)] {
             let run = sandbox.run(&[&fixed[..], more, &["-f", format]].concat());
             let output = run.output().code(code);
@@ -253,7 +255,8 @@ fn a_cause_of_400_inputs_is_stated_once() {
         "package fine\n\ndeny contains \"no n\" if not is_number(input.n)\n",
     );
     let service = format!("{}/testdata/platform", crate::ROOT);
-    let formats = ["human", "sarif", "junit", "tap", "markdown", "html", "json", "github"];
+    let formats =
+        ["human", "sarif", "junit", "tap", "markdown", "html", "json", "github", "gitlab", "ctrf"];
     let outputs: Vec<String> =
         formats.iter().map(|format| format!("--output={format}=report.{format}")).collect();
     let mut arguments = vec!["gate", "-d", "policies", "-i", "inputs", "--local", &service];
@@ -263,13 +266,13 @@ fn a_cause_of_400_inputs_is_stated_once() {
     assert_eq!(run.stdout.matches(CAUSE).count(), 1, "{}", run.stdout);
     let report =
         |format: &str| std::fs::read_to_string(sandbox.path(&format!("report.{format}"))).unwrap();
-    for format in ["human", "github", "markdown", "html", "sarif"] {
+    for format in ["human", "github", "gitlab", "markdown", "html", "sarif"] {
         let text = report(format);
         assert_eq!(text.matches(CAUSE).count(), 1, "{format}: {text}");
         assert!(text.contains("399 more inputs for the same reason"), "{format}: {text}");
     }
     // These have a line for each case, and state the cause as the message and in the details of one.
-    for format in ["junit", "tap"] {
+    for format in ["junit", "tap", "ctrf"] {
         let text = report(format);
         assert_eq!(text.matches(CAUSE).count(), 2, "{format}");
         assert!(text.contains("399 more inputs for the same reason"), "{format}");
@@ -287,7 +290,7 @@ fn a_cause_of_400_inputs_is_stated_once() {
     );
     let run = sandbox.run(&arguments).within(sandbox.path(".")).output().fails(CAUSE);
     assert_eq!(run.stdout.matches(": an n (").count(), INPUTS, "{}", run.stdout);
-    for format in ["human", "github", "markdown", "html", "sarif"] {
+    for format in ["human", "github", "gitlab", "markdown", "html", "sarif"] {
         let text = report(format);
         assert_eq!(text.matches(CAUSE).count(), 1, "{format}: {text}");
         assert_eq!(

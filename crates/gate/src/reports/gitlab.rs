@@ -1,0 +1,160 @@
+//! Reports in the format of GitLab's code quality, which a merge request shows beside its changes.
+//!
+//! Owns the translation. What counts is an issue at its input, and so is a missing verdict, the worst:
+//! GitLab takes an issue that disappears for one that was mended. Waived and disregarded findings are
+//! none.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::facts;
+use super::sarif::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
+use super::words::line;
+use crate::model::{Effect, Input, Run, Severity, Verdict, Violation};
+use crate::report::Report;
+
+/// The report for GitLab's code quality.
+#[derive(Debug, Clone, Default)]
+pub struct GitLab {
+    /// Paths below this folder become relative to it.
+    pub folder: PathBuf,
+}
+
+impl Report for GitLab {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &issues(run, &self.folder))?;
+        writeln!(out)
+    }
+}
+
+fn issues(run: &Run, folder: &Path) -> Vec<Value> {
+    let mut issues = Vec::new();
+    for input in &run.inputs {
+        for verdict in &input.verdicts {
+            let counts =
+                |found: &&Violation| !matches!(found.effect, Effect::Waived | Effect::Disregarded);
+            let counted = verdict.violations.iter().filter(counts);
+            issues.extend(counted.map(|found| issue(run, input, verdict, found, folder)));
+        }
+    }
+    issues.extend(unexplained(run).into_iter().map(|(case, message)| {
+        let file = case.input.and_then(|input| file_of(&input.name)).unwrap_or("(run)");
+        let input = case.input.map_or("", |input| input.name.as_str());
+        let print = fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input);
+        one(NO_VERDICT, &message, "blocker", (file, 1), folder, &print)
+    }));
+    issues
+}
+
+fn issue(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder: &Path) -> Value {
+    let message = format!("{} ({})", facts::violation(run, found), line(&input.name));
+    let id = rule_id(&verdict.policy, &found.rule);
+    let rule = found.position.as_ref().map(|position| (position.file.as_str(), position.line));
+    let place = file_of(&input.name).map(|file| (file, 1)).or(rule).unwrap_or(("(run)", 1));
+    // GitLab shows one of several issues with the same fingerprint.
+    let print = fingerprint(&id, &message, &input.name);
+    one(&id, &message, severity(found), place, folder, &print)
+}
+
+/// Returns the severity on GitLab's scale: what fails is major or worse, what doesn't is minor or less.
+fn severity(found: &Violation) -> &'static str {
+    let own = found.severity.as_deref().and_then(Severity::parse);
+    match (found.effect, own) {
+        (Effect::Fails, Some(Severity::Critical)) => "blocker",
+        (Effect::Fails, Some(Severity::High)) => "critical",
+        (Effect::Fails, _) => "major",
+        (Effect::Warns, _) => "minor",
+        (Effect::BelowThreshold | Effect::Waived | Effect::Disregarded, _) => "info",
+    }
+}
+
+fn one(
+    check: &str,
+    message: &str,
+    severity: &str,
+    (file, at): (&str, u32),
+    folder: &Path,
+    fingerprint: &str,
+) -> Value {
+    json!({
+        "check_name": check,
+        "description": message,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": relative(file, folder), "lines": {"begin": at}},
+    })
+}
+
+/// Returns a path as GitLab knows it: from the folder, with forward slashes.
+fn relative(file: &str, folder: &Path) -> String {
+    let path = Path::new(file);
+    let path = path.strip_prefix(folder).unwrap_or(path);
+    let path = path.strip_prefix(".").unwrap_or(path);
+    let text = path.to_string_lossy();
+    line(&if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::super::fixture::{HOSTILE, assert_clean, hostile, sample, written};
+    use super::*;
+    use crate::model::{Failure, Tool};
+
+    fn read(run: &Run) -> Vec<Value> {
+        serde_json::from_str(&written(&GitLab::default(), run)).unwrap()
+    }
+
+    #[test]
+    fn what_counts_is_an_issue_and_so_is_a_missing_verdict() {
+        let run = sample();
+        let issues = read(&run);
+        let verdicts = || run.inputs.iter().flat_map(|input| &input.verdicts);
+        let found = verdicts().flat_map(|verdict| &verdict.violations);
+        let counted = found
+            .filter(|found| !matches!(found.effect, Effect::Waived | Effect::Disregarded))
+            .count();
+        let unknown = issues.iter().filter(|issue| issue["check_name"] == NO_VERDICT);
+        assert!(unknown.clone().count() > 0);
+        assert!(unknown.clone().all(|issue| issue["severity"] == "blocker"));
+        assert_eq!(issues.len(), counted + unknown.count());
+        let mut prints: Vec<_> =
+            issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
+        prints.sort_unstable();
+        prints.dedup();
+        assert_eq!(prints.len(), issues.len());
+        for issue in &issues {
+            assert!(!issue["description"].as_str().unwrap().is_empty());
+            assert!(!issue["location"]["path"].as_str().unwrap().is_empty());
+            assert!(issue["location"]["lines"]["begin"].as_u64().unwrap() > 0);
+        }
+    }
+
+    #[test]
+    fn a_run_that_evaluated_nothing_has_an_issue() {
+        let tool = Tool { name: "t".into(), version: "1".into(), commit: None };
+        let failure = Failure { message: "no policy".into(), ..Failure::default() };
+        let issues = read(&Run::without_verdict(tool, failure));
+        assert_eq!(issues.len(), 1);
+        assert_eq!(issues[0]["severity"], "blocker");
+    }
+
+    #[test]
+    fn paths_are_from_the_folder() {
+        let folder = Path::new(if cfg!(windows) { "C:\\work" } else { "/work" });
+        let file = folder.join("in").join("a.json").to_string_lossy().into_owned();
+        assert_eq!(relative(&file, folder), "in/a.json");
+        assert_eq!(relative("./in/a.json", folder), "in/a.json");
+        assert_eq!(relative("../a.json", folder), "../a.json");
+    }
+
+    #[test]
+    fn foreign_text_stays_text() {
+        for payload in HOSTILE {
+            assert_clean(&written(&GitLab::default(), &hostile(payload)), payload);
+        }
+    }
+}
