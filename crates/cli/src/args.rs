@@ -44,6 +44,9 @@ pub(super) enum Command {
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateArgs>),
     Attest(super::attest::AttestArgs),
+    /// Check the waivers of a gate
+    #[command(subcommand)]
+    Waivers(super::waivers::WaiversCommand),
     Call(call::CallArgs),
     /// Query the service's API, or approve an assessment
     #[command(subcommand)]

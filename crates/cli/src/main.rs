@@ -43,6 +43,7 @@ mod stdin;
 mod test;
 mod unfinished;
 mod values;
+mod waivers;
 mod watch;
 mod watchdog;
 
@@ -139,6 +140,7 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter, interrupt),
         Command::Attest(args) => attest::run(&args, &options),
+        Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Api(command) => api::run(command, &options, reporter),
         Command::Auth(AuthCommand::Status(args)) => auth::run(args, &options, reporter),

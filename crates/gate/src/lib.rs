@@ -66,4 +66,4 @@ pub use signature::VerifyKeys;
 pub use signature::{Identities, TrustRoot};
 pub use split::Parser;
 pub use values::InputValues;
-pub use waivers::Waivers;
+pub use waivers::{WAIVERS_SCHEMA, Waivers};

@@ -17,6 +17,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::model;
 
+/// The JSON schema of a file of waivers, for editors.
+pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
+
 /// The waivers of a run.
 #[derive(Debug, Default)]
 pub struct Waivers {
@@ -234,8 +237,8 @@ impl Waivers {
         Ok(Self { entries })
     }
 
-    /// Returns the waivers as reports show them, without matches yet.
-    pub(super) fn shown(&self) -> Vec<model::Waiver> {
+    /// Returns the waivers as reports show them, in the order of the file, without matches yet.
+    pub fn shown(&self) -> Vec<model::Waiver> {
         let shown = |entry: &DatedWaiver| model::Waiver {
             policy: entry.written.policy.clone(),
             finding: entry.written.finding.clone(),

@@ -16,6 +16,7 @@ mod reports;
 mod signed;
 mod sigstore;
 mod verdicts;
+mod waivers;
 
 use sha2::Digest as _;
 
