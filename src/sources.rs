@@ -32,7 +32,7 @@ pub use bundle::Bundle;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
 
-use crate::{Diagnostic, Error};
+use crate::{Diagnostic, Error, Position};
 
 /// The text of one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -327,6 +327,12 @@ pub fn document(name: &str, text: &str, is_yaml: bool) -> Result<Value, Diagnost
 #[doc(hidden)]
 pub fn typed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Diagnostic> {
     documents::typed(name, text)
+}
+
+/// Returns the position of a value that [`typed`] has read as a `Located`.
+#[doc(hidden)]
+pub fn place(name: &str, text: &str, line: usize, column: usize) -> Position {
+    documents::place(name, text, line, column)
 }
 
 /// Splits `a.b:path` into the data's path and the file's, unless the whole argument is an existing

@@ -115,15 +115,20 @@ fn hint(text: &str, wrong: &json::JsonError) -> Option<&'static str> {
 }
 
 fn of_yaml(path: &str, text: &str, wrong: &yaml::YamlError) -> Diagnostic {
-    let line = text.split('\n').nth(wrong.line.saturating_sub(1)).unwrap_or_default();
-    let before = line.char_indices().nth(wrong.column.saturating_sub(1));
-    let column = before.map_or(line.len(), |(at, _)| at) + 1;
-    let found = Diagnostic::error("data-error", wrong.message.clone())
-        .at(position(path, text, wrong.line, column));
+    let at = place(path, text, wrong.line, wrong.column);
+    let found = Diagnostic::error("data-error", wrong.message.clone()).at(at);
     match wrong.hint {
         Some(hint) => found.with_hint(hint),
         None => found,
     }
+}
+
+/// Returns the position of a place in YAML, whose column counts characters.
+pub(super) fn place(path: &str, text: &str, line: usize, column: usize) -> Position {
+    let shown = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+    let before = shown.char_indices().nth(column.saturating_sub(1));
+    let column = before.map_or(shown.len(), |(at, _)| at) + 1;
+    position(path, text, line, column)
 }
 
 fn position(path: &str, text: &str, line: usize, column: usize) -> Position {

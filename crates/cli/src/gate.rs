@@ -71,8 +71,8 @@ enum InputParser {
     rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
 )]
 pub(super) struct GateArgs {
-    /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`); may
-    /// be repeated
+    /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
+    /// and groups (`kind: PolicyGroup`); may be repeated
     #[arg(
         short,
         long,
@@ -88,6 +88,9 @@ pub(super) struct GateArgs {
     /// An input: file, folder, glob, or `-` for standard input; may be repeated
     #[arg(short, long, value_name = "PATH")]
     input: Vec<PathBuf>,
+    /// An input that is the material NAME of a group; may be repeated
+    #[arg(long, value_name = "NAME=FILE", value_parser = named, hide_short_help = true, help_heading = INPUTS)]
+    material: Vec<Named>,
     /// The same as `--input`
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -97,6 +100,9 @@ pub(super) struct GateArgs {
     /// Evaluate only this package or policy document; `*` matches any text; may be repeated
     #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
     namespace: Vec<String>,
+    /// Don't evaluate this package or policy document; `*` matches any text; may be repeated
+    #[arg(long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text, hide_short_help = true, help_heading = POLICIES)]
+    skip: Vec<String>,
     /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
@@ -173,6 +179,18 @@ pub(super) struct GateArgs {
     evaluation: EvaluationArgs,
 }
 
+/// An input with its name as a material.
+#[derive(Debug, Clone)]
+struct Named {
+    name: String,
+    path: PathBuf,
+}
+
+fn named(given: &str) -> Result<Named, String> {
+    let (name, path) = values::split("--material", given).map_err(|error| error.to_string())?;
+    Ok(Named { name: text(name)?, path: PathBuf::from(text(path)?) })
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     Info,
@@ -212,7 +230,7 @@ pub(super) fn run(
 ) -> Result<Exit, Error> {
     args.input.append(&mut args.inputs);
     let read = Reads {
-        given: args.data.iter().chain(&args.input).map(PathBuf::as_path).collect(),
+        given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
         others: args
             .waivers
             .iter()
@@ -299,7 +317,7 @@ fn prepare(
     reporter: Reporter,
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
-    if args.no_input && !args.input.is_empty() {
+    if args.no_input && args.all_inputs().next().is_some() {
         return Err(wrong("`--no-input` and `--input` can't be used together")
             .with_hint("use only one of them"));
     }
@@ -312,10 +330,11 @@ fn prepare(
     inventory.options = relaxed::given(args, options);
     inventory.arguments.clone_from(&arguments);
     inventory.values = values.shown();
-    let metadata = Metadata {
+    let mut metadata = Metadata {
         project: args.project.clone(),
         version: args.project_version.clone(),
         annotations: annotations(&args.annotation, &context.product)?,
+        materials: BTreeMap::new(),
     };
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
@@ -327,14 +346,14 @@ fn prepare(
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
-    if args.input.is_empty() && !args.no_input {
+    if args.all_inputs().next().is_none() && !args.no_input {
         gate.refuse_no_input()?;
     }
     inventory.note_effect(Relaxation::SkipVerify, gate.unverified_bundles());
     inventory.note_effect(Relaxation::AllowWarnings, gate.allowed_warnings());
     let without = is_without_input && gate.reads_input();
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
-    let places = places(args, &ignore, &mut stdin, inventory)?;
+    let places = places(args, &ignore, &mut stdin, inventory, &mut metadata.materials)?;
     let documents = DocumentOptions {
         wrap_arrays: args.wrap_arrays,
         attestation: signatures,
@@ -386,6 +405,11 @@ impl GateArgs {
         })
     }
 
+    /// Returns the paths of all inputs.
+    fn all_inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.input.iter().chain(self.material.iter().map(|named| &named.path))
+    }
+
     fn is_attestation(&self) -> bool {
         self.signatures.are_attestations(self.kind.as_deref())
     }
@@ -416,6 +440,7 @@ fn load(
     let options = GateOptions {
         load: args.load.options(product.clone(), timeout)?,
         packages: args.namespace.clone(),
+        skip: args.skip.clone(),
         kind: args.kind.clone(),
         arguments,
         values,
@@ -467,26 +492,42 @@ fn pairs(
     Ok(found)
 }
 
+/// Finds the inputs, and records those that are given as `materials`.
 fn places(
     args: &GateArgs,
     ignore: &Ignore,
     stdin: &mut Stdin,
     inventory: &mut Inventory,
+    materials: &mut BTreeMap<String, String>,
 ) -> Result<Vec<InputSource>, Error> {
     let mut places = Vec::new();
-    for path in &args.input {
-        if path.as_os_str() == "-" {
+    let plain = args.input.iter().map(|path| (None, path));
+    let named = args.material.iter().map(|named| (Some(&named.name), &named.path));
+    for (name, path) in plain.chain(named) {
+        let (found, mut account) = if path.as_os_str() == "-" {
             stdin.take("`--input -`")?;
             let stream = std::io::BufReader::new(std::io::stdin());
-            places.push(InputSource::Stream("<stdin>".to_owned(), Box::new(stream)));
             let argument = Argument { argument: "-".to_owned(), ..Argument::default() };
-            inventory.inputs.push(Argument { found: 1, taken: 1, ..argument });
+            let stream = InputSource::Stream("<stdin>".to_owned(), Box::new(stream));
+            (vec![stream], Argument { found: 1, taken: 1, ..argument })
         } else {
             let parser = if args.is_attestation() { Some(Parser::Json) } else { args.parser() };
             let (found, account) = find(path, ignore, parser)?;
-            places.extend(found);
-            inventory.inputs.push(account.into());
+            (found, account.into())
+        };
+        if let Some(name) = name {
+            account.argument = format!("{name}={}", account.argument);
+            for place in &found {
+                let file = place.name();
+                let shown = escape(&file);
+                if materials.insert(file, name.clone()).is_some_and(|other| other != *name) {
+                    return Err(wrong(format!("`{shown}` is given as two materials"))
+                        .with_hint("an input is one material"));
+                }
+            }
         }
+        places.extend(found);
+        inventory.inputs.push(account);
     }
     Ok(places)
 }

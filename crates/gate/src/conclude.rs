@@ -209,7 +209,12 @@ pub(super) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
         Outcome::NoVerdict
     } else if has(Status::Failed) {
         Outcome::Failed
-    } else if skipped && !rules.allow_skipped || input.verdicts.is_empty() {
+    } else if input.verdicts.is_empty() {
+        let message = "no policy is for this input: nothing was checked";
+        let error = Error::new(ErrorKind::Policy, message).by_setting(setting::MATERIALS);
+        input.error = Some(Failure { kind: "no-policy".to_owned(), ..Failure::new(&error, hint) });
+        Outcome::NoVerdict
+    } else if skipped && !rules.allow_skipped {
         let message = "every policy skipped the input: nothing was checked";
         let error = Error::new(ErrorKind::Policy, message).by_setting(setting::SKIPPED_INPUTS);
         input.error =

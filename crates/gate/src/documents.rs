@@ -46,8 +46,9 @@ pub(super) const ARGUMENTS: &str = "args";
 /// The field that an array is wrapped in.
 const ELEMENTS: &str = "elements";
 
-/// The kind of the reports that are JSON lines: one that has a single line is a list nevertheless.
-const LINES: &str = "TRUFFLEHOG_JSON";
+/// The kind of the reports that are JSON lines: one that has a single line, or none, is a list
+/// nevertheless.
+pub(super) const LINES: &str = "TRUFFLEHOG_JSON";
 
 /// The properties of a policy that determine how a document is passed to it.
 #[derive(Debug, Clone)]
@@ -61,13 +62,6 @@ pub(super) struct PolicyContext {
     pub reads_input: bool,
     /// How it reads the input's metadata.
     pub metadata: Reader,
-}
-
-impl PolicyContext {
-    /// Returns `true` if its inputs are JSON lines by their kind.
-    fn is_of_lines(&self) -> bool {
-        self.metadata.kind.as_deref() == Some(LINES)
-    }
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -105,7 +99,9 @@ pub(super) fn finish(
         Some(list @ Value::Array(_)) if options.wrap_arrays || is_document => {
             Some(object(ELEMENTS, list))
         }
-        Some(one @ Value::Object(_)) if is_document && context.is_of_lines() => {
+        Some(one @ Value::Object(_))
+            if is_document && context.metadata.kind(origin) == Some(LINES) =>
+        {
             Some(object(ELEMENTS, Value::from(vec![one])))
         }
         other => other,

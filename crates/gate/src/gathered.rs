@@ -152,9 +152,8 @@ impl<'a> RunCollector<'a> {
     pub fn listen(&mut self, heard: &Receiver<Event>, stop: &Stop, observer: &mut dyn RunObserver) {
         for event in heard {
             let index = match event {
-                Event::Began(index, input, readable) => {
+                Event::Began(index, input, left) => {
                     observer.began(&input.name);
-                    let left = if readable { self.gate.checks.len() } else { 0 };
                     self.open.push_back(Some(OpenInput {
                         input: *input,
                         verdicts: vec![None; self.gate.checks.len()],

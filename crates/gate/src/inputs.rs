@@ -31,6 +31,16 @@ pub enum InputSource {
     Stream(String, Box<dyn std::io::BufRead + Send>),
 }
 
+impl InputSource {
+    /// Returns the name of its file or stream, as reports show it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) | Self::Pipe(path) => path.to_string_lossy().into_owned(),
+            Self::Stream(name, _) => name.clone(),
+        }
+    }
+}
+
 impl std::fmt::Debug for InputSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -57,6 +67,8 @@ pub(super) struct Document {
     pub reading: Duration,
     /// The size of its text in bytes.
     pub bytes: usize,
+    /// Set if it is an error for nothing but that its file is empty.
+    pub is_empty: bool,
 }
 
 impl Document {
@@ -77,6 +89,7 @@ impl Document {
             value,
             reading: Duration::ZERO,
             bytes: 0,
+            is_empty: false,
         }
     }
 }
@@ -170,9 +183,11 @@ impl Documents {
                     return Some(document);
                 }
                 Ok(None) if *count == 1 => {
-                    let name = std::mem::take(name);
-                    self.current = None;
-                    return Some(Document::failed(name, Some(wrong("the document is empty"))));
+                    let (name, splitter, _) = self.current.take()?;
+                    let error = Some(wrong("the document is empty"));
+                    let (file, digest) = (Some(name.clone()), Some(splitter.digest()));
+                    let document = Document::failed(name, error);
+                    return Some(Document { file, digest, is_empty: true, ..document });
                 }
                 Ok(None) => self.current = None,
                 Err(error) => {
@@ -240,7 +255,9 @@ impl Documents {
             }
             let value = match document.value {
                 Ok(value) => value.unwrap_or(Value::Null),
-                Err(error) => return Document { value: Err(error), ..document },
+                Err(error) => {
+                    return Document { value: Err(error), is_empty: false, ..document };
+                }
             };
             // A line break in a name must not begin the line of another document.
             let name = document.name.replace('\\', "\\\\").replace('\n', "\\n");
@@ -305,19 +322,18 @@ fn open(
             Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
         Box::new(Document::failed(name, Some(error)))
     };
-    let (name, parser, stream) = match place {
-        InputSource::Stream(name, stream) => {
+    let name = place.name();
+    let (parser, stream) = match place {
+        InputSource::Stream(_, stream) => {
             let timed = TimedStream::new(|| Ok(stream), deadline.clone());
-            (name, parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+            (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
         }
         InputSource::Pipe(path) => {
-            let name = path.to_string_lossy().into_owned();
             let parser = parser.or_else(|| Parser::of(&path));
             let timed = TimedStream::new(move || File::open(path), deadline.clone());
-            (name, parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+            (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
         }
         InputSource::File(path) => {
-            let name = path.to_string_lossy().into_owned();
             let open = || {
                 // A file that was replaced by a pipe after it was found could block forever.
                 if !std::fs::metadata(&path)?.is_file() {
@@ -334,7 +350,7 @@ fn open(
                 );
                 return Err(Box::new(Document::failed(name, Some(error))));
             }
-            (name, parser, open())
+            (parser, open())
         }
     };
     match stream {

@@ -3,6 +3,7 @@
 //! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
 //! loaded on its own, since they all have the same package.
 
+mod document;
 mod material;
 mod policy;
 mod refusals;
@@ -13,24 +14,24 @@ use std::sync::Arc;
 
 use rego_platform::evaluate::{OtherEngine, Policies, is_network};
 use rego_platform::http::Http;
+use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
-use rego_platform::load::{LoadOptions, position};
 use rego_platform::rego::Value;
 use rego_platform::sources::{Account, Bundle, Gathered, Ignore, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product};
-use rego_platform_client::text::{data_reference, escape};
+use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
 use super::describe::describe;
 use super::documents::argument;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages;
-use super::policy_yaml::{self, PolicyDocument};
 use super::reach::{Reach, Site};
 use super::split::hex;
 use super::values::InputValues;
 use super::vulnerability;
 
+use document::{Document, split_off_documents};
 use material::Loaded;
 pub use material::Material;
 pub(crate) use policy::Check;
@@ -43,6 +44,8 @@ pub struct GateOptions {
     pub load: LoadOptions,
     /// The packages and policy documents to evaluate; all if empty.
     pub packages: Vec<String>,
+    /// The packages and policy documents that aren't evaluated, as the vendor's `skip` of a group.
+    pub skip: Vec<String>,
     /// The kind of material of the inputs; policies for other kinds are left out, and policies find
     /// it in the input's metadata ([`Product::metadata_field`]).
     pub kind: Option<String>,
@@ -70,6 +73,10 @@ pub struct Gate {
     pub(super) policies: Vec<Policy>,
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
+    /// The kind of all inputs, if it is given.
+    pub(super) kind: Option<String>,
+    /// The materials of groups.
+    pub(super) materials: Vec<crate::policy_documents::Material>,
     /// `true` if any policy calls the service, or a built-in that accesses the network.
     pub(super) waits: bool,
     /// `true` if any policy calls the service.
@@ -88,8 +95,11 @@ pub struct Gate {
     loaded: Loaded,
 }
 
-/// The reason why a package isn't evaluated that `-n` doesn't name.
+/// The reason why a package isn't evaluated that isn't among the chosen ones.
 const NOT_CHOSEN: &str = "it isn't among the chosen packages";
+
+/// The reason why a package isn't evaluated that is to be skipped.
+const SKIPPED: &str = "it is skipped by its name";
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -102,16 +112,6 @@ fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
     how.bundles = &options.bundles;
     how.skip_verify = options.skip_verify;
     Sources::gather(paths, how)
-}
-
-/// Moves policy documents out of the data.
-fn split_off_documents(
-    gathered: &mut Gathered,
-    http: Option<&Http>,
-) -> Result<Vec<PolicyDocument>, Error> {
-    let texts = std::mem::take(&mut gathered.policy_documents);
-    gathered.files.data.retain(|source| !texts.contains_key(&source.path));
-    texts.iter().map(|(path, text)| policy_yaml::parse(path, text, http)).collect()
 }
 
 impl Gate {
@@ -153,6 +153,8 @@ impl Gate {
             policies: Vec::new(),
             sources: Vec::new(),
             product: options.load.product.clone(),
+            kind: options.kind.clone(),
+            materials: Vec::new(),
             waits: false,
             asks: false,
             left_out: Vec::new(),
@@ -178,11 +180,11 @@ impl Gate {
             refuse_lost(options)?;
         }
         for document in &documents {
-            known.push(document.name.clone());
-            known.extend(document.policy_names());
+            known.extend(document.names());
             gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
+        packages::refuse_unknown(&options.skip, known.iter().map(String::as_str))?;
         gate.refuse_unread(&documents, &options.arguments)?;
         let mut seen = HashSet::new();
         gate.warnings.retain(|warning| seen.insert(warning.clone()));
@@ -259,6 +261,11 @@ impl Gate {
         });
     }
 
+    fn record_skipped(&mut self, name: String) {
+        self.left_out.push(format!("the policy `{}` wasn't evaluated: {SKIPPED}", escape(&name)));
+        self.record_not_asked(name, SKIPPED);
+    }
+
     fn record_asked(&mut self, check: &Check) {
         self.packages.push(PackageUse {
             name: check.package.name.clone(),
@@ -286,7 +293,7 @@ impl Gate {
         &mut self,
         gathered: &mut Gathered,
         http: Option<&Http>,
-    ) -> Result<Vec<PolicyDocument>, Error> {
+    ) -> Result<Vec<Document>, Error> {
         for module in &gathered.files.modules {
             let digest = hex(&Sha256::digest(&module.text));
             self.sources.push(Source { path: module.path.clone(), digest });
@@ -331,6 +338,10 @@ impl Gate {
         for mut asked in
             packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)?
         {
+            if packages::is_chosen(&options.skip, &asked.name) {
+                self.record_skipped(asked.name);
+                continue;
+            }
             asked.any_field |= options.allow_warnings;
             self.policies.push(describe(&asked, &policies));
             let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
@@ -359,83 +370,6 @@ impl Gate {
             }
         }
         Ok(policies.packages().map(|package| packages::dotted(&package.path)).collect())
-    }
-
-    fn load_document(
-        &mut self,
-        document: &PolicyDocument,
-        chosen: &[String],
-        options: &GateOptions,
-    ) -> Result<(), Error> {
-        let is_chosen = |name: &str| chosen.is_empty() || packages::is_chosen(chosen, name);
-        let names = document.policy_names();
-        if !is_chosen(&document.name) && !names.iter().any(|name| is_chosen(name)) {
-            self.record_not_asked(document.name.clone(), NOT_CHOSEN);
-            return Ok(());
-        }
-        let arguments = document.arguments(&options.arguments)?;
-        for (entry, name) in document.entries.iter().zip(names) {
-            if !is_chosen(&document.name) && !is_chosen(&name) {
-                self.record_not_asked(name, NOT_CHOSEN);
-                continue;
-            }
-            self.refuse_same_name(document, &name)?;
-            if let (Some(wanted), Some(kind)) = (&options.kind, &entry.kind)
-                && wanted != kind
-            {
-                self.record_not_asked(name, &format!("it is for `{kind}`"));
-                self.left_out.push(format!(
-                    "the policy `{}` is for `{kind}`, not for `{wanted}`: it wasn't evaluated",
-                    document.name
-                ));
-                continue;
-            }
-            let module = entry.module.clone();
-            if let Some(digest) = entry.digest.clone() {
-                self.sources.push(Source { path: module.path.clone(), digest });
-            }
-            let sources = Sources { modules: vec![module], ..Sources::default() };
-            let policies = self.load_policies(&sources, options, PackageOrigin::Document)?;
-            self.note_calls(&policies);
-            let reach = Reach::new(&policies);
-            let own = policies.packages().next().map(|package| package.path.clone());
-            if let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) {
-                let outside = escape(&data_reference(outside));
-                let message =
-                    format!("the policy refers to `{outside}`, which it can't see from a document");
-                return Err(Error::policy(vec![
-                    Diagnostic::error("alone", message)
-                        .with_hint(
-                            "a policy document is evaluated without the data and packages of other \
-                             files: write what it needs into its module, or load the module as Rego",
-                        )
-                        .at(position(policies.program().sources(), span)),
-                ]));
-            }
-            for mut asked in
-                packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
-            {
-                asked.name.clone_from(&name);
-                asked.any_field |= options.allow_warnings;
-                asked.finding = document.finding;
-                let mut policy = describe(&asked, &policies);
-                policy.attestation_phases.clone_from(&entry.phases);
-                policy.auto_match.clone_from(&document.auto_match);
-                policy.finding_type = document.finding.map(|finding| finding.name.to_owned());
-                policy.document = Some(document.name.clone());
-                policy.kind.clone_from(&entry.kind);
-                policy.description = policy.description.or_else(|| document.description.clone());
-                self.policies.push(policy);
-                let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
-                check.context.metadata.document = true;
-                // It is evaluated for inputs of its kind alone.
-                let kind = &mut check.context.metadata.kind;
-                *kind = kind.take().or_else(|| entry.kind.clone());
-                self.record_asked(&check);
-                self.checks.push(check);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Metadata {
     pub version: Option<String>,
     /// Members of `annotations`.
     pub annotations: BTreeMap<String, String>,
+    /// The names of inputs as materials, by the names of their files.
+    pub materials: BTreeMap<String, String>,
 }
 
 /// The origin of an input.
@@ -30,6 +32,8 @@ pub(super) struct Origin<'a> {
     pub file: Option<&'a str>,
     /// The digest of its bytes.
     pub digest: Option<&'a str>,
+    /// Its kind, if that is known.
+    pub kind: Option<&'a str>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<&'a [Signer]>,
 }
@@ -42,11 +46,16 @@ pub(super) struct Reader {
     pub document: bool,
     /// Set if the policy names the field.
     pub names: bool,
-    /// The kind of the inputs.
+    /// The kind of the inputs of which none is known.
     pub kind: Option<String>,
 }
 
 impl Reader {
+    /// Returns the kind of an input.
+    pub fn kind<'a>(&'a self, origin: Origin<'a>) -> Option<&'a str> {
+        origin.kind.or(self.kind.as_deref())
+    }
+
     /// Returns `true` if it gets annotations.
     pub fn is_annotated(&self) -> bool {
         self.document || self.names
@@ -54,6 +63,13 @@ impl Reader {
 }
 
 impl Metadata {
+    /// Returns the name of an input as a material: the one that is given, or else that of its file.
+    pub(super) fn material<'a>(&'a self, own: &str, file: Option<&'a str>) -> Option<&'a str> {
+        let file = file?;
+        let given = self.materials.get(file).or_else(|| self.annotations.get(own));
+        given.map(String::as_str).or_else(|| Path::new(file).file_name()?.to_str())
+    }
+
     /// Returns the members that a policy gets for an input.
     pub(super) fn members(&self, reader: &Reader, origin: Origin<'_>) -> Object {
         let mut members = Object::new();
@@ -69,8 +85,9 @@ impl Metadata {
             let name = origin.file.and_then(|file| Path::new(file).file_name()?.to_str());
             if let Some(name) = name {
                 members.insert(Value::from("name"), Value::from(name));
-                annotations.insert(&own.1, name);
             }
+            annotations
+                .extend(self.material(&own.1, origin.file).map(|name| (own.1.as_str(), name)));
             if let Some(digest) = origin.digest.and_then(|digest| digest.strip_prefix("sha256:")) {
                 let digest = Object::from([(Value::from("sha256"), Value::from(digest))]);
                 members.insert(Value::from("digest"), Value::from(digest));
@@ -79,7 +96,9 @@ impl Metadata {
         if reader.is_annotated() {
             let given = self.annotations.iter();
             annotations.extend(given.map(|(name, text)| (name.as_str(), text.as_str())));
-            annotations.extend(reader.kind.as_deref().map(|kind| (own.0.as_str(), kind)));
+            let material = origin.file.and_then(|file| self.materials.get(file));
+            annotations.extend(material.map(|name| (own.1.as_str(), name.as_str())));
+            annotations.extend(reader.kind(origin).map(|kind| (own.0.as_str(), kind)));
         }
         if !annotations.is_empty() {
             let all = annotations.into_iter();
@@ -175,7 +194,8 @@ mod tests {
     fn a_policy_document_knows_its_input() {
         let annotations = BTreeMap::from([("team".to_owned(), "a".to_owned())]);
         let given = Metadata { annotations, ..Metadata::default() };
-        let origin = Origin { file: Some("a/b.json"), digest: Some("sha256:aa"), signers: None };
+        let origin =
+            Origin { file: Some("a/b.json"), digest: Some("sha256:aa"), ..Origin::default() };
         let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
         let none = Metadata::default();
         for (given, origin, expected) in [

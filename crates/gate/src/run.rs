@@ -11,14 +11,17 @@ use std::time::Instant;
 
 use rego_platform::evaluate::{Cancellation, Recording};
 use rego_platform::functions::known_fields::STATUSES;
+use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
 use super::account;
 use super::conclude;
+use super::documents::LINES;
 use super::gathered::{Limited, RunCollector, Unread};
 use super::inputs::{Documents, InputSource, JsonLines};
 use super::load::Gate;
+use super::metadata::Metadata;
 use super::model::{Failure, Input, Ledger, Outcome, Run};
 use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
@@ -69,6 +72,12 @@ impl Gate {
         }
         self.refuse_data(&places)?;
         self.refuse_unread_annotations(&options.documents.metadata)?;
+        let files: Vec<_> = if nothing || options.documents.combine {
+            vec![None]
+        } else {
+            places.iter().map(|place| Some(place.name())).collect()
+        };
+        self.refuse_materials(&files, &options.documents.metadata)?;
         let documents = Documents::new(
             places,
             options.documents.clone(),
@@ -111,6 +120,7 @@ impl Gate {
         let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
         let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
+        self.note_unasked(&files, &options.documents.metadata, &mut run);
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
@@ -158,6 +168,19 @@ impl Gate {
         }
     }
 
+    /// Returns `true` if an empty file is a report without any findings: by its kind, and for policy
+    /// documents alone.
+    fn is_list_when_empty(
+        &self,
+        checks: &[usize],
+        metadata: &Metadata,
+        file: Option<&str>,
+    ) -> bool {
+        let mut checks = checks.iter().filter_map(|check| self.checks.get(*check));
+        self.kind_of(metadata, file) == Some(LINES)
+            && checks.all(|check| check.context.metadata.document)
+    }
+
     fn workers(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if self.waits { cores.max(WAITING) } else { cores }
@@ -185,14 +208,27 @@ impl Gate {
                 let _ = events.send(Event::Left(documents.left()));
                 return;
             }
-            let Some(document) = documents.next() else { return };
+            let Some(mut document) = documents.next() else { return };
+            let metadata = &options.documents.metadata;
+            let file = document.file.as_deref();
+            let mut checks: Vec<_> = (0..self.checks.len())
+                .filter(|check| {
+                    let check = self.checks.get(*check);
+                    check.is_some_and(|check| self.is_for(check, metadata, file))
+                })
+                .collect();
+            if document.is_empty && self.is_list_when_empty(&checks, metadata, file) {
+                document.value = Ok(Some(Value::from(Vec::new())));
+            }
             let (value, error) = match document.value {
                 Ok(value) => (value, None),
                 Err(error) => (None, Some(conclude::failure(&error, None, options.hint))),
             };
-            let readable = error.is_none();
-            if !readable && options.fail_fast {
-                stop.after(index);
+            if error.is_some() {
+                checks.clear();
+                if options.fail_fast {
+                    stop.after(index);
+                }
             }
             let input = Input {
                 name: document.name.clone(),
@@ -206,7 +242,7 @@ impl Gate {
                 ledger: Ledger::default(),
                 duration_ms: 0,
             };
-            if events.send(Event::Began(index, Box::new(input), readable)).is_err() {
+            if events.send(Event::Began(index, Box::new(input), checks.len())).is_err() {
                 return;
             }
             let work = Arc::new(Work {
@@ -221,9 +257,9 @@ impl Gate {
                 started: OnceLock::new(),
                 _memory: memory.take(document.bytes),
             });
-            for first in (0..self.checks.len()).step_by(size).filter(|_| readable) {
-                let checks = first..self.checks.len().min(first + size);
-                if to_workers.send(Job { work: Arc::clone(&work), checks }).is_err() {
+            for part in checks.chunks(size) {
+                let (work, checks) = (Arc::clone(&work), part.to_vec());
+                if to_workers.send(Job { work, checks }).is_err() {
                     return;
                 }
             }
@@ -242,6 +278,7 @@ impl Gate {
             let Ok(Job { work, checks }) = job else { return };
             let (document, count) = (work.index, checks.len());
             let results: Vec<_> = checks
+                .into_iter()
                 .filter_map(|index| Some((index, self.checks.get(index)?)))
                 .take_while(|_| !stop.is_before(document))
                 .map(|(index, check)| self.evaluate(&work, index, check, options))

@@ -16,6 +16,8 @@ rego_platform_client::settings! {
     ARGUMENTS = "arguments",
     /// The annotations in the inputs' metadata, [`Metadata::annotations`](crate::Metadata::annotations)
     ANNOTATIONS = "annotations",
+    /// The names of inputs as materials, [`Metadata::materials`](crate::Metadata::materials)
+    MATERIALS = "materials",
     /// Values of the input, [`GateOptions::values`](rego_platform::GateOptions::values)
     INPUT_VALUES = "input-values",
     /// Wrapping arrays in objects, [`DocumentOptions::wrap_arrays`](rego_platform::DocumentOptions::wrap_arrays)

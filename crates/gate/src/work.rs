@@ -2,7 +2,6 @@
 //!
 //! Owns the messages between the threads of a run.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -102,7 +101,7 @@ impl Stop {
 /// Some of the policies, to be evaluated over one document.
 pub(super) struct Job {
     pub work: Arc<Work>,
-    pub checks: Range<usize>,
+    pub checks: Vec<usize>,
 }
 
 /// The result of one policy for one document.
@@ -119,9 +118,8 @@ pub(super) struct CheckResult {
 }
 
 pub(super) enum Event {
-    /// An input was read; the flag is `false` if it is unreadable, so that no policy is evaluated
-    /// with it.
-    Began(usize, Box<Input>, bool),
+    /// An input was read, with which this number of policies is evaluated: none if it is unreadable.
+    Began(usize, Box<Input>, usize),
     /// The results of a job.
     Done(Vec<CheckResult>),
     /// The run was stopped before a number of policies were evaluated with this input.
@@ -149,6 +147,7 @@ impl Gate {
         let origin = Origin {
             file: work.file.as_deref(),
             digest: work.digest.as_deref(),
+            kind: self.kind_of(&options.documents.metadata, work.file.as_deref()),
             signers: work.signers.as_deref(),
         };
         let value =

@@ -12,6 +12,7 @@
 mod chars;
 mod decode;
 mod fields;
+mod located;
 mod names;
 mod nodes;
 mod scalar;
@@ -24,6 +25,7 @@ use crate::value::Value;
 
 pub use chars::Mark;
 pub use fields::{FieldType, fields};
+pub use located::Located;
 pub(crate) use scalar::Scalar;
 pub use typed::from_str;
 

@@ -14,6 +14,7 @@ use crate::options::Options;
 const fn option(relaxation: Relaxation) -> &'static str {
     match relaxation {
         Relaxation::Packages => "--namespace",
+        Relaxation::Skip => "--skip",
         Relaxation::Kind => "--kind",
         Relaxation::Ignore => "--ignore",
         Relaxation::FailOn => "--fail-on",
@@ -50,6 +51,9 @@ pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     };
     for name in &args.namespace {
         add(Relaxation::Packages, Some(name.clone()));
+    }
+    for name in &args.skip {
+        add(Relaxation::Skip, Some(name.clone()));
     }
     if let Some(kind) = &args.kind {
         add(Relaxation::Kind, Some(kind.clone()));

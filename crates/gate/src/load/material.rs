@@ -7,8 +7,9 @@ use rego_platform::load::roles::PackageOrigin;
 use rego_platform::sources::{Gathered, Sources};
 use rego_platform::{Diagnostic, Error};
 
-use super::{Gate, GateOptions, gather, split_off_documents};
-use crate::policy_yaml::PolicyEntry;
+use super::document::{Document, split_off_documents};
+use super::{Gate, GateOptions, gather};
+use crate::policy_documents::PolicyEntry;
 use crate::vulnerability;
 
 /// The files that `check` looks at.
@@ -58,7 +59,7 @@ impl Material {
         let documents = split_off_documents(&mut own, http.as_ref())?;
         let alone =
             |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
-        let documents = documents.into_iter().flat_map(|document| document.entries).map(alone);
+        let documents = documents.into_iter().flat_map(Document::entries).map(alone);
         let documents = documents.collect();
         let loaded = Loaded::default();
         Ok(Self { sources: own.sources()?, documents, gathered, loaded, http })

@@ -13,6 +13,7 @@ use crate::beside_input::{self, COMBINED};
 use crate::documents::PolicyContext;
 use crate::metadata::{Origin, Reader};
 use crate::packages::VerdictPackage;
+use crate::policy_documents::Material;
 use crate::reach::{Place, Reach, Reads, Site};
 use crate::vulnerability;
 
@@ -22,6 +23,10 @@ pub(crate) struct Check {
     pub policies: Policies,
     pub package: VerdictPackage,
     pub context: PolicyContext,
+    /// The kind of the inputs that it is for.
+    pub kind: Option<String>,
+    /// The material that a group attaches it to.
+    pub material: Option<Material>,
     /// The calls that it can make.
     pub sites: Vec<Site>,
     /// What it refers to.
@@ -54,7 +59,7 @@ impl Check {
                 kind: options.kind.clone(),
             },
         };
-        Self { policies, package, context, sites, reads }
+        Self { policies, package, context, kind: None, material: None, sites, reads }
     }
 
     /// Returns the query for an input from this file, or for all of them combined.

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use rego_platform::{Diagnostic, Error, ErrorKind, Level};
 use rego_platform_client::text::{escape, nearest};
 
+use super::document::Document;
 use super::{Check, Gate, GateOptions, wrong};
 use crate::documents::ARGUMENTS;
 use crate::inputs::InputSource;
 use crate::metadata::Metadata;
-use crate::policy_yaml::PolicyDocument;
+use crate::policy_documents::PolicyDocument;
 use crate::setting;
 
 /// The most packages whose reasons a message states.
@@ -99,17 +100,18 @@ impl Gate {
     /// nothing.
     pub(super) fn refuse_unread(
         &self,
-        documents: &[PolicyDocument],
+        documents: &[Document],
         given: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
+        // Only a group gives arguments to its policies.
+        let own = || self.checks.iter().filter(|check| check.material.is_none());
         let is_read = |name: &str| {
-            documents.iter().flat_map(PolicyDocument::declared).any(|own| own == name)
-                || self.checks.iter().any(|check| check.reads.arguments.has(name))
+            documents.iter().flat_map(Document::declared).any(|declared| declared == name)
+                || own().any(|check| check.reads.arguments.has(name))
         };
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
-        let read =
-            self.checks.iter().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
-        let known = documents.iter().flat_map(PolicyDocument::declared).chain(read);
+        let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
+        let known = documents.iter().flat_map(Document::declared).chain(read);
         let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
             .by_setting(setting::INPUT_VALUES);
         Err(match nearest(name, known) {

@@ -145,6 +145,8 @@ pub struct OptionUse {
 pub enum Relaxation {
     /// Only the chosen packages are evaluated.
     Packages,
+    /// Policies of these names aren't evaluated.
+    Skip,
     /// Policies for other kinds of material aren't evaluated.
     Kind,
     /// Files that match a pattern aren't read.
@@ -256,7 +258,8 @@ impl Inventory {
         let is_given = |name| self.options.iter().any(|option| option.name == name);
         let mut arguments = self.policies.iter().chain(&self.inputs);
         is_given(Relaxation::Ignore) && arguments.any(|argument| argument.found > argument.taken)
-            || is_given(Relaxation::Packages) && self.packages.iter().any(|package| !package.asked)
+            || (is_given(Relaxation::Packages) || is_given(Relaxation::Skip))
+                && self.packages.iter().any(|package| !package.asked)
     }
 }
 

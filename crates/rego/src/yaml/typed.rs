@@ -10,7 +10,7 @@ use serde::forward_to_deserialize_any;
 
 use super::decode::Decoder;
 use super::nodes::{Content, NodeId, Nodes, Parser};
-use super::{Host, Limits, Mark, Origin, YamlError, checked};
+use super::{Host, Limits, Mark, Origin, YamlError, checked, located};
 use crate::value::Value;
 
 /// Reads the only document of a text into a type.
@@ -152,9 +152,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Wrong> {
+        if name == located::NAME {
+            return self.placed(visitor.visit_seq(Parts { of: self, read: 0 }));
+        }
         self.placed(visitor.visit_newtype_struct(self))
     }
 
@@ -188,6 +191,29 @@ impl<'de> Deserializer<'de> for Node<'_> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// The parts of a node with its position: the line, the column, and the node.
+struct Parts<'n> {
+    of: Node<'n>,
+    read: u8,
+}
+
+impl<'de> de::SeqAccess<'de> for Parts<'_> {
+    type Error = Wrong;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Wrong> {
+        let at = self.of.nodes.get(self.of.id).map(|node| node.at).unwrap_or_default();
+        self.read += 1;
+        match self.read {
+            1 => seed.deserialize((at.line + 1).into_deserializer()).map(Some),
+            2 => seed.deserialize((at.column + 1).into_deserializer()).map(Some),
+            _ => self.of.placed(seed.deserialize(self.of)).map(Some),
+        }
     }
 }
 
@@ -279,6 +305,7 @@ mod tests {
 
     use serde::Deserialize;
 
+    use super::super::Located;
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize)]
@@ -298,6 +325,17 @@ mod tests {
     enum Outcome {
         Skipped,
         Failed(String),
+    }
+
+    #[test]
+    fn a_value_knows_its_position() {
+        let found: BTreeMap<String, Located<serde_json::Value>> =
+            from_str("a: 1\nb:\n  - x\n").unwrap();
+        let places: Vec<_> = found.values().map(|one| (one.line, one.column)).collect();
+        assert_eq!(places, [(1, 4), (3, 3)]);
+        // An error within has its own position.
+        let error = from_str::<Vec<Located<u8>>>("- 1\n- x\n").unwrap_err();
+        assert_eq!((error.at.line, error.at.column), (1, 2));
     }
 
     #[test]

@@ -107,18 +107,6 @@ fn a_module_is_a_file_with_a_digest() {
 }
 
 #[test]
-fn a_group_of_policies_is_not_taken_for_data() {
-    let sandbox = Sandbox::new();
-    let group = sandbox.write(
-        "g.yaml",
-        "apiVersion: chainloop.dev/v1\nkind: PolicyGroup\nmetadata: {name: g}\nspec: {policies: {}}\n",
-    );
-    let policy = sandbox.write("p.rego", super::DENY_BAD);
-    let run = ["gate", "-d", &group, "-d", &policy, "--no-input"];
-    sandbox.run(&run).output().fails("groups of policies aren't supported");
-}
-
-#[test]
 fn a_suppressed_violation_is_shown_and_does_not_fail() {
     let sandbox = Sandbox::new();
     let scan = |suppress: &str| {

@@ -245,7 +245,23 @@ fn json_lines_are_the_elements_of_a_policy_documents_input() {
         let (file, input) = (sandbox.write("leaks.yaml", text), sandbox.write(name, one));
         sandbox.run(&[&["gate", "-d", &file, "-i", &input], more].concat()).output().code(code);
     }
+    // An empty one is a scan that found nothing, if it is said to be one.
+    for empty in ["", "\n \n"] {
+        document(&sandbox, text, &[], empty).fails("the document is empty");
+        document(&sandbox, text, &["--kind", "SARIF"], empty).fails("no policies");
+        document(&sandbox, &of_no_kind, &[], empty).fails("the document is empty");
+        let report = document(&sandbox, text, &of_kind, empty).code(0).json();
+        assert_eq!(report["inputs"][0]["digest"], super::digest_of(empty.as_bytes()));
+        let counts = text.replace("leak.verified", "leak.verified; false")
+            + "\n        violations contains sprintf(\"%d\", [count(input.elements)])\n";
+        let report = document(&sandbox, &counts, &of_kind, empty).code(1).json();
+        assert_eq!(report["inputs"][0]["verdicts"][0]["violations"][0]["message"], "0");
+        let combined = [&of_kind[..], &["--combine"]].concat();
+        document(&sandbox, text, &combined, empty).fails("the document is empty");
+    }
     let plain = sandbox.write("p.rego", DENY_BAD);
+    document(&sandbox, text, &["--kind", "TRUFFLEHOG_JSON", "-d", &plain], "")
+        .fails("the document is empty");
     document(&sandbox, text, &["-d", &plain], one).code(1);
     document(&sandbox, text, &["-d", &plain], lines).fails("it has several JSON values");
 }

@@ -1,25 +1,28 @@
 //! Policy documents: YAML files of `kind: Policy`, each with one or more Rego modules.
 //!
-//! Owns the format of the document and its arguments. Which files are policy documents belongs to
-//! [`crate::sources`], the text of their modules to `document_modules`, loading them to `load`.
+//! Owns the format of the document. Which files are policy documents belongs to [`crate::sources`], the
+//! text of their modules to `modules`, their inputs to `inputs`, groups to `group`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rego_platform::http::Http;
 use rego_platform::rego::Value;
-use rego_platform::sources::{ModuleSource, typed};
+use rego_platform::sources::ModuleSource;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use super::document_modules::{embedded, read, referred};
-use super::documents::argument;
-use super::findings::{self, FindingType};
+use super::fields::{kind, stated, typed_as, version};
+use super::inputs::{InputYaml, Inputs};
+use super::modules::{embedded, read, referred};
+use super::place::Place;
+use crate::documents::argument;
+use crate::findings::{self, FindingType};
 use crate::setting;
 
 #[derive(Debug)]
-pub(super) struct PolicyDocument {
+pub(crate) struct PolicyDocument {
     pub name: String,
     pub path: String,
     pub description: Option<String>,
@@ -27,19 +30,31 @@ pub(super) struct PolicyDocument {
     pub finding: Option<FindingType>,
     /// The policy by which it attaches itself.
     pub auto_match: Option<String>,
-    inputs: Vec<InputSpec>,
+    pub inputs: Inputs,
     pub entries: Vec<PolicyEntry>,
 }
 
 /// One of a document's policies.
 #[derive(Debug)]
-pub(super) struct PolicyEntry {
+pub(crate) struct PolicyEntry {
     pub kind: Option<String>,
     /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
     pub phases: Vec<String>,
     pub module: ModuleSource,
     /// The digest of the module's bytes, if they aren't the document's own.
     pub digest: Option<String>,
+}
+
+/// A document that is written into a group, where its version and its kind may be left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct EmbeddedYaml {
+    #[serde(rename = "apiVersion", default, deserialize_with = "version")]
+    _version: (),
+    #[serde(rename = "kind", default, deserialize_with = "one_policy")]
+    _kind: (),
+    metadata: Metadata,
+    spec: Spec,
 }
 
 #[derive(Deserialize)]
@@ -55,9 +70,9 @@ struct DocumentYaml {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Metadata {
+pub(crate) struct Metadata {
     #[serde(deserialize_with = "stated")]
-    name: String,
+    pub name: String,
     description: Option<String>,
     /// For the author's own use.
     #[serde(rename = "annotations")]
@@ -73,7 +88,7 @@ struct Metadata {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spec {
     #[serde(default)]
-    inputs: Vec<InputSpec>,
+    inputs: Vec<InputYaml>,
     #[serde(default)]
     policies: Vec<PolicyReference>,
     /// The older format: a single policy, for the kind `type`.
@@ -84,19 +99,6 @@ struct Spec {
     /// The policy by which it attaches itself, which isn't evaluated: `-i` and `--kind` decide here.
     #[serde(alias = "auto_match")]
     auto_match: Option<AutoMatch>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct InputSpec {
-    #[serde(deserialize_with = "stated")]
-    name: String,
-    #[serde(rename = "description")]
-    _description: Option<IgnoredAny>,
-    #[serde(default)]
-    required: bool,
-    #[serde(default, deserialize_with = "default")]
-    default: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -121,35 +123,11 @@ enum AutoMatch {
     Ref(String),
 }
 
-fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    let version = String::deserialize(deserializer)?;
-    if version.ends_with("/v1") {
-        return Ok(());
-    }
-    let version = escape(&version);
-    Err(D::Error::custom(format!("the version `{version}` is unknown: it ends in `/v1`")))
-}
-
 fn one_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     match String::deserialize(deserializer)?.as_str() {
         "Policy" => Ok(()),
-        _ => Err(D::Error::custom(
-            "groups of policies aren't supported: name each policy's document",
-        )),
+        _ => Err(D::Error::custom("the document isn't a policy: its kind is `Policy`")),
     }
-}
-
-fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    if text.trim().is_empty() { Err(D::Error::custom("it is empty")) } else { Ok(text) }
-}
-
-fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let kind = Option::<String>::deserialize(deserializer)?;
-    if kind.as_deref().is_some_and(|kind| kind.trim().is_empty()) {
-        return Err(D::Error::custom("the kind is empty: without one, the policy is for all"));
-    }
-    Ok(kind)
 }
 
 fn finding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FindingType>, D::Error> {
@@ -161,24 +139,34 @@ fn finding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FindingT
     })
 }
 
-fn default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let default = Option::<String>::deserialize(deserializer)?;
-    if default.as_deref().is_some_and(|default| default.contains("{{")) {
-        return Err(D::Error::custom("the default is a template: write the value"));
-    }
-    Ok(default)
-}
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Parses a document; `path` is its file. Modules are fetched with `http`.
-pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<PolicyDocument, Error> {
-    let DocumentYaml { metadata, mut spec, .. } = typed(path, text).map_err(|mut found| {
-        found.message = format!("not a valid policy document: {}", found.message);
-        Error::policy(vec![found])
-    })?;
+/// Parses the document of a file. Modules are fetched with `http`.
+pub(crate) fn parse(file: Place<'_>, http: Option<&Http>) -> Result<PolicyDocument, Error> {
+    let DocumentYaml { metadata, spec, .. } = typed_as(file, "policy document")?;
+    of_yaml(file, metadata, spec, http, &mut 0)
+}
+
+/// Returns the document that is written into the file of a group, with `modules` before it.
+pub(crate) fn parse_embedded(
+    file: Place<'_>,
+    document: EmbeddedYaml,
+    http: Option<&Http>,
+    modules: &mut usize,
+) -> Result<PolicyDocument, Error> {
+    of_yaml(file, document.metadata, document.spec, http, modules)
+}
+
+fn of_yaml(
+    file: Place<'_>,
+    metadata: Metadata,
+    mut spec: Spec,
+    http: Option<&Http>,
+    modules: &mut usize,
+) -> Result<PolicyDocument, Error> {
+    let Place { path, text } = file;
     let shown = escape(path);
     if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
         if !spec.policies.is_empty() {
@@ -197,23 +185,12 @@ pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<Polic
     if spec.policies.is_empty() {
         return Err(wrong(format!("{shown}: `policies` is empty: it would always pass")));
     }
-    let mut names = BTreeSet::new();
-    for input in &spec.inputs {
-        let name = escape(&input.name);
-        if !names.insert(&input.name) {
-            return Err(wrong(format!("{shown}: the input `{name}` is declared twice")));
-        }
-        if input.required && input.default.as_ref().is_some_and(|text| !text.is_empty()) {
-            return Err(wrong(format!(
-                "{shown}: the input `{name}` is required and has a default"
-            )));
-        }
-    }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
+        *modules += 1;
         let (module, digest) = match (entry.embedded, entry.path, entry.reference) {
             (Some(module), None, None) => {
-                (embedded(format!("{path}#{number}"), text, &module)?, None)
+                (embedded(format!("{path}#{modules}"), text, &module)?, None)
             }
             (None, Some(module), None) => read(path, &module)?,
             (None, None, Some(reference)) => referred(path, &reference, http)?,
@@ -235,7 +212,7 @@ pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<Polic
             AutoMatch::Embedded(_) => "embedded".to_owned(),
             AutoMatch::Path(path) | AutoMatch::Ref(path) => path,
         }),
-        inputs: spec.inputs,
+        inputs: Inputs::new(spec.inputs, file)?,
         entries,
     })
 }
@@ -243,7 +220,7 @@ pub(super) fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<Polic
 impl PolicyDocument {
     /// Returns the names of its policies, one for each entry: its own name, followed by the kind if
     /// there are several, or by the number where no kind tells them apart.
-    pub(super) fn policy_names(&self) -> Vec<String> {
+    pub(crate) fn policy_names(&self) -> Vec<String> {
         let kinds: Vec<_> = self.entries.iter().map(|entry| entry.kind.as_deref()).collect();
         let name = |(number, kind): (usize, Option<&str>)| match kind {
             _ if kinds.len() == 1 => self.name.clone(),
@@ -256,39 +233,24 @@ impl PolicyDocument {
         (1..).zip(kinds.iter().copied()).map(name).collect()
     }
 
-    /// Returns the names of its declared arguments.
-    pub fn declared(&self) -> impl Iterator<Item = &str> {
-        self.inputs.iter().map(|input| input.name.as_str())
-    }
-
-    /// Returns its arguments: those of the given ones that it takes, and its defaults.
+    /// Returns its arguments when it is evaluated by itself: those of the given ones that it takes, and
+    /// its defaults.
     pub fn arguments(
         &self,
         given: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Value>, Error> {
-        let mut found = BTreeMap::new();
-        if self.inputs.is_empty() {
-            let all = given.iter();
-            found.extend(all.filter_map(|(name, text)| Some((name.clone(), argument(text)?))));
-        }
-        for input in &self.inputs {
-            // An empty argument counts as absent.
-            let given = given.get(&input.name).filter(|text| !text.is_empty());
-            let text = given.or(input.default.as_ref());
-            match text.and_then(|text| argument(text)) {
-                Some(value) => {
-                    found.insert(input.name.clone(), value);
-                }
-                None if input.required => {
-                    let (name, policy) = (escape(&input.name), escape(&self.name));
-                    let message = format!("the policy `{policy}` needs the argument `{name}`");
-                    return Err(wrong(message).by_setting(setting::ARGUMENTS));
-                }
-                None => {}
-            }
-        }
-        Ok(found)
+        let missing = |name: &str| {
+            let (name, policy) = (escape(name), escape(&self.name));
+            wrong(format!("the policy `{policy}` needs the argument `{name}`"))
+                .by_setting(setting::ARGUMENTS)
+        };
+        Ok(values(self.inputs.texts(given, &BTreeMap::new(), missing)?))
     }
+}
+
+/// Returns arguments as policies get them.
+pub(crate) fn values(texts: BTreeMap<String, String>) -> BTreeMap<String, Value> {
+    texts.into_iter().filter_map(|(name, text)| Some((name, argument(&text)?))).collect()
 }
 
 #[cfg(test)]
@@ -296,6 +258,10 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
+
+    fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<PolicyDocument, Error> {
+        super::parse(Place { path, text }, http)
+    }
 
     const GOOD: &str = "apiVersion: x.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
         inputs:\n    - {name: a, required: true}\n    - {name: b, default: 'x,y'}\n  policies:\n    \
@@ -334,7 +300,7 @@ mod tests {
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
             ("- {name: b,", "- {name: a,", "the input `a` is declared twice"),
-            ("kind: Policy", "kind: PolicyGroup", "groups of policies aren't supported"),
+            ("kind: Policy", "kind: PolicyGroup", "the document isn't a policy"),
             ("spec:", "kind: Policy\nspec:", "the key `kind` appears twice"),
             ("  policies:", "  policies: []\n  policies:", "the key `policies` appears twice"),
             ("- kind: SARIF", "- kind: ' '", "p.yaml:10:13: not a valid policy document: the kind"),
@@ -343,7 +309,12 @@ mod tests {
             ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
             ("  name: n", "  name: n\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
             ("  policies:", "  autoMatch: {path: a, ref: b}\n  policies:", "not a valid policy"),
-            ("default: 'x,y'", "default: '{{ x }}'", "the default is a template"),
+            (
+                "default: 'x,y'",
+                "default: '{{ x }}'",
+                "p.yaml:8:26: not a valid policy document: the template",
+            ),
+            ("kind: SARIF", "kind: '{{ inputs.b }}'", "the kind is a template"),
         ] {
             let error = parse("p.yaml", &GOOD.replacen(from, to, 1), None).unwrap_err();
             let shown = match error.diagnostics() {

@@ -12,9 +12,13 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
-use super::describe::rule_name;
 use super::fetch::fetch;
-use super::split::hex;
+use crate::describe::rule_name;
+use crate::split::hex;
+
+/// What a path leads to.
+const RELATIVE: &str = "the path is relative to the document, or with `file://` to the working folder, and \
+                        leads nowhere else";
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
@@ -77,7 +81,7 @@ fn refuse_newer(path: &str, text: &str, defined: &BTreeSet<&str>) -> Result<(), 
 }
 
 /// Returns a module that is written into a document; `path` is its name.
-pub(super) fn embedded(path: String, document: &str, module: &str) -> Result<ModuleSource, Error> {
+pub(crate) fn embedded(path: String, document: &str, module: &str) -> Result<ModuleSource, Error> {
     finished(ModuleSource { path, text: aligned(document, module) })
 }
 
@@ -94,29 +98,59 @@ fn aligned(document: &str, module: &str) -> String {
 type Digested = (ModuleSource, Option<String>);
 
 /// Reads a module that the document names by `path`, which may not lead out of the document's folder.
-pub(super) fn read(document: &str, path: &str) -> Result<Digested, Error> {
-    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
-    let (path, bytes) = bytes(document, folder, path)?;
+pub(crate) fn read(document: &str, path: &str) -> Result<Digested, Error> {
+    let (path, bytes) = bytes(document, folder_of(document), path, Wanted::Module)?;
     let digest = hex(&Sha256::digest(&bytes));
     digested(document, path, bytes, digest)
 }
 
-/// Reads a module that the document names by `ref`: a file in the document's folder, with `file://` one
-/// below the working folder, as in the vendor's engine, or with `https://` one of a host that is allowed.
-/// `@sha256:…` behind it is the module's digest, without which nothing is fetched.
-pub(super) fn referred(
+/// Reads a module that the document names by `ref`: a file in the document's folder, or one of those that
+/// [`found`] reads.
+pub(crate) fn referred(
     document: &str,
     reference: &str,
     http: Option<&Http>,
 ) -> Result<Digested, Error> {
+    let (path, bytes, digest) = found(document, reference, http, Wanted::Module)?;
+    digested(document, path, bytes, digest)
+}
+
+/// Reads the policy document to which a group refers: one of the files that [`found`] reads. Returns its
+/// path, its text, and its digest.
+pub(crate) fn document(
+    group: &str,
+    reference: &str,
+    http: Option<&Http>,
+) -> Result<(String, String, String), Error> {
+    let (path, bytes, digest) = found(group, reference, http, Wanted::Document)?;
+    let (path, text) = utf8(group, &path, bytes)?;
+    Ok((path, text, digest))
+}
+
+/// What a reference names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Module,
+    Document,
+}
+
+/// Reads what a document names: with `file://` a file below the working folder, as in the vendor's engine,
+/// or with `https://` one of a host that is allowed. `@sha256:…` behind it is its digest, without which
+/// nothing is fetched.
+fn found(
+    document: &str,
+    reference: &str,
+    http: Option<&Http>,
+    wanted: Wanted,
+) -> Result<(PathBuf, Vec<u8>, String), Error> {
     let shown = escape(reference);
     let (place, digest) = match reference.rsplit_once("@sha256:") {
         Some((place, digest)) => (place, Some(format!("sha256:{digest}"))),
         None => (reference, None),
     };
     let (path, bytes) = match place.split_once("://") {
-        None => bytes(document, Path::new(document).parent().unwrap_or(Path::new("")), place)?,
-        Some(("file", path)) => bytes(document, Path::new(""), path)?,
+        None if wanted == Wanted::Module => bytes(document, folder_of(document), place, wanted)?,
+        Some(("file", path)) => bytes(document, Path::new(""), path, wanted)?,
         Some(("https", _)) if digest.is_none() => {
             let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
             return Err(wrong(message).with_hint(format!(
@@ -134,45 +168,68 @@ pub(super) fn referred(
             })?;
             (PathBuf::from(place), body)
         }
-        Some(_) => {
+        _ => {
             let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
-            return Err(wrong(message).with_hint(
-                "`ref` names a file, or an address with `https://` and its digest `@sha256:…`",
-            ));
+            return Err(wrong(message).with_hint(match wanted {
+                Wanted::Module => {
+                    "`ref` names a file, or an address with `https://` and its digest `@sha256:…`"
+                }
+                Wanted::Document => {
+                    "`ref` names a file with `file://`, or an address with `https://` and its digest \
+                     `@sha256:…`"
+                }
+            }));
         }
     };
-    let found = hex(&Sha256::digest(&bytes));
-    if digest.is_some_and(|wanted| wanted != found) {
+    let own = hex(&Sha256::digest(&bytes));
+    if digest.is_some_and(|given| given != own) {
         let message = format!("{}: the policy `{shown}` has another digest", escape(document));
-        return Err(wrong(message).with_hint(format!("the file's is `{found}`")));
+        return Err(wrong(message).with_hint(format!("the file's is `{own}`")));
     }
-    digested(document, path, bytes, found)
+    Ok((path, bytes, own))
+}
+
+/// Returns the folder of a document.
+fn folder_of(document: &str) -> &Path {
+    Path::new(document).parent().unwrap_or(Path::new(""))
 }
 
 /// Reads a file in a folder.
-fn bytes(document: &str, folder: &Path, module: &str) -> Result<(PathBuf, Vec<u8>), Error> {
+fn bytes(
+    document: &str,
+    folder: &Path,
+    module: &str,
+    wanted: Wanted,
+) -> Result<(PathBuf, Vec<u8>), Error> {
     let shown = escape(module);
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let outside = || {
         let root = escape(&root.to_string_lossy());
-        wrong(format!("{}: `{shown}` isn't a file in `{root}`", escape(document))).with_hint(
-            "the path is relative to the document, or with `file://` to the working folder, and leads \
-             nowhere else",
-        )
+        wrong(format!("{}: `{shown}` isn't a file in `{root}`", escape(document)))
+            .with_hint(RELATIVE)
     };
     let relative = Path::new(module);
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if !relative.components().all(is_inside) {
         return Err(outside());
     }
-    if relative.extension().is_none_or(|extension| extension != "rego") {
-        return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
-            .with_hint("the name of its file ends in `.rego`; WASM isn't supported"));
+    let extension = relative.extension().and_then(|extension| extension.to_str());
+    match (wanted, extension) {
+        (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
+        (Wanted::Module, _) => {
+            return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
+                .with_hint("the name of its file ends in `.rego`; WASM isn't supported"));
+        }
+        (Wanted::Document, _) => {
+            let message = format!("{}: the policy `{shown}` isn't a document", escape(document));
+            return Err(wrong(message).with_hint("the name of its file ends in `.yaml` or `.json`"));
+        }
     }
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {
         wrong(format!("{}: the policy `{shown}` can't be read", escape(document)))
             .with_source(error)
+            .with_hint(RELATIVE)
     };
     let real = std::fs::canonicalize(&path).map_err(failed)?;
     if !real.starts_with(std::fs::canonicalize(root).map_err(failed)?) {
@@ -194,11 +251,17 @@ fn digested(
     bytes: Vec<u8>,
     digest: String,
 ) -> Result<Digested, Error> {
+    let (path, text) = utf8(document, &path, bytes)?;
+    Ok((finished(ModuleSource { path, text })?, Some(digest)))
+}
+
+/// Returns the path and the text of a file.
+fn utf8(document: &str, path: &Path, bytes: Vec<u8>) -> Result<(String, String), Error> {
     let path = path.to_string_lossy().into_owned();
     let text = String::from_utf8(bytes).map_err(|_| {
         wrong(format!("{}: the policy `{}` isn't UTF-8", escape(document), escape(&path)))
     })?;
-    Ok((finished(ModuleSource { path, text })?, Some(digest)))
+    Ok((path, text))
 }
 
 #[cfg(test)]
