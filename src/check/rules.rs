@@ -218,6 +218,11 @@ pub static RULES: &[Rule] = &[
         "Each module is evaluated alone, so the reference is undefined. Include the code in the module, or load the module as a Rego file.",
     ),
     error(
+        "policy-document",
+        "a reference, template or argument in a policy document or a group that leads nowhere",
+        "Name a file, an input or an argument that exists.",
+    ),
+    error(
         "verdict-rule",
         "a verdict rule that can't give a verdict",
         "Make it a rule without arguments whose value has the shape that the message names.",
