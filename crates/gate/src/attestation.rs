@@ -22,30 +22,45 @@ const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
 
-/// The keys by which a bundle, a bundle about a file, an envelope and a statement are known.
-const FORMS: [&str; 4] = ["dsseEnvelope", "messageSignature", "payload", "_type"];
+/// The keys by which a bundle, a bundle about a file, an envelope, a statement and what GitHub's `gh` writes
+/// are known.
+const FORMS: [&str; 5] = ["dsseEnvelope", "messageSignature", "payload", "_type", "attestation"];
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// Returns the attestations of a document: the elements of an array, or itself.
+pub(super) fn each(document: Value) -> Result<Vec<Value>, Error> {
+    match document.as_array() {
+        Some(all) if all.is_empty() => Err(wrong("the array holds no attestation")),
+        Some(all) => Ok(all.clone()),
+        None => Ok(vec![document]),
+    }
 }
 
 /// Returns the attestation of a bundle, of an envelope, or of a bare statement. A document that is more than
 /// one of these could be read in two ways.
 pub(super) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
     match FORMS.map(|name| field(document, name)) {
-        [Some(envelope), None, None, None] => unwrap(envelope, Some(document), signatures),
-        [None, Some(_), None, None] => {
+        [Some(envelope), None, None, None, None] => unwrap(envelope, Some(document), signatures),
+        [None, Some(_), None, None, None] => {
             Err(wrong("the bundle is a file's signature, and has no statement")
                 .with_hint("`cosign attest-blob` and `gh attestation` write bundles with one"))
         }
-        [None, None, Some(_), None] => unwrap(document, None, signatures),
-        [None, None, None, Some(_)] => match signatures {
+        [None, None, Some(_), None, None] => unwrap(document, None, signatures),
+        [None, None, None, Some(_), None] => match signatures {
             Signatures::Unverified => statement(document.clone(), None),
             #[cfg(feature = "signatures")]
             _ => Err(wrong("the statement isn't signed: it has no envelope around it")
                 .by_setting(setting::SIGNATURES)),
         },
-        [None, None, None, None] => {
+        // What `gh` found out about it isn't believed.
+        [None, None, None, None, Some(attestation)] => match field(attestation, "bundle") {
+            Some(bundle) => open(bundle, signatures),
+            None => Err(wrong("`attestation` has no `bundle`")),
+        },
+        [None, None, None, None, None] => {
             Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
                 .by_setting(setting::ATTESTATIONS))
         }

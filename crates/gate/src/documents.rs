@@ -68,23 +68,34 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Parses a document; `name` is that of its stream.
-pub(super) fn parse(
+/// Parses what a document holds, `name` being that of its stream: one input, or one for each of several
+/// attestations.
+pub(super) fn parse_each(
     raw: &RawDocument,
     name: &str,
     options: &DocumentOptions,
-) -> Result<Parsed, Error> {
+) -> Vec<Result<Parsed, Error>> {
+    let Some(signatures) = &options.attestation else { return vec![parse(raw, name)] };
+    match parsed(raw, name).and_then(attestation::each) {
+        Ok(all) => all.iter().map(|one| attestation::open(one, signatures)).collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
+/// Parses a document that is no attestation.
+pub(super) fn parse(raw: &RawDocument, name: &str) -> Result<Parsed, Error> {
+    let value = parsed(raw, name)?;
+    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: None })
+}
+
+fn parsed(raw: &RawDocument, name: &str) -> Result<Value, Error> {
     let text = std::str::from_utf8(&raw.bytes).map_err(|error| {
         let before = raw.bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = raw.line + memchr::memchr_iter(b'\n', before).count();
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = value(text, name, raw.parser == Parser::Yaml, raw.line)?;
-    if let Some(signatures) = &options.attestation {
-        return attestation::open(&value, signatures);
-    }
-    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: None })
+    value(text, name, raw.parser == Parser::Yaml, raw.line)
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.

@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
 use super::model::{Signer, Subject};
+use super::parse::Parsed;
 use super::split::{DocumentSplitter, MAX_BYTES, Parser, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
 
@@ -77,6 +78,26 @@ impl Document {
         Self { name: "(no input)".to_owned(), value: Ok(None), ..Self::failed(String::new(), None) }
     }
 
+    /// Returns a document of a file, parsed or not.
+    fn of(name: String, file: &str, raw: &RawDocument, parsed: Result<Parsed, Error>) -> Self {
+        let document = Self {
+            file: Some(file.to_owned()),
+            digest: Some(raw.digest.clone()),
+            bytes: raw.bytes.len(),
+            ..Self::failed(name, None)
+        };
+        match parsed {
+            Ok(parsed) => Self {
+                subjects: parsed.subjects,
+                predicate_type: parsed.predicate_type,
+                signers: parsed.signers,
+                value: Ok(Some(parsed.value)),
+                ..document
+            },
+            Err(error) => Self { value: Err(error), ..document },
+        }
+    }
+
     fn failed(name: String, error: Option<Error>) -> Self {
         let value = error.map_or(Ok(None), Err);
         Self {
@@ -111,6 +132,8 @@ pub(super) struct Documents {
     options: DocumentOptions,
     lines: JsonLines,
     current: Option<(String, DocumentSplitter, usize)>,
+    /// The rest of what was read last, if it was more than one.
+    read: VecDeque<Document>,
     /// Set if there is no source: then there is one document without an input.
     nothing: bool,
     done: bool,
@@ -132,7 +155,17 @@ impl Documents {
         let places = places.into();
         // Statements are an input each.
         let lines = if options.attestation.is_some() { JsonLines::Inputs } else { lines };
-        Self { places, options, lines, current: None, nothing, done: false, timeout, deadline }
+        Self {
+            places,
+            options,
+            lines,
+            current: None,
+            read: VecDeque::new(),
+            nothing,
+            done: false,
+            timeout,
+            deadline,
+        }
     }
 
     /// Returns the number of inputs that are left, as far as that is known without reading: a file
@@ -143,10 +176,13 @@ impl Documents {
         }
         // The rest of a file that is partly read.
         let open = self.current.as_ref().is_some_and(|(_, splitter, _)| !splitter.is_over());
-        self.places.len() + usize::from(open) + usize::from(self.nothing)
+        self.places.len() + self.read.len() + usize::from(open) + usize::from(self.nothing)
     }
 
     fn one(&mut self) -> Option<Document> {
+        if let Some(document) = self.read.pop_front() {
+            return Some(document);
+        }
         loop {
             let (name, splitter, count) = match &mut self.current {
                 Some(current) => current,
@@ -164,23 +200,15 @@ impl Documents {
                     return Some(self.elements(name, splitter, raw));
                 }
                 Ok(Some(raw)) => {
-                    let parsed = documents::parse(&raw, name, &self.options);
+                    let all = documents::parse_each(&raw, name, &self.options);
                     let file = name.clone();
-                    let name = if raw.only { file.clone() } else { format!("{name}#{count}") };
-                    let mut document = Document::failed(name, None);
-                    document.file = Some(file);
-                    document.digest = Some(raw.digest);
-                    document.bytes = raw.bytes.len();
-                    match parsed {
-                        Ok(parsed) => {
-                            document.subjects = parsed.subjects;
-                            document.predicate_type = parsed.predicate_type;
-                            document.signers = parsed.signers;
-                            document.value = Ok(Some(parsed.value));
-                        }
-                        Err(error) => document.value = Err(error),
+                    let only = raw.only && all.len() == 1;
+                    for (index, parsed) in all.into_iter().enumerate() {
+                        *count += usize::from(index > 0);
+                        let name = if only { file.clone() } else { format!("{file}#{count}") };
+                        self.read.push_back(Document::of(name, &file, &raw, parsed));
                     }
-                    return Some(document);
+                    return self.read.pop_front();
                 }
                 Ok(None) if *count == 1 => {
                     let (name, splitter, _) = self.current.take()?;
@@ -230,7 +258,7 @@ impl Documents {
             next = if bytes > MAX_BYTES {
                 Err(too_large("the JSON values of a file"))
             } else {
-                documents::parse(&raw, &name, &self.options).and_then(|parsed| {
+                documents::parse(&raw, &name).and_then(|parsed| {
                     list.push(parsed.value);
                     splitter.next().map_err(|error| self.unreadable(error))
                 })

@@ -6,6 +6,8 @@ mod identities;
 mod keys;
 #[cfg(feature = "keyless")]
 mod ring_provider;
+#[cfg(feature = "signatures")]
+mod rsa;
 #[cfg(feature = "keyless")]
 mod trust_root;
 

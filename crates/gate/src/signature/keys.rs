@@ -14,12 +14,15 @@ use sha2::{Digest as _, Sha256};
 use webpki::RawPublicKeyEntity;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
 
-use super::{Signed, refused};
+use super::{Signed, refused, rsa};
 use crate::model::SigningKey;
 
 /// The ways to sign, each of which belongs to one kind of key.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
     [ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256];
+
+/// The lengths of an RSA key with which signatures are checked.
+const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 /// The most signatures of an envelope: each is tried with each key.
 const MAX_SIGNATURES: usize = 64;
@@ -46,8 +49,8 @@ pub struct VerifyKeys {
 }
 
 impl VerifyKeys {
-    /// Reads public keys, each from the PEM text of a file: ECDSA over P-256 or P-384, Ed25519, or RSA of at
-    /// least 2,048 bits, as `cosign generate-key-pair` and `openssl` write them. Of these, `threshold` have to
+    /// Reads public keys, each from the PEM text of a file: ECDSA over P-256 or P-384, Ed25519, or RSA of 2,048
+    /// to 8,192 bits, as `cosign generate-key-pair` and `openssl` write them. Of these, `threshold` have to
     /// sign.
     ///
     /// # Errors
@@ -146,10 +149,18 @@ fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, E
         return Err(configuration(format!("`{shown}` has more than one public key"))
             .with_hint("write each key into a file of its own"));
     }
+    if fits(&key, RSA_PKCS1_2048_8192_SHA256) {
+        let bits = rsa::modulus_bits(&key);
+        if !bits.is_some_and(|bits| RSA_BITS.contains(&bits)) {
+            let length = bits.map_or("an unknown length".to_owned(), |bits| format!("{bits} bits"));
+            return Err(configuration(format!("the RSA key in `{shown}` has {length}"))
+                .with_hint("RSA keys of 2,048 to 8,192 bits are taken"));
+        }
+    }
     if !ALGORITHMS.iter().any(|algorithm| fits(&key, *algorithm)) {
         return Err(configuration(format!("the public key in `{shown}` is of another kind"))
             .with_hint(
-                "ECDSA over P-256 and P-384, Ed25519 and RSA of at least 2,048 bits are known",
+                "ECDSA over P-256 and P-384, Ed25519 and RSA of 2,048 to 8,192 bits are known",
             ));
     }
     Ok(key)

@@ -306,3 +306,48 @@ fn one_of_several_trust_roots_is_enough() {
     gate_with(&sandbox, POLICY, &["-i", "-", "--verify-identity", RELEASE], &document)
         .fails(UNVERIFIED);
 }
+
+/// Returns what `gh attestation verify --format json` prints of bundles: its own opinion isn't asked.
+fn verified_by_gh(bundles: &[Value]) -> Value {
+    let statement: Value = serde_json::from_str(&statement(false)).unwrap();
+    let verified = |bundle: &Value| {
+        json!({
+            "attestation": {"bundle": bundle, "bundle_url": "https://github.example", "initiator": "user"},
+            "verificationResult": {"statement": statement, "verifiedIdentity": {}},
+        })
+    };
+    bundles.iter().map(verified).collect()
+}
+
+#[test]
+fn what_gh_verified_is_verified_anew_and_each_attestation_is_an_input() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let run = |document: &Value| run(&sandbox, &sigstore, document, RELEASE);
+    let good = sigstore.sign(&statement(false), &Signing::default());
+    let bad = sigstore.sign(&statement(true), &Signing::default());
+    let forged = Sigstore::new().sign(&statement(false), &Signing::default());
+    let outcomes = |output: &Output| super::outcomes(&output.json());
+    let named = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+        all.iter().map(|(name, outcome)| ((*name).to_owned(), (*outcome).to_owned())).collect()
+    };
+    let one = run(&verified_by_gh(std::slice::from_ref(&good))).code(0);
+    assert_eq!(outcomes(&one), named(&[("<stdin>", "passed")]));
+    let two = run(&verified_by_gh(&[good.clone(), bad])).code(1);
+    assert_eq!(outcomes(&two), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "failed")]));
+    let forged = run(&verified_by_gh(&[good.clone(), forged])).code(2);
+    assert_eq!(outcomes(&forged), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "no_verdict")]));
+    // Bundles alone, in an array or one a line.
+    run(&json!([good, good])).code(0);
+    let both =
+        with(&verified_by_gh(std::slice::from_ref(&good)), "/0/attestation/bundle", json!(null));
+    for (document, says) in [
+        (json!([]), "the array holds no attestation"),
+        (json!([[good]]), "neither"),
+        (json!([good, 1]), "neither"),
+        (json!([{"attestation": {}}]), "has no `bundle`"),
+        (json!([{"attestation": {"bundle": good}, "payload": ""}]), "two ways"),
+        (both, "neither"),
+    ] {
+        run(&document).fails(says);
+    }
+}

@@ -202,6 +202,9 @@ fn a_file_that_is_no_public_key_is_refused_by_name() {
         (pem.replace('M', "!"), "can't be read"),
         (format!("{pem}{pem}"), "more than one public key"),
         (other_curve.to_owned(), "is of another kind"),
+        (include_str!("signed/rsa-1024.pub").to_owned(), "has 1024 bits"),
+        (include_str!("signed/rsa-2047.pub").to_owned(), "has 2047 bits"),
+        (include_str!("signed/rsa-9216.pub").to_owned(), "has 9216 bits"),
     ] {
         let file = sandbox.write("key.pub", text);
         let output = gate(&sandbox, POLICY, &["-i", &input, "--verify-key", &file]).fails(says);
