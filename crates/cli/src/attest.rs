@@ -1,4 +1,4 @@
-//! `attest`: the statement about a run (in-toto), made from its JSON report, ready to be signed.
+//! `attest`: the statement about a run (in-toto), made from its JSON report, signed or ready to be signed.
 //!
 //! Owns the two forms: `test-result` v0.1 over the inputs, with the policies' files as its
 //! configuration, and SLSA's `verification_summary` v1 over the inputs' subjects. Neither states
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
+use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
     AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Source, Status, VERSION,
 };
@@ -23,19 +24,26 @@ use super::{Exit, option_files, output};
 /// The largest report, in bytes.
 const MAX_REPORT: u64 = 1 << 30;
 
+/// The largest file of a key, in bytes.
+const MAX_KEY: u64 = 64 << 10;
+
+/// The type of a statement in an envelope.
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
 /// The type of the predicate about tests.
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
 /// The type of SLSA's verification summary.
 const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
 
-/// Print an in-toto statement about a run of the gate, to be signed
+/// Print an in-toto statement about a run of the gate, signed or to be signed
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 if the statement was printed, which may state a failure; 2 if there is none.\n\n\
     Examples:\n  \
     rego-platform gate -d policies -i image.json -o json=gate.json\n  \
-    rego-platform attest gate.json > gate.intoto.json"
+    rego-platform attest gate.json > gate.intoto.json\n  \
+    rego-platform attest gate.json --sign-key release.key > gate.dsse.json"
 )]
 pub(super) struct AttestArgs {
     /// The report that `gate --output json=FILE` wrote
@@ -50,6 +58,10 @@ pub(super) struct AttestArgs {
     /// URI of the artifact that was verified, for `--as vsa`
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
+    /// Sign the statement with this private key (PKCS #8 in PEM, ECDSA P-256 or Ed25519), and print it in
+    /// an envelope (DSSE)
+    #[arg(long, value_name = "FILE")]
+    sign_key: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,11 +76,20 @@ fn wrong(message: impl Into<String>) -> Error {
 
 pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
     args.check()?;
+    let key = args.sign_key.as_deref().map(|path| sign_key(path, options)).transpose()?;
     let run = read(&args.report, options)?;
     refuse(&run)?;
-    let statement = output::json(&args.statement(&run)?)? + "\n";
-    output::to_stdout(statement.as_bytes())?;
+    let mut printed = args.statement(&run)?;
+    if let Some(key) = key {
+        printed = key.envelope(PAYLOAD_TYPE, output::json(&printed)?.as_bytes())?;
+    }
+    output::to_stdout((output::json(&printed)? + "\n").as_bytes())?;
     Ok(Exit::Passed)
+}
+
+fn sign_key(path: &Path, options: &Options) -> Result<SignKey, Error> {
+    let pem = option_files::read("the private key", path, MAX_KEY, options.timeout)?;
+    SignKey::read(&path.display().to_string(), &pem)
 }
 
 /// Reads a JSON report of the gate.
@@ -383,6 +404,7 @@ mod tests {
             form: Predicate::Vsa,
             verifier: None,
             resource: None,
+            sign_key: None,
         };
         let mut run = fixture::sample();
         run.notes = vec!["a list was cut".to_owned()];

@@ -59,10 +59,10 @@ pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
 pub use signature::Signatures;
-#[cfg(feature = "signatures")]
-pub use signature::VerifyKeys;
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};
+#[cfg(feature = "signatures")]
+pub use signature::{SignKey, VerifyKeys};
 pub use split::Parser;
 pub use values::InputValues;
 pub use waivers::{WAIVERS_SCHEMA, Waivers};

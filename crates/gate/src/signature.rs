@@ -1,4 +1,6 @@
-//! Signatures of attestations: whether they are checked, and with what.
+//! Signatures of attestations: whether they are checked and with what, and making one.
+//!
+//! Owns DSSE's encoding of what is signed.
 
 #[cfg(feature = "keyless")]
 mod identities;
@@ -8,6 +10,8 @@ mod keys;
 mod ring_provider;
 #[cfg(feature = "signatures")]
 mod rsa;
+#[cfg(feature = "signatures")]
+mod sign_key;
 #[cfg(feature = "keyless")]
 mod trust_root;
 
@@ -20,6 +24,8 @@ use rego_platform::{Error, ErrorKind};
 pub use identities::Identities;
 #[cfg(feature = "signatures")]
 pub use keys::VerifyKeys;
+#[cfg(feature = "signatures")]
+pub use sign_key::SignKey;
 #[cfg(feature = "keyless")]
 pub use trust_root::TrustRoot;
 
@@ -120,5 +126,25 @@ impl Signatures {
                 }
             },
         }
+    }
+}
+
+#[cfg(feature = "signatures")]
+/// Returns what an envelope's signatures are about (PAE): type and payload, each with its length.
+fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let (kind, length) = (payload_type.len(), payload.len());
+    let mut signed = format!("DSSEv1 {kind} {payload_type} {length} ").into_bytes();
+    signed.extend_from_slice(payload);
+    signed
+}
+
+#[cfg(all(test, feature = "signatures"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_encoded_as_dsse_says() {
+        let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
     }
 }

@@ -1,6 +1,6 @@
 //! Which of the caller's keys signed an envelope.
 //!
-//! Owns the keys and DSSE's encoding of what is signed. What an envelope looks like belongs to
+//! Owns the keys. What an envelope looks like belongs to
 //! `documents`. Nothing that an envelope says about its keys is believed: each signature is tried with each
 //! key.
 
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use webpki::RawPublicKeyEntity;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
 
-use super::{Signed, refused, rsa};
+use super::{Signed, refused, rsa, signed_bytes};
 use crate::model::SigningKey;
 
 /// The ways to sign, each of which belongs to one kind of key.
@@ -179,23 +179,4 @@ fn is_signed(key: &SubjectPublicKeyInfoDer<'_>, signed: &[u8], signature: &[u8])
             .iter()
             .any(|algorithm| key.verify_signature(*algorithm, signed, signature).is_ok())
     })
-}
-
-/// Returns what an envelope's signatures are about (DSSE's PAE): type and payload, each with its length.
-fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let (kind, length) = (payload_type.len(), payload.len());
-    let mut signed = format!("DSSEv1 {kind} {payload_type} {length} ").into_bytes();
-    signed.extend_from_slice(payload);
-    signed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_signed_is_encoded_as_dsse_says() {
-        let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
-        assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
-    }
 }

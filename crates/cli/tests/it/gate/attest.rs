@@ -1,5 +1,7 @@
 //! `attest`: statements about a run, made from its JSON report.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -219,4 +221,69 @@ fn what_limits_a_pass_makes_it_one_with_warnings() {
         let given = if more[0] == "-n" { &["-d", &*other][..] } else { &[] };
         assert_eq!(result(&[&["-i", &plain], given, more].concat())["result"], is, "{more:?}");
     }
+}
+
+/// A policy about what a statement says of a run.
+const PASSED: &str =
+    "package p\n\ndeny contains \"it didn't pass\" if input.predicate.result != \"PASSED\"\n";
+
+#[test]
+fn a_signed_statement_is_the_input_of_another_gate() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{\"bad\": false}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &input]).code(0);
+    let statement = attest(&sandbox, &run, &[]).code(0).json();
+    for key in [Key::new(), Key::ed25519()] {
+        let (private, public) = (key.private(&sandbox, "key"), key.public(&sandbox, "key.pub"));
+        for form in [&[][..], &VSA] {
+            let signed = attest(&sandbox, &run, &[form, &["--sign-key", &private]].concat());
+            let envelope = signed.code(0).silent().json();
+            assert_eq!(envelope["payloadType"], "application/vnd.in-toto+json");
+        }
+        let signed = attest(&sandbox, &run, &["--sign-key", &private]).code(0);
+        let envelope = signed.json();
+        let payload = STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap(), statement);
+        let file = sandbox.write("gate.dsse.json", &signed.stdout);
+        let checked = gate(&sandbox, PASSED, &["-i", &file, "--verify-key", &public]).code(0);
+        assert_eq!(checked.json()["inputs"][0]["subjects"][0]["name"], input);
+        let other = Key::new().public(&sandbox, "other.pub");
+        gate(&sandbox, PASSED, &["-i", &file, "--verify-key", &other])
+            .fails("not by a key that is trusted");
+    }
+    let failed = sandbox.write("in.json", "{\"bad\": true}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &failed]).code(1);
+    let key = Key::new();
+    let (private, public) = (key.private(&sandbox, "key"), key.public(&sandbox, "key.pub"));
+    let signed = attest(&sandbox, &run, &["--sign-key", &private]).code(0);
+    let file = sandbox.write("gate.dsse.json", &signed.stdout);
+    gate(&sandbox, PASSED, &["-i", &file, "--verify-key", &public]).code(1);
+}
+
+#[test]
+fn what_is_no_private_key_signs_nothing_and_is_not_shown() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &input]).code(0);
+    let key = Key::new();
+    let pem = std::fs::read_to_string(key.private(&sandbox, "key")).unwrap();
+    let encrypted = pem.replace("PRIVATE KEY", "ENCRYPTED SIGSTORE PRIVATE KEY");
+    let secret = pem.lines().nth(1).unwrap().to_owned();
+    let none = "has no private key in PEM that isn't encrypted";
+    for (text, says) in [
+        (String::new(), none),
+        (encrypted, none),
+        (pem.replace("PRIVATE KEY", "EC PRIVATE KEY"), none),
+        (pem.replace(&secret, &secret[4..]), "has a private key of another kind"),
+        (Key::p384().private_pem(), "has a private key of another kind"),
+    ] {
+        let file = sandbox.write("key", &text);
+        let output = attest(&sandbox, &run, &["--sign-key", &file]).fails(says);
+        assert_eq!(output.stdout, "");
+        let shown = text.lines().filter(|line| !line.contains('-') && line.len() > 20);
+        for line in shown {
+            assert!(!output.stderr.contains(line), "{}", output.stderr);
+        }
+    }
+    attest(&sandbox, &run, &["--sign-key", "/nonexistent"]).fails("doesn't exist");
 }

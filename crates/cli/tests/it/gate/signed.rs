@@ -24,8 +24,25 @@ impl Key {
         Self::of(&PKCS_ECDSA_P256_SHA256)
     }
 
+    pub(super) fn ed25519() -> Self {
+        Self::of(&PKCS_ED25519)
+    }
+
+    pub(super) fn p384() -> Self {
+        Self::of(&PKCS_ECDSA_P384_SHA384)
+    }
+
     fn of(algorithm: &'static SignatureAlgorithm) -> Self {
         Self(KeyPair::generate_for(algorithm).unwrap())
+    }
+
+    pub(super) fn private_pem(&self) -> String {
+        self.0.serialize_pem()
+    }
+
+    /// Writes the private key into a file.
+    pub(super) fn private(&self, sandbox: &Sandbox, name: &str) -> String {
+        sandbox.write(name, self.private_pem())
     }
 
     /// Writes the public key into a file.

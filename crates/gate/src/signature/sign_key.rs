@@ -1,0 +1,81 @@
+//! Signing with a private key of the caller's.
+//!
+//! Owns reading the key, which nothing shows.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::escape;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair};
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject as _;
+use serde_json::{Value, json};
+
+use super::signed_bytes;
+
+/// A private key that signs statements.
+pub struct SignKey {
+    pair: Pair,
+    random: SystemRandom,
+}
+
+enum Pair {
+    P256(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+impl std::fmt::Debug for SignKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SignKey").finish_non_exhaustive()
+    }
+}
+
+impl SignKey {
+    /// Reads the private key in a PEM text, PKCS #8 without encryption: ECDSA over P-256, or Ed25519. `file` is its
+    /// name in messages.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a text without such a key.
+    pub fn read(file: &str, pem: &[u8]) -> Result<Self, Error> {
+        let shown = escape(file);
+        let wrong = |what: &str, hint: &str| {
+            Error::new(ErrorKind::Configuration, format!("`{shown}` {what}")).with_hint(hint)
+        };
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
+            wrong(
+                "has no private key in PEM that isn't encrypted (PKCS #8)",
+                "`openssl pkcs8 -topk8 -nocrypt -in FILE` writes one; `cosign attest-blob --statement` signs with a \
+                 key that only cosign reads",
+            )
+        })?;
+        let (der, random) = (der.secret_pkcs8_der(), SystemRandom::new());
+        let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, der, &random);
+        // OpenSSL writes no public key beside it.
+        let ed25519 = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(der);
+        let pair = p256.map(Pair::P256).or_else(|_| ed25519().map(Pair::Ed25519));
+        let pair = pair.map_err(|_| {
+            wrong("has a private key of another kind", "ECDSA over P-256 and Ed25519 sign")
+        })?;
+        Ok(Self { pair, random })
+    }
+
+    /// Returns the envelope (DSSE) of a payload, signed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`] if the system has no randomness.
+    pub fn envelope(&self, payload_type: &str, payload: &[u8]) -> Result<Value, Error> {
+        let signed = signed_bytes(payload_type, payload);
+        let signature = match &self.pair {
+            Pair::P256(pair) => pair.sign(&self.random, &signed).map_err(|_| {
+                Error::new(ErrorKind::Internal, "the system has no randomness for a signature")
+            })?,
+            Pair::Ed25519(pair) => pair.sign(&signed),
+        };
+        Ok(json!({
+            "payloadType": payload_type,
+            "payload": STANDARD.encode(payload),
+            "signatures": [{"sig": STANDARD.encode(signature)}],
+        }))
+    }
+}
