@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::signed::{Key, envelope, statement};
-use super::sigstore::{BEGIN, Signing, Sigstore, V01, V02, V03};
+use super::sigstore::{BEGIN, Log, Signing, Sigstore, V01, V02, V03};
 use super::{gate, gate_with};
 use crate::cli::{Output, Sandbox};
 
@@ -167,6 +167,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
             sign(Signing { has_sct: false, ..Signing::default() }),
             "isn't in a log of certificates",
         ),
+        ("type", sign(Signing { payload_type: "text/plain", ..Signing::default() }), key),
         ("instance", Sigstore::new().sign(&clean, &Signing::default()), entry),
         ("no material", without(&own, "", "verificationMaterial"), broken),
         (
@@ -350,4 +351,105 @@ fn what_gh_verified_is_verified_anew_and_each_attestation_is_an_input() {
     ] {
         run(&document).fails(says);
     }
+}
+
+const IN_TIME: Option<&str> = Some("20250101000500Z");
+const TOO_LATE: Option<&str> = Some("20250101001001Z");
+
+#[test]
+fn a_timestamp_authority_states_the_time_too() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let run = |document: &Value| run(&sandbox, &sigstore, document, RELEASE);
+    let sign = |log: Log, stamp: Option<&'static str>| {
+        sigstore.sign(&statement(false), &Signing { log, stamp, ..Signing::default() })
+    };
+    let second = sign(Log::Second, IN_TIME);
+    run(&second).code(0);
+    run(&sign(Log::First, IN_TIME)).code(0);
+    let stamps = "/verificationMaterial/timestampVerificationData/rfc3161Timestamps";
+    let stamp = format!("{stamps}/0/signedTimestamp");
+    let of_another = sign(Log::Second, IN_TIME).pointer(&stamp).unwrap().clone();
+    let theirs = Sigstore::new();
+    let theirs = theirs.sign(&statement(false), &Signing { stamp: IN_TIME, ..Signing::default() });
+    let time = "its time of signing isn't proven";
+    let late = "no authority of the trust root vouches for its certificate at the time of signing";
+    for (document, reason) in [
+        (sign(Log::Second, None), time),
+        (with(&second, stamps, json!([])), time),
+        (with(&second, &stamp, of_another), time),
+        (with(&second, &stamp, theirs.pointer(&stamp).unwrap().clone()), time),
+        (with(&second, &stamp, "AAAA"), time),
+        // One wrong time is one too many.
+        (sign(Log::First, TOO_LATE), late),
+        (sign(Log::Second, TOO_LATE), late),
+        (sign(Log::None, IN_TIME), "its bundle isn't complete"),
+        (without(&second, ENTRY, "inclusionProof"), "its bundle isn't complete"),
+    ] {
+        let output = run(&document).fails(reason);
+        assert!(output.stdout.contains(UNVERIFIED), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn what_a_trust_root_has_no_log_for_is_not_asked_for() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let root = without(&without(&sigstore.trust_root(), "", "tlogs"), "", "ctlogs");
+    let root = sandbox.write("root.json", root.to_string());
+    let run = |signing: &Signing| {
+        let document = sigstore.sign(&statement(false), signing).to_string();
+        let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
+        gate_with(&sandbox, POLICY, &arguments, &document)
+    };
+    let bare = |stamp: Option<&'static str>| Signing {
+        log: Log::None,
+        has_sct: false,
+        stamp,
+        ..Signing::default()
+    };
+    run(&bare(IN_TIME)).code(0);
+    for signing in [bare(None), bare(TOO_LATE), Signing::default()] {
+        run(&signing).fails(UNVERIFIED);
+    }
+}
+
+/// Returns the places of a document's texts that are base64, and longer than a few bytes.
+fn encoded(value: &Value, pointer: &str) -> Vec<(String, Vec<u8>)> {
+    match value {
+        Value::Object(fields) => {
+            let below =
+                |(name, value): (&String, &Value)| encoded(value, &format!("{pointer}/{name}"));
+            fields.iter().flat_map(below).collect()
+        }
+        Value::Array(items) => {
+            let below = |(at, value): (usize, &Value)| encoded(value, &format!("{pointer}/{at}"));
+            items.iter().enumerate().flat_map(below).collect()
+        }
+        Value::String(text) if text.len() > 20 => {
+            STANDARD.decode(text).map(|bytes| (pointer.to_owned(), bytes)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn no_bit_of_what_is_signed_can_be_changed() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    // Without a timestamp authority's token, parts of which aren't signed.
+    let own = sigstore.sign(&statement(false), &Signing::default());
+    let mut changed = Vec::new();
+    for (pointer, bytes) in encoded(&own, "") {
+        for at in (0..bytes.len()).step_by(7) {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << (at % 8);
+            changed.push(with(&own, &pointer, STANDARD.encode(bytes)).to_string());
+        }
+    }
+    assert!(changed.len() > 300, "{}", changed.len());
+    let root = sandbox.write("root.json", sigstore.trust_root().to_string());
+    let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
+    let output = gate_with(&sandbox, POLICY, &arguments, &changed.join("\n")).code(2);
+    let passed = super::outcomes(&output.json()).into_iter().filter(|(_, what)| what == "passed");
+    let index = |name: &str| name.rsplit_once('#').unwrap().1.parse::<usize>().unwrap() - 1;
+    let passed: Vec<_> = passed.map(|(name, _)| changed[index(&name)].clone()).collect();
+    assert_eq!(passed, Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! An instance of Sigstore: a certificate authority, a log of certificates and a transparency log, with keys of
-//! its own.
+//! An instance of Sigstore: a certificate authority, a log of certificates, a transparency log and a timestamp
+//! authority, with keys of its own.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,16 +26,31 @@ pub(super) struct Sigstore {
     authority_der: Vec<u8>,
     certificates: KeyPair,
     log: KeyPair,
+    /// The timestamp authority, its certificate and the name of its key.
+    clock: (KeyPair, Vec<u8>, Vec<u8>),
+}
+
+/// The version of the transparency log that has an entry of the signature.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Log {
+    None,
+    First,
+    /// Its entries have no time.
+    Second,
 }
 
 /// How an attestation is signed.
 pub(super) struct Signing {
     pub issuer: &'static str,
     pub identity: &'static str,
+    pub log: Log,
     /// The time that the transparency log states.
     pub at: i64,
-    pub version: &'static str,
+    /// The time that the timestamp authority states (`GeneralizedTime`).
+    pub stamp: Option<&'static str>,
+    /// The type that is signed; the envelope's is that of statements.
     pub payload_type: &'static str,
+    pub version: &'static str,
     /// Set if the certificate is in the log of certificates.
     pub has_sct: bool,
     /// Set if it is a certificate for signing code.
@@ -47,7 +62,9 @@ impl Default for Signing {
         Self {
             issuer: "https://ci.example",
             identity: "https://ci.example/acme/app/release.yml@refs/tags/v1",
+            log: Log::First,
             at: BEGIN + 300,
+            stamp: None,
             version: V03,
             payload_type: IN_TOTO,
             has_sct: true,
@@ -111,11 +128,19 @@ impl Sigstore {
         (params.not_before, params.not_after) =
             (date_time_ymd(2020, 1, 1), date_time_ymd(2040, 1, 1));
         let authority_der = params.self_signed(&key).unwrap().der().to_vec();
+        let authority = Issuer::new(params.clone(), key);
+        let clock = KeyPair::generate().unwrap();
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::TimeStamping];
+        let clock_der = params.signed_by(&clock, &authority).unwrap().der().to_vec();
+        let clock_name = params.key_identifier(&clock);
         Self {
-            authority: Issuer::new(params, key),
+            authority,
             authority_der,
             certificates: KeyPair::generate().unwrap(),
             log: KeyPair::generate().unwrap(),
+            clock: (clock, clock_der, clock_name),
         }
     }
 
@@ -134,15 +159,21 @@ impl Sigstore {
                 "logId": {"keyId": STANDARD.encode(id(key))},
             }])
         };
+        let authority = |chain: &[&Vec<u8>]| {
+            let raw = |der: &&Vec<u8>| json!({"rawBytes": STANDARD.encode(der)});
+            let chain: Value = chain.iter().map(raw).collect();
+            json!([{
+                "uri": "https://ca.example",
+                "certChain": {"certificates": chain},
+                "validFor": valid,
+            }])
+        };
         json!({
             "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
             "tlogs": log(&self.log),
             "ctlogs": log(&self.certificates),
-            "certificateAuthorities": [{
-                "uri": "https://ca.example",
-                "certChain": {"certificates": [{"rawBytes": STANDARD.encode(&self.authority_der)}]},
-                "validFor": valid,
-            }],
+            "certificateAuthorities": authority(&[&self.authority_der]),
+            "timestampAuthorities": authority(&[&self.clock.1, &self.authority_der]),
         })
     }
 
@@ -187,7 +218,7 @@ impl Sigstore {
         der(4, &prefixed(2, &prefixed(2, &sct)))
     }
 
-    /// Returns the entry of the transparency log for a signature.
+    /// Returns the entry of the transparency log's first version for a signature.
     fn entry(&self, payload: &str, signature: &[u8], certificate: &[u8], at: i64) -> Value {
         let pem = format!(
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
@@ -206,12 +237,41 @@ impl Sigstore {
             },
         })
         .to_string();
-        let log = id(&self.log);
         let promise = format!(
             "{{\"body\":\"{}\",\"integratedTime\":{at},\"logID\":\"{}\",\"logIndex\":0}}",
             STANDARD.encode(&body),
-            hex(&log)
+            hex(&id(&self.log))
         );
+        let mut entry = self.proven("dsse", "0.0.1", &body);
+        entry["integratedTime"] = at.to_string().into();
+        entry["inclusionPromise"] = json!({
+            "signedEntryTimestamp": STANDARD.encode(self.log.sign(promise.as_bytes()).unwrap()),
+        });
+        entry
+    }
+
+    /// Returns the entry of the transparency log's second version for a signature.
+    fn second_entry(&self, signed: &[u8], signature: &[u8], certificate: &[u8]) -> Value {
+        let body = json!({
+            "apiVersion": "0.0.2",
+            "kind": "hashedrekord",
+            "spec": {"hashedRekordV002": {
+                "data": {"algorithm": "SHA2_256", "digest": STANDARD.encode(hash(signed))},
+                "signature": {
+                    "content": STANDARD.encode(signature),
+                    "verifier": {
+                        "keyDetails": "PKIX_ECDSA_P256_SHA_256",
+                        "x509Certificate": {"rawBytes": STANDARD.encode(certificate)},
+                    },
+                },
+            }},
+        });
+        self.proven("hashedrekord", "0.0.2", &body.to_string())
+    }
+
+    /// Returns an entry that is the only one of the transparency log.
+    fn proven(&self, kind: &str, version: &str, body: &str) -> Value {
+        let log = id(&self.log);
         let root = STANDARD.encode(hash(&[&[0], body.as_bytes()].concat()));
         let tree = format!("log.example\n1\n{root}\n");
         let signed = [&log[..4], &self.log.sign(tree.as_bytes()).unwrap()].concat();
@@ -219,11 +279,7 @@ impl Sigstore {
         json!({
             "logIndex": "0",
             "logId": {"keyId": STANDARD.encode(&log)},
-            "kindVersion": {"kind": "dsse", "version": "0.0.1"},
-            "integratedTime": at.to_string(),
-            "inclusionPromise": {
-                "signedEntryTimestamp": STANDARD.encode(self.log.sign(promise.as_bytes()).unwrap()),
-            },
+            "kindVersion": {"kind": kind, "version": version},
             "inclusionProof": {
                 "logIndex": "0",
                 "rootHash": root,
@@ -231,18 +287,63 @@ impl Sigstore {
                 "hashes": [],
                 "checkpoint": {"envelope": checkpoint},
             },
-            "canonicalizedBody": STANDARD.encode(&body),
+            "canonicalizedBody": STANDARD.encode(body),
         })
+    }
+
+    /// Returns the token with which the timestamp authority states the time of a signature (RFC 3161).
+    fn stamp(&self, signature: &[u8], time: &str) -> Vec<u8> {
+        let oid = |bytes: &[u8]| der(6, bytes);
+        let sequence = |parts: &[Vec<u8>]| der(0x30, &parts.concat());
+        let set = |parts: &[Vec<u8>]| der(0x31, &parts.concat());
+        let number = |number: u8| der(2, &[number]);
+        let sha256 = sequence(&[oid(&[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1])]);
+        let rsadsi = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1];
+        let of_rsadsi = |rest: &[u8]| oid(&[&rsadsi, rest].concat());
+        let info_type = of_rsadsi(&[9, 16, 1, 4]);
+        let (key, _, name) = &self.clock;
+        let info = sequence(&[
+            number(1),
+            oid(&[0x2a, 3, 4]),
+            sequence(&[sha256.clone(), der(4, &hash(signature))]),
+            number(1),
+            der(0x18, time.as_bytes()),
+        ]);
+        let attributes = [
+            sequence(&[of_rsadsi(&[9, 3]), set(std::slice::from_ref(&info_type))]),
+            sequence(&[of_rsadsi(&[9, 4]), set(&[der(4, &hash(&info))])]),
+        ];
+        let signature = key.sign(&set(&attributes)).unwrap();
+        let signer = sequence(&[
+            number(3),
+            der(0x80, name),
+            sha256.clone(),
+            der(0xa0, &attributes.concat()),
+            sequence(&[oid(&[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2])]),
+            der(4, &signature),
+        ]);
+        let content = sequence(&[info_type, der(0xa0, &der(4, &info))]);
+        let data = sequence(&[number(3), set(&[sha256]), content, set(&[signer])]);
+        sequence(&[of_rsadsi(&[7, 2]), der(0xa0, &data)])
     }
 
     /// Returns the bundle of a statement that an identity signed.
     pub(super) fn sign(&self, statement: &str, signing: &Signing) -> Value {
         let key = KeyPair::generate().unwrap();
         let certificate = self.certificate(&key, signing);
-        let signature = key.sign(&signed_bytes(signing.payload_type, statement)).unwrap();
+        let signed = signed_bytes(signing.payload_type, statement);
+        let signature = key.sign(&signed).unwrap();
         let own = json!({"rawBytes": STANDARD.encode(&certificate)});
-        let entry = self.entry(statement, &signature, &certificate, signing.at);
-        let mut material = json!({"tlogEntries": [entry]});
+        let mut material = json!({"tlogEntries": match signing.log {
+            Log::None => json!([]),
+            Log::First => json!([self.entry(statement, &signature, &certificate, signing.at)]),
+            Log::Second => json!([self.second_entry(&signed, &signature, &certificate)]),
+        }});
+        if let Some(time) = signing.stamp {
+            let token = STANDARD.encode(self.stamp(&signature, time));
+            material["timestampVerificationData"] =
+                json!({"rfc3161Timestamps": [{"signedTimestamp": token}]});
+        }
         if signing.version == V03 {
             material["certificate"] = own;
         } else {
@@ -252,7 +353,7 @@ impl Sigstore {
             "mediaType": signing.version,
             "verificationMaterial": material,
             "dsseEnvelope": {
-                "payloadType": signing.payload_type,
+                "payloadType": IN_TOTO,
                 "payload": STANDARD.encode(statement),
                 "signatures": [{"sig": STANDARD.encode(signature)}],
             },
