@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rego_platform::evaluate::{
     Answers, CallRecord, EvaluateOptions, Evaluated, QueryOutput, Recording, Replay,
 };
+use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
@@ -104,7 +105,8 @@ pub(super) fn options(
         Some(path) => replayed(path, &recording(path, options)?)?,
         None => Answers::Service(context.platform(options)?),
     };
-    answered_by(answers, options, args, || context.certificates())
+    let http = args.network.http(options, || context.certificates())?;
+    Ok(answered_by(answers, options, args, http))
 }
 
 /// Reads a recording's text.
@@ -138,13 +140,13 @@ fn is_function(name: &str) -> bool {
             .is_some_and(|(_, short)| rego_platform::functions::function(short).is_some())
 }
 
-/// Returns the settings of an evaluation with these `answers`.
+/// Returns the settings of an evaluation with these `answers`, whose own requests `http` sends.
 pub(super) fn answered_by(
     answers: Answers,
     options: &Options,
     args: &EvaluationArgs,
-    certificates: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
-) -> Result<EvaluateOptions, Error> {
+    http: Option<Http>,
+) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
     evaluate.strict_builtin_errors = args.is_strict();
@@ -153,8 +155,8 @@ pub(super) fn answered_by(
     evaluate.budget.bytes = options.max_bytes;
     evaluate.budget.passes = options.max_passes;
     evaluate.budget.eager_prompts = options.eager_prompts;
-    evaluate.http = args.network.http(options, certificates)?;
-    Ok(evaluate)
+    evaluate.http = http;
+    evaluate
 }
 
 /// Refuses a recording in the place of something else, before anything is evaluated.

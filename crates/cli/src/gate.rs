@@ -341,7 +341,7 @@ fn prepare(
     let signatures = args.signatures.check(args.kind.as_deref(), inventory, options.timeout)?;
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
-    let more = (http, options.timeout);
+    let more = (http.clone(), options.timeout);
     let gate = load(args, &context.product, &ignore, (arguments, values), more)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
@@ -361,7 +361,7 @@ fn prepare(
         combine: args.combine,
         metadata,
     };
-    let run = run_options(args, options, &context, (inventory, documents), gate.asks())?;
+    let run = run_options(args, options, &context, (inventory, documents), (http, gate.asks()))?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
         _ => None,
@@ -537,7 +537,7 @@ fn run_options(
     options: &Options,
     context: &Context,
     (inventory, documents): (&mut Inventory, DocumentOptions),
-    asks: bool,
+    (http, asks): (Option<Http>, bool),
 ) -> Result<RunOptions, Error> {
     let (answers, answered_by) = if let Some(path) = &options.replay {
         let text = evaluation::recording(path, options)?;
@@ -551,8 +551,7 @@ fn run_options(
         let answered_by = if emulated { AnsweredBy::Emulator } else { AnsweredBy::Service };
         (Answers::Service(platform), answered_by)
     };
-    let certificates = || context.certificates();
-    let mut evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
+    let mut evaluate = evaluation::answered_by(answers, options, &args.evaluation, http);
     evaluate.strict_builtin_errors = args.evaluation.is_strict_gate();
     inventory.service.answered_by = asks.then_some(answered_by);
     let waivers = match &args.waivers {

@@ -37,7 +37,8 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
         "emulate" => &[&PRODUCT, &["fault"]],
-        "cache" | "capabilities" | "check" | "new" => &[&PRODUCT],
+        "check" => &[&PRODUCT, &["ca_cert"]],
+        "cache" | "capabilities" | "new" => &[&PRODUCT],
         _ => &[],
     }
 }

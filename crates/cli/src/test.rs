@@ -139,7 +139,8 @@ fn answers(
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Unavailable(MOCK.to_owned());
         let certificates = || super::context::certificates(options);
-        let evaluate = evaluation::answered_by(answers, options, &args.evaluation, certificates)?;
+        let http = args.evaluation.network.http(options, certificates)?;
+        let evaluate = evaluation::answered_by(answers, options, &args.evaluation, http);
         return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;

@@ -263,6 +263,9 @@ pub struct Client {
     permits: Arc<Semaphore>,
     /// Set once an emulator has answered.
     emulated: AtomicBool,
+    /// Set once the service has said that it has no signed URLs, and the content store is asked itself.
+    #[cfg(feature = "grpc")]
+    lacks_urls: AtomicBool,
 }
 
 /// The header of an emulator's answers.
@@ -314,6 +317,8 @@ impl Client {
             tokens: TokenSource::new(credentials, settings.product.clone()),
             permits: Arc::new(Semaphore::new(settings.concurrency)),
             emulated: AtomicBool::new(false),
+            #[cfg(feature = "grpc")]
+            lacks_urls: AtomicBool::new(false),
             settings,
         }
     }

@@ -121,7 +121,9 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let gate = Self::of(gather(paths, options)?, options, Loaded::default())?;
+        let mut gathered = gather(paths, options)?;
+        let documents = split_off_documents(&mut gathered, options.http.as_ref())?;
+        let gate = Self::of(gathered, &documents, options, Loaded::default())?;
         gate.refuse_warnings(options.allow_warnings)?;
         if gate.checks.is_empty() {
             return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
@@ -135,7 +137,12 @@ impl Gate {
     }
 
     /// Loads as [`Gate::load`] does, also what has nothing to evaluate, such as a library.
-    fn of(mut gathered: Gathered, options: &GateOptions, loaded: Loaded) -> Result<Self, Error> {
+    fn of(
+        mut gathered: Gathered,
+        documents: &[Document],
+        options: &GateOptions,
+        loaded: Loaded,
+    ) -> Result<Self, Error> {
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(wrong(format!(
                 "the bundle `{}` contains no policies and no data",
@@ -162,10 +169,10 @@ impl Gate {
             accounts: std::mem::take(&mut gathered.accounts),
             packages: Vec::new(),
             unverified_bundles: 0,
-            data: data_files(&gathered),
+            data: data_files(&gathered, documents),
             loaded,
         };
-        let documents = gate.take_documents(&mut gathered, options.http.as_ref())?;
+        gate.record_files(&gathered, documents)?;
         for bundle in &gathered.bundles {
             gate.record_bundle(bundle)?;
         }
@@ -179,13 +186,13 @@ impl Gate {
         if !documents.is_empty() {
             refuse_lost(options)?;
         }
-        for document in &documents {
+        for document in documents {
             known.extend(document.names());
             gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         packages::refuse_unknown(&options.skip, known.iter().map(String::as_str))?;
-        gate.refuse_unread(&documents, &options.arguments)?;
+        gate.refuse_unread(documents, &options.arguments)?;
         let mut seen = HashSet::new();
         gate.warnings.retain(|warning| seen.insert(warning.clone()));
         Ok(gate)
@@ -288,21 +295,17 @@ impl Gate {
         &self.policies
     }
 
-    /// Records the digest of every file, and moves policy documents out of the data.
-    fn take_documents(
-        &mut self,
-        gathered: &mut Gathered,
-        http: Option<&Http>,
-    ) -> Result<Vec<Document>, Error> {
+    /// Records the digest of every file.
+    fn record_files(&mut self, gathered: &Gathered, documents: &[Document]) -> Result<(), Error> {
         for module in &gathered.files.modules {
             let digest = hex(&Sha256::digest(&module.text));
             self.sources.push(Source { path: module.path.clone(), digest });
         }
-        for source in &gathered.files.data {
-            let digest = digest_of(&source.path)?;
-            self.sources.push(Source { path: source.path.clone(), digest });
+        let data = gathered.files.data.iter().map(|source| source.path.as_str());
+        for path in data.chain(documents.iter().map(Document::path)) {
+            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path)? });
         }
-        split_off_documents(gathered, http)
+        Ok(())
     }
 
     /// Records the digest of a bundle, or of the files of its folder.
@@ -373,9 +376,10 @@ impl Gate {
     }
 }
 
-/// Returns the canonical paths of the files of data.
-fn data_files(gathered: &Gathered) -> HashSet<PathBuf> {
-    let files = gathered.files.data.iter().map(|source| source.path.as_str());
+/// Returns the canonical paths of the files of data, and of policy documents.
+fn data_files(gathered: &Gathered, documents: &[Document]) -> HashSet<PathBuf> {
+    let data = gathered.files.data.iter().map(|source| source.path.as_str());
+    let files = data.chain(documents.iter().map(Document::path));
     let folders = gathered.bundles.iter().filter(|bundle| bundle.is_folder);
     files
         .chain(folders.flat_map(Bundle::files))

@@ -77,8 +77,55 @@ fn a_module_is_fetched_from_an_allowed_host_and_held_against_its_digest() {
         run(&pinned, &host).fails(&format!("the response has the status {status}"));
     }
     let file = sandbox.path("p.yaml");
-    let check = sandbox.run(&["check", file.to_str().unwrap()]).output();
+    let file = file.to_str().unwrap();
+    let check = sandbox.run(&["check", file]).output();
     check.fails("`--allow-host HOST[:PORT]` allows one");
+    // It is fetched once.
+    run(&pinned, &host).code(1);
+    let before = server.requests().len();
+    let check = ["check", file, "--ca-cert", &certificates, "--allow-host", &host];
+    sandbox.run(&check).output().code(0);
+    assert_eq!(server.requests().len(), before + 1);
+    sandbox.run(&["check", file, "--allow-host", &host]).output().fails("certificate");
+    let seen: Vec<String> =
+        server.requests().iter().map(|request| format!("{request:?}")).collect();
+    assert!(!seen.concat().contains(CANARY), "{seen:?}");
+}
+
+/// A document to which a group refers is what its digest says, and so is each of its modules.
+#[test]
+fn a_group_fetches_documents_that_are_held_against_their_digests() {
+    let document = "apiVersion: x/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  policies:\n    \
+        - embedded: |\n        package main\n\n        import rego.v1\n\n        \
+        violations contains \"bad\" if input.bad\n";
+    let beside = "apiVersion: x/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  policies:\n    \
+        - path: p.rego\n";
+    let authority = Authority::new();
+    let server = Server::start_tls(authority.server("127.0.0.1", false), move |request| {
+        let text = if request.target() == "/n.yaml" { document } else { beside };
+        script::status(200, &[("content-type", "text/plain")], text)
+    });
+    let sandbox = Sandbox::new();
+    let certificates = sandbox.write("ca.pem", &authority.pem);
+    let host = server.address.to_string();
+    let run = |name: &str, digest: &str, allowed: &str| {
+        let group = format!(
+            "apiVersion: x/v1\nkind: PolicyGroup\nmetadata: {{name: g}}\nspec:\n  policies:\n    \
+             materials:\n      - policies:\n          - ref: https://{host}/{name}@{digest}\n"
+        );
+        let file = sandbox.write("g.yaml", group);
+        let fixed = ["gate", "-d", &file, "-i", "-", "--ca-cert", &certificates];
+        let arguments = [&fixed[..], &["--allow-host", allowed]].concat();
+        sandbox.run(&arguments).env("PLATFORM_TOKEN", CANARY).stdin("{\"bad\": 1}").output()
+    };
+    let digest = crate::gate::digest_of(document.as_bytes());
+    run("n.yaml", &digest, &host).code(1);
+    assert_eq!(server.requests().len(), 1);
+    run("n.yaml", &digest, "other.example").fails("`--allow-host HOST[:PORT]` allows one");
+    run("other.yaml", &digest, &host).fails("has another digest");
+    // What it names by a path isn't looked for among the files that are here.
+    let digest = crate::gate::digest_of(beside.as_bytes());
+    run("other.yaml", &digest, &host).fails("a document that was fetched has no folder");
     let seen: Vec<String> =
         server.requests().iter().map(|request| format!("{request:?}")).collect();
     assert!(!seen.concat().contains(CANARY), "{seen:?}");

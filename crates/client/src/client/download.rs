@@ -3,6 +3,9 @@
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
 //! store; content that doesn't hash to its digest never leaves this module.
 
+#[cfg(any(feature = "cache", feature = "grpc"))]
+use std::sync::atomic::Ordering;
+
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use url::Url;
@@ -53,13 +56,25 @@ async fn fetch(
 ) -> Result<Content, Failed> {
     #[cfg(feature = "grpc")]
     if let Some(from) = client.settings.endpoints.grpc() {
-        return match super::grpc::location(client, context, digest).await? {
-            Location::Url(location, token) => {
+        let store = client.settings.endpoints.store();
+        if let Some(store) = store.filter(|_| client.lacks_urls.load(Ordering::Relaxed)) {
+            return stored(client, context, digest, wanted, store).await;
+        }
+        return match (super::grpc::location(client, context, digest).await?, store) {
+            (Location::Url(location, token), _) => {
                 let to = Redirect { from, location: &location, token: Some(&token) };
                 redirected(client, context, digest, wanted, to).await
             }
-            Location::Unimplemented(refusal) => {
-                stored(client, context, digest, wanted, refusal).await
+            (Location::Unimplemented(_), Some(store)) => {
+                client.lacks_urls.store(true, Ordering::Relaxed);
+                stored(client, context, digest, wanted, store).await
+            }
+            (Location::Unimplemented(refusal), None) => {
+                let error = refusal
+                    .error
+                    .with_hint("name the content store's gRPC address")
+                    .by_setting(setting::CONTENT_STORE);
+                Err(Failed { error, ..refusal })
             }
         };
     }
@@ -123,22 +138,15 @@ async fn redirected(
 }
 
 /// Returns the content from the content store's gRPC address, where the control plane has no signed
-/// URLs, which `refusal` says.
+/// URLs.
 #[cfg(feature = "grpc")]
 async fn stored(
     client: &Client,
     context: &Context,
     digest: &str,
     wanted: RequestedForm,
-    refusal: Failed,
+    store: &Url,
 ) -> Result<Content, Failed> {
-    let Some(store) = client.settings.endpoints.store() else {
-        let error = refusal
-            .error
-            .with_hint("name the content store's gRPC address")
-            .by_setting(setting::CONTENT_STORE);
-        return Err(Failed { error, ..refusal });
-    };
     // The service's statement that its own token may have the content.
     let token = super::grpc::store_token(client, context, digest).await?;
     if let Some(content) = cached(client, context, digest, wanted).await? {
@@ -188,7 +196,7 @@ async fn cached(
     });
     let Ok(Some((content, size))) = read.await else { return Ok(None) };
     context.count(size)?;
-    context.cached.store(true, std::sync::atomic::Ordering::Relaxed);
+    context.cached.store(true, Ordering::Relaxed);
     Ok(Some(content))
 }
 

@@ -73,14 +73,15 @@ impl Document {
     }
 
     /// Returns its modules.
-    pub fn entries(self) -> Vec<PolicyEntry> {
+    pub fn entries(&self) -> impl Iterator<Item = &PolicyEntry> {
+        self.policies().into_iter().flat_map(|policy| &policy.entries)
+    }
+
+    /// Returns the path of its file.
+    pub fn path(&self) -> &str {
         match self {
-            Self::Policy(policy) => policy.entries,
-            Self::Group(group) => {
-                let materials = group.materials.into_iter();
-                let attached = materials.flat_map(|material| material.attached);
-                attached.flat_map(|attached| attached.document.entries).collect()
-            }
+            Self::Policy(policy) => &policy.path,
+            Self::Group(group) => &group.path,
         }
     }
 

@@ -22,9 +22,9 @@ pub struct Material {
     pub documents: Vec<Sources>,
     /// What a gate over the same paths reads.
     gathered: Gathered,
+    policy_documents: Vec<Document>,
     /// What was loaded without an error.
     loaded: Loaded,
-    http: Option<Http>,
 }
 
 /// Policies that are loaded already, with their origin and the warnings that a gate notes.
@@ -54,15 +54,15 @@ impl Material {
     pub fn read(paths: &[String], bundles: &[String], http: Option<Http>) -> Result<Self, Error> {
         let options =
             GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
-        let gathered = gather(paths, &options)?;
-        let mut own = gathered.clone();
-        let documents = split_off_documents(&mut own, http.as_ref())?;
-        let alone =
-            |entry: PolicyEntry| Sources { modules: vec![entry.module], ..Sources::default() };
-        let documents = documents.into_iter().flat_map(Document::entries).map(alone);
-        let documents = documents.collect();
-        let loaded = Loaded::default();
-        Ok(Self { sources: own.sources()?, documents, gathered, loaded, http })
+        let mut gathered = gather(paths, &options)?;
+        let policy_documents = split_off_documents(&mut gathered, http.as_ref())?;
+        let alone = |entry: &PolicyEntry| Sources {
+            modules: vec![entry.module.clone()],
+            ..Sources::default()
+        };
+        let documents = policy_documents.iter().flat_map(Document::entries).map(alone).collect();
+        let sources = gathered.clone().sources()?;
+        Ok(Self { sources, documents, gathered, policy_documents, loaded: Loaded::default() })
     }
 
     /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
@@ -89,8 +89,9 @@ impl Material {
     /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
     /// isn't loaded again.
     pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
-        let options = GateOptions { load, http: self.http, ..GateOptions::default() };
-        (self.sources, Gate::of(self.gathered, &options, self.loaded).err())
+        let options = GateOptions { load, ..GateOptions::default() };
+        let gate = Gate::of(self.gathered, &self.policy_documents, &options, self.loaded);
+        (self.sources, gate.err())
     }
 }
 

@@ -28,6 +28,7 @@ use crate::setting;
 #[derive(Debug)]
 pub(crate) struct PolicyGroup {
     pub name: String,
+    pub path: String,
     pub inputs: Inputs,
     pub materials: Vec<GroupMaterial>,
     /// The documents to which it refers.
@@ -174,7 +175,7 @@ pub(crate) fn parse(file: Place<'_>, http: Option<&Http>) -> Result<PolicyGroup,
     }
     let mut all: Vec<_> = materials.iter_mut().flat_map(|one| &mut one.attached).collect();
     rename(&metadata.name, &mut all);
-    Ok(PolicyGroup { name: metadata.name, inputs, materials, sources })
+    Ok(PolicyGroup { name: metadata.name, path: file.path.to_owned(), inputs, materials, sources })
 }
 
 /// Names policies after their group, and by their number where the group attaches several of one name.

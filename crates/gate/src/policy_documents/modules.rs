@@ -99,7 +99,7 @@ type Digested = (ModuleSource, Option<String>);
 
 /// Reads a module that the document names by `path`, which may not lead out of the document's folder.
 pub(crate) fn read(document: &str, path: &str) -> Result<Digested, Error> {
-    let (path, bytes) = bytes(document, folder_of(document), path, Wanted::Module)?;
+    let (path, bytes) = bytes(document, folder_of(document)?, path, Wanted::Module)?;
     let digest = hex(&Sha256::digest(&bytes));
     digested(document, path, bytes, digest)
 }
@@ -149,7 +149,7 @@ fn found(
         None => (reference, None),
     };
     let (path, bytes) = match place.split_once("://") {
-        None if wanted == Wanted::Module => bytes(document, folder_of(document), place, wanted)?,
+        None if wanted == Wanted::Module => bytes(document, folder_of(document)?, place, wanted)?,
         Some(("file", path)) => bytes(document, Path::new(""), path, wanted)?,
         Some(("https", _)) if digest.is_none() => {
             let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
@@ -190,8 +190,14 @@ fn found(
 }
 
 /// Returns the folder of a document.
-fn folder_of(document: &str) -> &Path {
-    Path::new(document).parent().unwrap_or(Path::new(""))
+fn folder_of(document: &str) -> Result<&Path, Error> {
+    if document.starts_with("https://") {
+        let message = format!("{}: a document that was fetched has no folder", escape(document));
+        return Err(wrong(message).with_hint(
+            "write its modules into it, or name them with `https://` and their digests",
+        ));
+    }
+    Ok(Path::new(document).parent().unwrap_or(Path::new("")))
 }
 
 /// Reads a file in a folder.
