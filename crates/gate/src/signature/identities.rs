@@ -3,20 +3,23 @@
 //! Owns patterns of identities, and the words for what doesn't hold of a bundle. Certificates, logs and
 //! timestamps are checked by `sigstore-verify`.
 
+use std::str::FromStr as _;
+
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, size};
-use sigstore_verify::types::bundle::VerificationMaterialContent;
+use sigstore_verify::types::bundle::{VerificationMaterial, VerificationMaterialContent};
 use sigstore_verify::types::{
-    Artifact, ArtifactDigest, Bundle, HashAlgorithm, Sha512Hash, SignatureContent, Statement,
-    Subject,
+    Artifact, ArtifactDigest, Bundle, DsseEnvelope, DsseSignature, HashAlgorithm, KeyId, MediaType,
+    PayloadBytes, Sha512Hash, SignatureBytes, SignatureContent, Statement, Subject,
 };
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::{Root, TrustRoot};
 use super::{Signed, refused};
 use crate::model::{SigningIdentity, Source};
-use crate::parse::field;
+use crate::parse::{field, text};
+use crate::split::MAX_VALUES;
 use crate::{pattern, setting};
 
 /// The largest verification material of a bundle, in bytes: everything in it takes time to check.
@@ -94,7 +97,7 @@ impl Identities {
         let bundle = envelope.bundle.ok_or_else(|| {
             refused("the envelope is signed, but not by an identity: it has no bundle around it")
         })?;
-        let signer = self.verified(bundle, envelope.payload)?;
+        let signer = self.verified(&read(bundle, envelope)?, envelope.payload)?;
         let is_trusted = |own: &SigningIdentity| {
             own.issuer == signer.issuer && pattern::matches(&own.identity, &signer.identity)
         };
@@ -107,16 +110,8 @@ impl Identities {
         )))
     }
 
-    /// Returns who signed a payload in a bundle.
-    fn verified(&self, document: &Value, payload: &[u8]) -> Result<SigningIdentity, Error> {
-        let bundle = read(document)?;
-        let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-            return Err(unverified("the bundle has no envelope"));
-        };
-        // What is checked is what the policies get.
-        if envelope.payload.as_bytes() != payload {
-            return Err(unverified("the bundle's payload can be read in two ways"));
-        }
+    /// Returns who signed a payload, that of a bundle.
+    fn verified(&self, bundle: &Bundle, payload: &[u8]) -> Result<SigningIdentity, Error> {
         if bundle.signing_certificate().is_none() {
             return Err(refused(
                 "the envelope is signed, but not by an identity: the bundle has no certificate",
@@ -125,7 +120,7 @@ impl Identities {
         let digest = digest_of(payload)?;
         let mut failure = None;
         for Root { verifier, policy } in self.trust_root.roots() {
-            match verifier.verify(Artifact::Digest(digest.clone()), &bundle, policy) {
+            match verifier.verify(Artifact::Digest(digest.clone()), bundle, policy) {
                 Ok(result) => return identity(&result),
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -142,16 +137,36 @@ fn unverified(reason: &str) -> Error {
         .by_setting(setting::TRUST_ROOT)
 }
 
-/// Reads a bundle whose check takes a bounded time.
-fn read(document: &Value) -> Result<Bundle, Error> {
-    let material = field(document, "verificationMaterial");
-    let length = material.map_or(0, |material| material.to_json().len());
-    if length > MAX_MATERIAL {
+/// Returns the bundle of an envelope. It is made of the bytes that the policies get, so these are what is checked,
+/// in a time that is bounded.
+fn read(document: &Value, envelope: &Signed<'_>) -> Result<Bundle, Error> {
+    let [signature] = envelope.signatures else {
+        let count = envelope.signatures.len();
+        return Err(unverified(&format!(
+            "its envelope has {count} signatures, a bundle's has one"
+        )));
+    };
+    // A value, the first or another one, follows each of these.
+    let values = envelope.payload.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    if values > MAX_VALUES {
+        return Err(unverified(&format!("its statement has more than {MAX_VALUES} values")));
+    }
+    let none = || unverified("it isn't in a Sigstore bundle");
+    let media_type = text(document, "mediaType").ok_or_else(none)?;
+    let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;
+    let material = field(document, "verificationMaterial").ok_or_else(none)?.to_json();
+    if material.len() > MAX_MATERIAL {
         let limit = size(MAX_MATERIAL as u64);
         return Err(unverified(&format!("its verification material is larger than {limit}")));
     }
-    let bundle = Bundle::from_json(&document.to_json())
-        .map_err(|error| unverified("it isn't in a Sigstore bundle").with_source(error))?;
+    let material: VerificationMaterial =
+        serde_json::from_str(&material).map_err(|error| none().with_source(error))?;
+    let content = DsseEnvelope::new(
+        envelope.payload_type,
+        PayloadBytes::from_bytes(envelope.payload),
+        DsseSignature::new(SignatureBytes::from_bytes(signature), KeyId::default()),
+    );
+    let bundle = Bundle::new(media_type, material, SignatureContent::DsseEnvelope(content));
     let material = &bundle.verification_material;
     let certificates = match &material.content {
         VerificationMaterialContent::X509CertificateChain { certificates } => certificates.len(),
@@ -210,8 +225,11 @@ fn reason(error: &Failure) -> &'static str {
         Failure::Certificate(_) => {
             "no authority of the trust root vouches for its certificate at the time of signing"
         }
-        Failure::TransparencyLog(_) => "its entry in the transparency log doesn't hold",
+        // The digest in the entry is meant: the statement's is its own.
+        Failure::TransparencyLog(_) | Failure::ArtifactMismatch(_) => {
+            "its entry in the transparency log doesn't hold"
+        }
         Failure::Timestamp(_) => "its time of signing isn't proven",
-        _ => "its bundle isn't complete",
+        _ => "its bundle can't be used",
     }
 }

@@ -107,7 +107,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
     let chain = "no authority of the trust root vouches for its certificate at the time of signing";
     let time = "its time of signing isn't proven";
     let broken = "it isn't in a Sigstore bundle";
-    let incomplete = "its bundle isn't complete";
+    let unusable = "its bundle can't be used";
     let mut unexpected = Vec::new();
     for (what, document, reason) in [
         ("payload", with(&own, "/dsseEnvelope/payload", at("/dsseEnvelope/payload")), key),
@@ -144,7 +144,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
             entry,
         ),
         ("time", with(&own, &format!("{ENTRY}/integratedTime"), (BEGIN + 301).to_string()), entry),
-        ("no proof", without(&own, ENTRY, "inclusionProof"), incomplete),
+        ("no proof", without(&own, ENTRY, "inclusionProof"), unusable),
         (
             "proof",
             with(&own, &format!("{ENTRY}/inclusionProof"), at(&format!("{ENTRY}/inclusionProof"))),
@@ -153,12 +153,12 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "no checkpoint",
             without(&own, &format!("{ENTRY}/inclusionProof"), "checkpoint"),
-            incomplete,
+            unusable,
         ),
         ("no promise", without(&own, ENTRY, "inclusionPromise"), time),
         ("no time", without(&own, ENTRY, "integratedTime"), time),
-        ("no entry", with(&own, "/verificationMaterial/tlogEntries", json!([])), incomplete),
-        ("no entries", without(&own, material, "tlogEntries"), incomplete),
+        ("no entry", with(&own, "/verificationMaterial/tlogEntries", json!([])), unusable),
+        ("no entries", without(&own, material, "tlogEntries"), unusable),
         ("late", sign(Signing { at: BEGIN + 601, ..Signing::default() }), chain),
         ("early", sign(Signing { at: BEGIN - 1, ..Signing::default() }), chain),
         ("usage", sign(Signing { is_for_code: false, ..Signing::default() }), chain),
@@ -178,7 +178,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "two signatures",
             with(&own, "/dsseEnvelope/signatures", json!([{"sig": right}, {"sig": right}])),
-            broken,
+            "2 signatures",
         ),
         ("base64", with(&own, "/verificationMaterial/certificate/rawBytes", "%"), broken),
         (
@@ -187,8 +187,9 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
             chain,
         ),
         ("kind", with(&own, &format!("{ENTRY}/kindVersion/kind"), "other"), broken),
+        ("no media type", without(&own, "", "mediaType"), broken),
         ("log", with(&own, &format!("{ENTRY}/logId/keyId"), STANDARD.encode([0; 32])), entry),
-        ("index", with(&own, &format!("{ENTRY}/inclusionProof/logIndex"), "1"), incomplete),
+        ("index", with(&own, &format!("{ENTRY}/inclusionProof/logIndex"), "1"), unusable),
         ("size", with(&own, &format!("{ENTRY}/inclusionProof/treeSize"), "2"), entry),
         (
             "snake case",
@@ -382,8 +383,8 @@ fn a_timestamp_authority_states_the_time_too() {
         // One wrong time is one too many.
         (sign(Log::First, TOO_LATE), late),
         (sign(Log::Second, TOO_LATE), late),
-        (sign(Log::None, IN_TIME), "its bundle isn't complete"),
-        (without(&second, ENTRY, "inclusionProof"), "its bundle isn't complete"),
+        (sign(Log::None, IN_TIME), "its bundle can't be used"),
+        (without(&second, ENTRY, "inclusionProof"), "its bundle can't be used"),
     ] {
         let output = run(&document).fails(reason);
         assert!(output.stdout.contains(UNVERIFIED), "{}", output.stdout);
@@ -452,4 +453,14 @@ fn no_bit_of_what_is_signed_can_be_changed() {
     let index = |name: &str| name.rsplit_once('#').unwrap().1.parse::<usize>().unwrap() - 1;
     let passed: Vec<_> = passed.map(|(name, _)| changed[index(&name)].clone()).collect();
     assert_eq!(passed, Vec::<String>::new());
+}
+
+#[test]
+fn a_statement_is_bounded_before_it_is_read() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let many = format!("\"predicate\":{{\"many\":[0{}],", ",0".repeat(10_000_000));
+    let large = statement(false).replacen("\"predicate\":{", &many, 1);
+    let document = sigstore.sign(&large, &Signing::default());
+    run(&sandbox, &sigstore, &document, RELEASE)
+        .fails("its statement has more than 10000000 values");
 }
