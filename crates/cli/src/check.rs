@@ -178,11 +178,12 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
         return (found, material.sources);
     }
     // Policies' arguments are supplied elsewhere.
-    let (sources, refused) = material.refused(load.clone());
-    if let Some(error) = refused
-        && error.setting() != Some(rego_platform_gate::setting::ARGUMENTS)
-    {
-        found.extend(refusals(error));
+    let (sources, gate) = material.into_gate(load.clone());
+    match gate {
+        // It is dropped with the process, which takes less time.
+        Ok(gate) => std::mem::forget(gate),
+        Err(error) if error.setting() == Some(rego_platform_gate::setting::ARGUMENTS) => {}
+        Err(error) => found.extend(refusals(error)),
     }
     (found, sources)
 }

@@ -85,13 +85,13 @@ impl Material {
         found
     }
 
-    /// Returns the sources, and the error with which a gate refuses these files, if it does. A gate without
+    /// Returns the sources, and their gate, or the error with which it refuses these files. A gate without
     /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
     /// isn't loaded again.
-    pub fn refused(self, load: LoadOptions) -> (Sources, Option<Error>) {
+    pub fn into_gate(self, load: LoadOptions) -> (Sources, Result<Gate, Error>) {
         let options = GateOptions { load, ..GateOptions::default() };
         let gate = Gate::of(self.gathered, &self.policy_documents, &options, self.loaded);
-        (self.sources, gate.err())
+        (self.sources, gate)
     }
 }
 
@@ -117,6 +117,6 @@ mod tests {
             },
             other => panic!("{other:?}"),
         }
-        assert!(material.refused(LoadOptions::default()).1.is_none());
+        assert!(material.into_gate(LoadOptions::default()).1.is_ok());
     }
 }
