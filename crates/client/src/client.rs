@@ -50,15 +50,15 @@ pub use download::download;
 pub use endpoints::{
     APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
     Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
-    PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
+    PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS, is_loopback,
 };
 pub use operations::run_operation;
 pub use page::{EnvelopeSeed, parse, parse_object, parse_one, parse_page, parse_rows};
 pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub use row::Row;
 pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
+pub use transport::{Cause, TRACEPARENT, crypto_provider, https_proxy, tls_config};
 use transport::{Failed, JSON};
-pub use transport::{TRACEPARENT, crypto_provider};
 
 /// Adds the headers of a trace to a request.
 pub type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;

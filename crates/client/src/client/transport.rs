@@ -16,6 +16,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode};
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
@@ -326,7 +327,7 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     } else {
         (ErrorKind::Unavailable, "the connection broke before the answer was complete from".into())
     };
-    let cause = Plain::of(&error);
+    let cause = Cause::of(&error);
     let hint = cause.hint();
     let mut result = Error::new(kind, format!("{what} {origin}")).with_source(cause);
     if let Some(hint) = hint {
@@ -352,10 +353,10 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
 /// repeat the URL.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Plain(String);
+pub struct Cause(String);
 
-impl Plain {
-    fn of(error: &reqwest::Error) -> Self {
+impl Cause {
+    pub fn of(error: &reqwest::Error) -> Self {
         let mut cause: &dyn std::error::Error = error;
         while let Some(next) = cause.source() {
             cause = next;
@@ -364,7 +365,7 @@ impl Plain {
     }
 
     /// Returns a hint if the server speaks another protocol.
-    fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&'static str> {
         if self.0.contains("received corrupt message") {
             return Some("the server doesn't speak TLS there: is its address `http://`?");
         }
@@ -434,10 +435,8 @@ fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {
 /// used.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     let Some(text) = settings.proxy.as_deref() else { return Ok(None) };
-    // Only https goes through a proxy, so that the proxy never sees a token; loopback never does.
-    if let Some(Ok(proxy)) = proxy_url(text).map(reqwest::Proxy::https) {
-        let except = format!("{},{LOOPBACK}", settings.no_proxy.as_deref().unwrap_or_default());
-        return Ok(Some(proxy.no_proxy(reqwest::NoProxy::from_string(&except))));
+    if let Some(proxy) = https_proxy(text, settings.no_proxy.as_deref().unwrap_or_default()) {
+        return Ok(Some(proxy));
     }
     let mut addresses = settings.endpoints.addresses();
     if addresses.all(|address| address.scheme() == "http" || is_loopback(address)) {
@@ -446,6 +445,13 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     // The text isn't repeated: it may contain a password.
     Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
         .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
+}
+
+/// Returns a proxy for https alone, so that it never sees a token, and never for loopback; `None` if its
+/// address isn't a valid URL.
+pub fn https_proxy(address: &str, no_proxy: &str) -> Option<reqwest::Proxy> {
+    let proxy = reqwest::Proxy::https(proxy_url(address)?).ok()?;
+    Some(proxy.no_proxy(reqwest::NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
 }
 
 /// Parses the proxy's address, which is often written as `host:port`.
@@ -485,13 +491,23 @@ pub fn crypto_provider(given: Option<&Arc<CryptoProvider>>) -> Result<Arc<Crypto
 /// Configures TLS with the system's certificate store and the given authorities; verification is
 /// never switched off.
 fn tls(settings: &Settings, http2: bool) -> Result<rustls::ClientConfig, Error> {
+    let provider = crypto_provider(settings.crypto_provider.as_ref())?;
+    let is_used = settings.endpoints.addresses().any(|address| address.scheme() == "https");
+    tls_config(provider, settings.ca_certificates.clone(), is_used, http2)
+}
+
+/// As `tls`, for any server; the system's store is read at once if it is certain to be used.
+pub fn tls_config(
+    provider: Arc<CryptoProvider>,
+    authorities: Vec<CertificateDer<'static>>,
+    is_used: bool,
+    http2: bool,
+) -> Result<rustls::ClientConfig, Error> {
     let failed = |error: rustls::Error| {
         Error::new(ErrorKind::Configuration, "TLS can't be set up").with_source(error.to_string())
     };
-    let provider = crypto_provider(settings.crypto_provider.as_ref())?;
-    let authorities = settings.ca_certificates.clone();
     let verifier = SystemVerifier::new(Arc::clone(&provider), authorities).map_err(failed)?;
-    if settings.endpoints.addresses().any(|address| address.scheme() == "https") {
+    if is_used {
         verifier.ready().map_err(|e| {
             Error::new(ErrorKind::Configuration, "the certificate store can't be set up")
                 .with_source(e.to_string())

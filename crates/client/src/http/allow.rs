@@ -117,6 +117,13 @@ impl AllowedHosts {
         self.0.is_empty()
     }
 
+    /// Returns `true` if the host of an address is allowed, at its port.
+    #[doc(hidden)]
+    pub fn allow(&self, url: &url::Url) -> bool {
+        let port = url.port_or_known_default().unwrap_or_default();
+        url.host().is_some_and(|host| self.grant(&host, port).is_some())
+    }
+
     /// Returns the reach of a host, as it is in a URL, at a port; `None` if it isn't allowed.
     pub(super) fn grant<S: AsRef<str>>(&self, host: &url::Host<S>, port: u16) -> Option<Grant> {
         let mut grant = None;

@@ -1,0 +1,344 @@
+//! Addresses of sources, each with one way of writing it.
+
+use std::fmt;
+
+use rego_platform_client::client::is_loopback;
+use rego_platform_client::text::escape;
+use rego_platform_client::{Error, ErrorKind};
+use url::Url;
+
+use crate::digest::Digest;
+
+/// The address of a source. It is shown in the one form in which a lock has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Address {
+    /// `oci://REGISTRY/REPOSITORY[:TAG][@DIGEST]`
+    Registry(Reference),
+    /// `https://HOST/….tar.gz`
+    Archive(Archive),
+}
+
+/// A manifest in a registry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// `host` or `host:port`.
+    registry: String,
+    plain_http: bool,
+    repository: String,
+    tag: Option<String>,
+    digest: Option<Digest>,
+}
+
+/// A bundle at a web server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Archive(Url);
+
+const REGISTRY: &str = "oci://";
+/// The same over plain HTTP.
+const PLAIN_REGISTRY: &str = "oci+http://";
+const ARCHIVE: &str = "https://";
+
+/// The longest name of a repository and of a tag.
+const MAX_REPOSITORY: usize = 255;
+const MAX_TAG: usize = 128;
+
+/// Docker Hub's registry has another host than the names of its images.
+const DOCKER_HUB: &str = "docker.io";
+const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+impl Address {
+    /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
+    /// `oci+http://` and `https://`, such as a path.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for an address that isn't valid, or holds a secret.
+    pub fn parse(text: &str) -> Option<Result<Self, Error>> {
+        if let Some(rest) = text.strip_prefix(REGISTRY) {
+            return Some(Reference::parse(text, rest, false).map(Self::Registry));
+        }
+        if let Some(rest) = text.strip_prefix(PLAIN_REGISTRY) {
+            return Some(Reference::parse(text, rest, true).map(Self::Registry));
+        }
+        text.starts_with(ARCHIVE).then(|| Archive::parse(text).map(Self::Archive))
+    }
+
+    /// Returns the digest that the address itself gives.
+    pub fn digest(&self) -> Option<&Digest> {
+        match self {
+            Self::Registry(reference) => reference.digest.as_ref(),
+            Self::Archive(_) => None,
+        }
+    }
+
+    /// Returns a relative path for its content.
+    pub fn folder(&self) -> String {
+        let (place, version) = match self {
+            Self::Registry(reference) => {
+                let version = match (&reference.tag, &reference.digest) {
+                    (Some(tag), _) => tag.clone(),
+                    (None, digest) => digest.as_ref().map(ToString::to_string).unwrap_or_default(),
+                };
+                (format!("{}/{}", reference.registry, reference.repository), format!("@{version}"))
+            }
+            Self::Archive(Archive(url)) => {
+                let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+                let host = url.host_str().unwrap_or_default();
+                (format!("{host}{port}{}", url.path()), String::new())
+            }
+        };
+        // Neither character is one of file names everywhere.
+        format!("{place}{version}").replace([':', '%'], "_")
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry(reference) => reference.fmt(f),
+            Self::Archive(Archive(url)) => f.write_str(url.as_str()),
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.plain_http { PLAIN_REGISTRY } else { REGISTRY };
+        write!(f, "{scheme}{}/{}", self.registry, self.repository)?;
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Reference {
+    fn parse(text: &str, rest: &str, plain_http: bool) -> Result<Self, Error> {
+        let form = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
+        let (registry, name) = rest.split_once('/').unwrap_or((rest, ""));
+        let origin = Url::parse(&format!("https://{registry}/"))
+            .map_err(|_| not_an_address(text).with_hint(form))?;
+        refuse_secrets(&origin)?;
+        let broken = |what: &str| not_an_address(text).with_hint(format!("{what}: {form}"));
+        let port = origin.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let host = origin.host_str().unwrap_or_default();
+        if origin.path() != "/" || origin.query().is_some() || registry.contains(['\\', '#', '?']) {
+            return Err(broken("the registry isn't a host"));
+        }
+        let (name, digest) = match name.split_once('@') {
+            Some((name, digest)) => {
+                let digest = Digest::parse(digest).ok_or_else(|| broken("the digest is wrong"))?;
+                (name, Some(digest))
+            }
+            None => (name, None),
+        };
+        let (name, tag) = match name.split_once(':') {
+            Some((name, tag)) => (name, Some(tag)),
+            None => (name, None),
+        };
+        if !is_repository(name) {
+            return Err(broken("a repository's name is in lower case"));
+        }
+        if tag.is_some_and(|tag| !is_tag(tag)) {
+            return Err(broken("the tag is wrong"));
+        }
+        let tag = tag.or_else(|| digest.is_none().then_some("latest"));
+        Ok(Self {
+            registry: format!("{host}{port}"),
+            plain_http: plain_http && !is_loopback(&origin),
+            repository: name.to_owned(),
+            tag: tag.map(str::to_owned),
+            digest,
+        })
+    }
+
+    /// The registry's host, with its port if it isn't the usual one.
+    pub fn registry(&self) -> &str {
+        &self.registry
+    }
+
+    /// The name of the repository.
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// Returns what a registry calls the manifest: its digest, or else its tag.
+    pub(crate) fn manifest(&self) -> &str {
+        let digest = self.digest.as_ref().map(Digest::as_str);
+        digest.or(self.tag.as_deref()).unwrap_or_default()
+    }
+
+    /// Returns the same manifest by its digest.
+    #[must_use]
+    pub fn pinned(&self, digest: Digest) -> Self {
+        Self { digest: Some(digest), tag: None, ..self.clone() }
+    }
+
+    /// The address of the registry's interface. It has TLS, unless the registry is on this machine or
+    /// the reference says otherwise.
+    pub(crate) fn origin(&self) -> Result<Url, Error> {
+        let host = if self.registry == DOCKER_HUB { DOCKER_HUB_HOST } else { &self.registry };
+        let parse = |scheme: &str| {
+            Url::parse(&format!("{scheme}://{host}/v2/"))
+                .map_err(|_| not_an_address(&self.to_string()))
+        };
+        let secure = parse("https")?;
+        if self.plain_http || is_loopback(&secure) { parse("http") } else { Ok(secure) }
+    }
+
+    /// The name of the registry in Docker's configuration.
+    pub(crate) fn in_docker_configuration(&self) -> &str {
+        if self.registry == DOCKER_HUB { "https://index.docker.io/v1/" } else { &self.registry }
+    }
+}
+
+impl Archive {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let url = Url::parse(text).map_err(|_| not_an_address(text))?;
+        refuse_secrets(&url)?;
+        let name = url.path().to_ascii_lowercase();
+        if ![".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) {
+            return Err(not_an_address(text)
+                .with_hint("only bundles are fetched by `https://`: its path ends in `.tar.gz`"));
+        }
+        Ok(Self(url))
+    }
+
+    pub(crate) const fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+/// A secret in an address would get into logs and into the lock.
+fn refuse_secrets(url: &Url) -> Result<(), Error> {
+    if url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none()
+    {
+        return Ok(());
+    }
+    let message = "the address of a source has a user, a query or a fragment";
+    Err(wrong(message.to_owned()).with_hint(
+        "leave that out: `docker login` stores credentials, and a bundle's address is public",
+    ))
+}
+
+fn not_an_address(text: &str) -> Error {
+    // What follows an `@` may be meant as a host, and what is before it as a password.
+    let shown =
+        if text.contains('@') { "the text".to_owned() } else { format!("`{}`", escape(text)) };
+    wrong(format!("{shown} isn't the address of a source"))
+}
+
+/// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`
+/// or any number of `-` separate letters and digits.
+fn is_repository(name: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_part = |part: &str| {
+        let separators = part.split(|c: char| c.is_ascii() && is_word(c as u8));
+        let between: Vec<&str> = separators.collect();
+        let is_separator = |text: &&str| {
+            matches!(*text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-')
+        };
+        between.len() > 1
+            && between.iter().all(is_separator)
+            && between.first().is_some_and(|text| text.is_empty())
+            && between.last().is_some_and(|text| text.is_empty())
+    };
+    name.len() <= MAX_REPOSITORY && name.split('/').all(is_part)
+}
+
+fn is_tag(tag: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    tag.len() <= MAX_TAG
+        && tag.bytes().next().is_some_and(is_word)
+        && tag.bytes().all(|byte| is_word(byte) || byte == b'.' || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        match Address::parse(text) {
+            Some(Ok(address)) => address.to_string(),
+            Some(Err(error)) => format!("error: {}", error.report()),
+            None => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_address_has_one_form() {
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        for (text, form) in [
+            ("oci://R.Example/a/b-c", "oci://r.example/a/b-c:latest"),
+            ("oci://r.example:443/a:V1", "oci://r.example/a:V1"),
+            ("oci+http://r.example/a:1", "oci+http://r.example/a:1"),
+            ("oci+http://127.0.0.1:5000/a:1", "oci://127.0.0.1:5000/a:1"),
+            ("https://R.example/x/b.tar.gz", "https://r.example/x/b.tar.gz"),
+            ("policies/a.rego", "none"),
+            ("file:///a", "none"),
+        ] {
+            assert_eq!(shown(text), form);
+        }
+        let by_digest = format!("oci://r.example/a@{digest}");
+        assert_eq!(shown(&by_digest), by_digest);
+        let both = format!("oci://r.example/a:v1@{digest}");
+        assert_eq!(shown(&both), both);
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_and_no_secret_repeated() {
+        for text in [
+            "oci://",
+            "oci://r.example",
+            "oci://r.example/",
+            "oci://r.example/A",
+            "oci://r.example/a//b",
+            "oci://r.example/../a",
+            "oci://r.example/a_.b",
+            "oci://r.example/-a",
+            "oci://r.example/a:",
+            "oci://r.example/a:-x",
+            "oci://r.example/a@sha256:00",
+            "oci://r.example/a@sha512:00",
+            "oci://r.example?x/a",
+            "oci://u:canary@r.example/a",
+            "oci://canary@r.example/a:v1",
+            "https://u:canary@r.example/b.tar.gz",
+            "https://r.example/b.tar.gz?token=canary",
+            "https://r.example/b.zip",
+        ] {
+            let shown = shown(text);
+            assert!(shown.starts_with("error: ") && !shown.contains("canary"), "{text}: {shown}");
+        }
+    }
+
+    #[test]
+    fn tls_is_left_out_on_loopback_and_by_its_scheme_alone() {
+        for (text, origin) in [
+            ("oci://r.example/a", "https://r.example/v2/"),
+            ("oci://docker.io/a/b", "https://registry-1.docker.io/v2/"),
+            ("oci://localhost:5000/a", "http://localhost:5000/v2/"),
+            ("oci://[::1]:5000/a", "http://[::1]:5000/v2/"),
+            ("oci://127.0.0.1.example/a", "https://127.0.0.1.example/v2/"),
+            ("oci+http://r.example:5000/a", "http://r.example:5000/v2/"),
+        ] {
+            match Address::parse(text).unwrap().unwrap() {
+                Address::Registry(reference) => {
+                    assert_eq!(reference.origin().unwrap().as_str(), origin);
+                }
+                Address::Archive(_) => unreachable!(),
+            }
+        }
+    }
+}

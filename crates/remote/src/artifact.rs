@@ -1,0 +1,329 @@
+//! What a manifest in a registry holds: files as conftest pushes them, or one bundle as OPA pulls it.
+//!
+//! Owns the media types, the names of files and the limits. A layer of another type is an error: it might
+//! be a part of the policies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use rego_platform_client::text::{escape, size};
+use rego_platform_client::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+
+pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const POLICY: &str = "application/vnd.cncf.openpolicyagent.policy.layer.v1+rego";
+const DATA: &str = "application/vnd.cncf.openpolicyagent.data.layer.v1+json";
+const CONFIGURATION: &str = "application/vnd.cncf.openpolicyagent.config.v1+json";
+const BUNDLE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+const BUNDLE_CONFIGURATION: &str = "application/vnd.oci.image.config.v1+json";
+const TITLE: &str = "org.opencontainers.image.title";
+
+/// The configuration has no content that anyone reads.
+pub(crate) const EMPTY: &[u8] = b"{}";
+
+/// The limits on what is fetched from one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The size of the largest file, in bytes.
+    pub file_bytes: u64,
+    /// The size of all files together, in bytes.
+    pub total_bytes: u64,
+    /// The number of files.
+    pub files: usize,
+}
+
+/// What is at a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Files, sorted by name.
+    Files(Vec<File>),
+    /// A bundle, as an archive (`.tar.gz`).
+    Bundle(Bytes),
+}
+
+/// A file of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path within the source: names joined by `/`, which lead nowhere else.
+    pub name: String,
+    /// Its content.
+    pub bytes: Bytes,
+}
+
+/// A layer that is to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layer {
+    pub digest: Digest,
+    pub size: u64,
+    /// The name of its file; `None` for a bundle.
+    pub name: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    schema_version: u32,
+    #[serde(default)]
+    media_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config: Option<Descriptor>,
+    layers: Vec<Descriptor>,
+    /// Of an index, which could be read as one too.
+    #[serde(default, skip_serializing)]
+    manifests: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    media_type: String,
+    digest: String,
+    size: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, String>,
+}
+
+fn wrong(what: &str, message: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+}
+
+/// Returns the layers of a manifest; `what` is its address.
+pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec<Layer>, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Index {
+        manifests: Option<serde::de::IgnoredAny>,
+    }
+    if serde_json::from_slice::<Index>(manifest).is_ok_and(|index| index.manifests.is_some()) {
+        return Err(wrong(what, "is an index of several manifests")
+            .with_hint("name the one with the policies by its digest"));
+    }
+    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| {
+        wrong(what, "has a manifest that isn't valid").with_source(error.to_string())
+    })?;
+    let is_other = manifest.media_type.is_some_and(|kind| kind != MANIFEST);
+    if is_other || manifest.schema_version != 2 || manifest.manifests.is_some() {
+        return Err(wrong(what, "isn't an OCI manifest").with_hint("push it again"));
+    }
+    let all: Result<Vec<_>, _> =
+        manifest.layers.into_iter().map(|layer| of_descriptor(what, layer)).collect();
+    let all = all?;
+    if all.is_empty() {
+        return Err(wrong(what, "holds no policies").with_hint("is it the right address?"));
+    }
+    if all.len() > 1 && all.iter().any(|layer| layer.name.is_none()) {
+        return Err(
+            wrong(what, "holds a bundle and something else").with_hint("push files or one bundle")
+        );
+    }
+    let mut names = BTreeSet::new();
+    for name in all.iter().filter_map(|layer| layer.name.as_deref()) {
+        if !names.insert(name) {
+            return Err(
+                wrong(what, &format!("holds `{}` twice", escape(name))).with_hint("push it again")
+            );
+        }
+    }
+    limits.check(what, all.iter().map(|layer| layer.size))?;
+    Ok(all)
+}
+
+fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
+    let digest = Digest::parse(&layer.digest).ok_or_else(|| {
+        wrong(what, &format!("has a layer with the digest `{}`", escape(&layer.digest)))
+            .with_hint("only `sha256:` is read")
+    })?;
+    let endings: &[&str] = match layer.media_type.as_str() {
+        BUNDLE => return Ok(Layer { digest, size: layer.size, name: None }),
+        POLICY => &["rego"],
+        DATA => &["json", "yaml", "yml"],
+        other => {
+            let message = format!("has a layer of the unknown type `{}`", escape(other));
+            return Err(wrong(what, &message).with_hint(
+                "policies and data as conftest pushes them are read, and OPA's bundles",
+            ));
+        }
+    };
+    let name = layer.annotations.get(TITLE).ok_or_else(|| {
+        wrong(what, "has a layer without a name").with_hint(format!("`{TITLE}` names it"))
+    })?;
+    let shown = escape(name);
+    if !is_inside(name) {
+        return Err(wrong(what, &format!("holds the path `{shown}`"))
+            .with_hint("paths are relative and lead nowhere else: push it again from its folder"));
+    }
+    if !endings.contains(&ending(name)) {
+        let message = format!("holds `{shown}` as `{}`", escape(&layer.media_type));
+        return Err(wrong(what, &message)
+            .with_hint(format!("the name of such a file ends in `.{}`", endings.join("`, `."))));
+    }
+    Ok(Layer { digest, size: layer.size, name: Some(name.clone()) })
+}
+
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+/// Returns `true` for names joined by `/` that every system takes for a path below a folder.
+fn is_inside(name: &str) -> bool {
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    let is_special = |c: char| c.is_control() || matches!(c, '\\' | ':');
+    name.split('/').all(is_name) && !name.contains(is_special)
+}
+
+impl Limits {
+    /// Checks the sizes of files.
+    pub(crate) fn check(
+        &self,
+        what: &str,
+        sizes: impl ExactSizeIterator<Item = u64>,
+    ) -> Result<(), Error> {
+        let refused = |message: String| {
+            Err(Error::new(ErrorKind::TooLarge, format!("`{}` {message}", escape(what)))
+                .with_hint("is it the right address? otherwise divide it"))
+        };
+        if sizes.len() > self.files {
+            return refused(format!("holds more than {} files", self.files));
+        }
+        let mut total: u64 = 0;
+        for bytes in sizes {
+            total = total.saturating_add(bytes);
+            if bytes > self.file_bytes {
+                return refused(format!("holds a file of more than {}", size(self.file_bytes)));
+            }
+        }
+        if total > self.total_bytes {
+            return refused(format!("is larger than {}", size(self.total_bytes)));
+        }
+        Ok(())
+    }
+}
+
+/// What is pushed: the blobs, and the manifest, which is the same for equal content.
+pub(crate) struct Artifact {
+    pub blobs: Vec<Bytes>,
+    pub manifest: Bytes,
+}
+
+impl Artifact {
+    /// Returns what is pushed for a content, whose files are policies and data.
+    pub fn of(content: &Content) -> Result<Self, Error> {
+        let internal = |error: serde_json::Error| {
+            Error::new(ErrorKind::Internal, "the manifest can't be written").with_source(error)
+        };
+        let (configuration, layers) = match content {
+            Content::Bundle(bytes) => {
+                (BUNDLE_CONFIGURATION, vec![(descriptor(BUNDLE, bytes), bytes.clone())])
+            }
+            Content::Files(files) => {
+                let mut files: Vec<_> = files.iter().collect();
+                files.sort_by(|one, other| one.name.cmp(&other.name));
+                let layer = |file: &File| {
+                    let kind = if ending(&file.name) == "rego" { POLICY } else { DATA };
+                    let mut layer = descriptor(kind, &file.bytes);
+                    layer.annotations.insert(TITLE.to_owned(), file.name.clone());
+                    (layer, file.bytes.clone())
+                };
+                (CONFIGURATION, files.into_iter().map(layer).collect())
+            }
+        };
+        let (layers, mut blobs): (Vec<_>, Vec<_>) = layers.into_iter().unzip();
+        blobs.push(Bytes::from_static(EMPTY));
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: Some(MANIFEST.to_owned()),
+            config: Some(descriptor(configuration, EMPTY)),
+            layers,
+            manifests: None,
+        };
+        let manifest = serde_json::to_vec(&manifest).map_err(internal)?.into();
+        Ok(Self { blobs, manifest })
+    }
+}
+
+fn descriptor(kind: &str, bytes: &[u8]) -> Descriptor {
+    Descriptor {
+        media_type: kind.to_owned(),
+        digest: Digest::of(bytes).to_string(),
+        size: bytes.len() as u64,
+        annotations: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { file_bytes: 100, total_bytes: 150, files: 3 };
+
+    fn file(name: &str, text: &str) -> File {
+        File { name: name.to_owned(), bytes: text.to_owned().into() }
+    }
+
+    #[test]
+    fn what_is_pushed_is_read_again_in_any_order() {
+        let files = vec![file("lib/a.rego", "package a\n"), file("d.json", "{}")];
+        let pushed = Artifact::of(&Content::Files(files.clone())).unwrap();
+        let turned = Artifact::of(&Content::Files(files.into_iter().rev().collect())).unwrap();
+        assert_eq!(pushed.manifest, turned.manifest);
+        let read = layers("x", &pushed.manifest, &LIMITS).unwrap();
+        let names: Vec<_> = read.iter().map(|layer| layer.name.as_deref().unwrap()).collect();
+        assert_eq!(names, ["d.json", "lib/a.rego"]);
+        let bundle = Artifact::of(&Content::Bundle(Bytes::from_static(b"x"))).unwrap();
+        let read = layers("x", &bundle.manifest, &LIMITS).unwrap();
+        assert!(read.len() == 1 && read.iter().all(|layer| layer.name.is_none()));
+    }
+
+    #[test]
+    fn what_could_be_read_otherwise_is_refused() {
+        let files = vec![file("a.rego", "package a\n"), file("d.json", "{}")];
+        let pushed = Artifact::of(&Content::Files(files)).unwrap();
+        let text = std::str::from_utf8(&pushed.manifest).unwrap();
+        layers("x", text.as_bytes(), &LIMITS).unwrap();
+        let policy = Digest::of(b"package a\n").to_string();
+        for (from, to, says) in [
+            ("a.rego", "../a.rego", "`../a.rego`"),
+            ("a.rego", "/a.rego", "`/a.rego`"),
+            ("a.rego", "b/./a.rego", "`b/./a.rego`"),
+            ("a.rego", "c:a.rego", "`c:a.rego`"),
+            ("a.rego", "b\\\\a.rego", "holds the path"),
+            ("a.rego", "a\\u0000.rego", "holds the path"),
+            ("a.rego", "a.REGO", "ends in `.rego`"),
+            ("a.rego", "a.json", "ends in `.rego`"),
+            ("d.json", "d.rego", "ends in `.json`"),
+            ("policy.layer.v1+rego", "policy.layer.v2+rego", "unknown type"),
+            (POLICY, BUNDLE, "a bundle and something else"),
+            (TITLE, "title", "without a name"),
+            (&policy, &policy.replace("256", "512"), "only `sha256:`"),
+            ("\"schemaVersion\":2", "\"schemaVersion\":1", "isn't an OCI manifest"),
+            (MANIFEST, "application/vnd.oci.image.index.v1+json", "isn't an OCI manifest"),
+            ("\"layers\":", "\"manifests\":[],\"layers\":", "is an index"),
+            ("\"layers\":", "\"layers\":[],\"layers\":", "isn't valid"),
+            ("\"size\":10", "\"size\":101", "a file of more than 100 bytes"),
+            ("\"size\":10", "\"size\":-1", "isn't valid"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = layers("x", text.replacen(from, to, 1).as_bytes(), &LIMITS).unwrap_err();
+            let shown = format!("{} {:?}", error.report(), error.hint());
+            assert!(shown.contains(says), "{from} {to}: {shown}");
+        }
+        let twice = vec![file("a.rego", "1"), file("a.rego", "2")];
+        let twice = Artifact::of(&Content::Files(twice)).unwrap();
+        assert!(layers("x", &twice.manifest, &LIMITS).unwrap_err().to_string().contains("twice"));
+        let none = Artifact::of(&Content::Files(Vec::new())).unwrap();
+        let error = layers("x", &none.manifest, &LIMITS).unwrap_err();
+        assert!(error.to_string().contains("no policies"), "{error}");
+        let large = (0..2).map(|number| file(&format!("{number}.rego"), &"#".repeat(90)));
+        let large = Artifact::of(&Content::Files(large.collect())).unwrap();
+        let error = layers("x", &large.manifest, &LIMITS).unwrap_err();
+        assert!(error.to_string().contains("larger than 150 bytes"), "{error}");
+        let many = (0..4).map(|number| file(&format!("{number}.rego"), "1")).collect();
+        let many = Artifact::of(&Content::Files(many)).unwrap();
+        let error = layers("x", &many.manifest, &LIMITS).unwrap_err();
+        assert!(error.to_string().contains("more than 3 files"), "{error}");
+    }
+}

@@ -1,0 +1,169 @@
+//! The credentials of registries: from Docker's configuration, and the helpers that it names.
+//!
+//! A registry's credentials are those of exactly its name there. Nothing that a helper prints is shown.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rego_platform_client::text::escape;
+use rego_platform_client::{Error, ErrorKind, environment};
+use secrecy::SecretString;
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+
+/// The largest configuration, and the largest answer of a helper.
+const MAX_CONFIGURATION: u64 = 1 << 20;
+const MAX_ANSWER: u64 = 64 << 10;
+
+/// The user name with which helpers mark a token that is exchanged for others.
+const TOKEN_USER: &str = "<token>";
+
+/// What a registry is told.
+#[derive(Debug, Clone)]
+pub(crate) enum Credentials {
+    Password(String, SecretString),
+    /// A token that is exchanged for others.
+    Identity(SecretString),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Configuration {
+    #[serde(rename = "auths")]
+    entries: BTreeMap<String, Entry>,
+    #[serde(rename = "credHelpers")]
+    helpers: BTreeMap<String, String>,
+    #[serde(rename = "credsStore")]
+    store: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    /// The user and the password, in base64.
+    auth: String,
+    username: String,
+    password: String,
+    identitytoken: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    username: String,
+    secret: String,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+/// Returns the credentials of a registry by its name in Docker's configuration.
+pub(crate) async fn find(registry: &str) -> Result<Option<Credentials>, Error> {
+    let Some(path) = path()? else { return Ok(None) };
+    let Some(text) = read(&path)? else { return Ok(None) };
+    let shown = escape(&path.display().to_string());
+    // The parser's message may repeat a part of the text.
+    let mut configuration: Configuration =
+        serde_json::from_str(&text).map_err(|_| wrong(format!("`{shown}` isn't valid")))?;
+    if let Some(helper) = configuration.helpers.get(registry) {
+        return ask(helper, registry).await;
+    }
+    if let Some(entry) = configuration.entries.remove(registry)
+        && let Some(found) = entry.credentials().ok_or_else(|| {
+            wrong(format!("the credentials of `{}` in `{shown}` aren't valid", escape(registry)))
+                .with_hint("`docker login` stores them again")
+        })?
+    {
+        return Ok(Some(found));
+    }
+    match configuration.store.as_str() {
+        "" => Ok(None),
+        store => ask(store, registry).await,
+    }
+}
+
+/// Returns the path of Docker's configuration.
+fn path() -> Result<Option<PathBuf>, Error> {
+    let folder = match environment::read("DOCKER_CONFIG")? {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => std::env::home_dir().map(|home| home.join(".docker")),
+    };
+    Ok(folder.map(|folder| folder.join("config.json")))
+}
+
+fn read(path: &std::path::Path) -> Result<Option<String>, Error> {
+    use std::io::Read as _;
+    let failed = |error: std::io::Error| {
+        wrong(format!("`{}` can't be read", escape(&path.display().to_string()))).with_source(error)
+    };
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut text = String::new();
+    file.take(MAX_CONFIGURATION).read_to_string(&mut text).map_err(failed)?;
+    Ok(Some(text))
+}
+
+impl Entry {
+    /// Returns the credentials, if there are any; `None` if they can't be read.
+    fn credentials(self) -> Option<Option<Credentials>> {
+        if !self.identitytoken.is_empty() {
+            return Some(Some(Credentials::Identity(self.identitytoken.into())));
+        }
+        if self.auth.is_empty() {
+            let is_there = !self.username.is_empty();
+            let found =
+                is_there.then(|| Credentials::Password(self.username, self.password.into()));
+            return Some(found);
+        }
+        let decoded = String::from_utf8(STANDARD.decode(self.auth.trim()).ok()?).ok()?;
+        let (user, password) = decoded.split_once(':')?;
+        let password = password.trim_end_matches('\0').to_owned();
+        Some(Some(Credentials::Password(user.to_owned(), password.into())))
+    }
+}
+
+/// Asks a helper, which is found in the search path. Without credentials it fails, as it also does
+/// where it isn't set up; then there are none.
+async fn ask(helper: &str, registry: &str) -> Result<Option<Credentials>, Error> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if helper.is_empty() || !helper.chars().all(is_name) {
+        let message = format!("`{}` isn't the name of a credential helper", escape(helper));
+        return Err(wrong(message).with_hint("Docker's configuration names it"));
+    }
+    let mut command = Command::new(format!("docker-credential-{helper}"));
+    command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.kill_on_drop(true).spawn() else { return Ok(None) };
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    if let Some(mut stdin) = stdin {
+        // A helper that reads nothing has ended already.
+        let _ = stdin.write_all(registry.as_bytes()).await;
+    }
+    let mut text = Vec::new();
+    let failed = |error: std::io::Error| {
+        wrong(format!("the credential helper `{helper}` can't be asked")).with_source(error)
+    };
+    if let Some(stdout) = stdout {
+        stdout.take(MAX_ANSWER).read_to_end(&mut text).await.map_err(failed)?;
+    }
+    if !child.wait().await.map_err(failed)?.success() {
+        return Ok(None);
+    }
+    let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
+        wrong(format!("the credential helper `{helper}` gives no valid answer"))
+            .with_hint("`docker login` stores the credentials again")
+    })?;
+    let secret = SecretString::from(answer.secret);
+    Ok(Some(if answer.username == TOKEN_USER {
+        Credentials::Identity(secret)
+    } else {
+        Credentials::Password(answer.username, secret)
+    }))
+}

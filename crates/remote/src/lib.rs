@@ -1,0 +1,25 @@
+//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`).
+//!
+//! A [`Remote`] fetches what an [`Address`] names, within a time and [`Limits`], and holds it against the
+//! digest that pins it; a [`Lock`] has these digests in a file that people review. It knows nothing of
+//! Rego: what it returns are files and archives. It has the credentials of registries, from Docker's
+//! configuration, and no others.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod artifact;
+mod challenge;
+mod credentials;
+mod digest;
+mod lock;
+mod registry;
+mod remote;
+pub mod setting;
+mod transport;
+
+pub use address::{Address, Archive, Reference};
+pub use artifact::{Content, File, Limits};
+pub use digest::Digest;
+pub use lock::Lock;
+pub use remote::{Fetched, Remote, RemoteBuilder};

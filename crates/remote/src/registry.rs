@@ -1,0 +1,304 @@
+//! A registry's interface (the OCI distribution specification): manifests, blobs, uploads, tokens.
+//!
+//! Owns who is told the credentials: the registry itself, and another host only if it is allowed. Every
+//! content is held against its digest before anyone sees it.
+
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rego_platform_client::client::is_loopback;
+use rego_platform_client::http::AllowedHosts;
+use rego_platform_client::{Error, ErrorKind};
+use reqwest::header::{HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Method, Response, StatusCode};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use crate::address::Reference;
+use crate::artifact::{Artifact, Content, File, Layer, Limits, MANIFEST, layers};
+use crate::challenge::Challenge;
+use crate::credentials::{self, Credentials};
+use crate::digest::Digest;
+use crate::setting;
+use crate::transport::{Request, Transport, body, location, origin, success};
+
+/// The size of the largest manifest, as registries have it.
+const MAX_MANIFEST: u64 = 4 << 20;
+
+/// The size of the largest answer of a token service.
+const MAX_TOKEN: u64 = 1 << 20;
+
+/// The blobs that are fetched at once.
+const CONCURRENCY: usize = 8;
+
+/// What is done with a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Pull,
+    Push,
+}
+
+/// A conversation with a registry about one repository.
+pub(crate) struct Session<'a> {
+    transport: &'a Transport,
+    /// The hosts that are told the credentials of registries besides the registry.
+    allowed: &'a AllowedHosts,
+    reference: &'a Reference,
+    base: Url,
+    action: Action,
+    authorization: Mutex<Option<HeaderValue>>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+fn protocol(message: String) -> Error {
+    Error::new(ErrorKind::Protocol, message)
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        transport: &'a Transport,
+        allowed: &'a AllowedHosts,
+        reference: &'a Reference,
+        action: Action,
+    ) -> Result<Self, Error> {
+        let base = reference.origin()?;
+        let authorization = Mutex::new(None);
+        Ok(Self { transport, allowed, reference, base, action, authorization })
+    }
+
+    /// Returns the manifest's bytes, and their digest.
+    pub async fn manifest(&self) -> Result<(Bytes, Digest), Error> {
+        let what = self.reference.to_string();
+        let url = self.url(&format!("manifests/{}", self.reference.manifest()))?;
+        let request = Request { accept: Some(MANIFEST), ..Request::get(url.clone()) };
+        let answer = success(&format!("`{what}`"), &url, self.send(request).await?)?;
+        let manifest = body(&url, answer, MAX_MANIFEST).await?;
+        let digest = Digest::of(&manifest);
+        match Digest::parse(self.reference.manifest()) {
+            Some(wanted) if wanted != digest => Err(tampered(&url, &wanted, &digest)),
+            _ => Ok((manifest, digest)),
+        }
+    }
+
+    /// Fetches what a manifest holds.
+    pub async fn content(&self, manifest: &[u8], limits: &Limits) -> Result<Content, Error> {
+        let layers = layers(&self.reference.to_string(), manifest, limits)?;
+        let fetched = layers.into_iter().map(|layer| async move {
+            let bytes = self.blob(&layer).await?;
+            Ok::<_, Error>((layer.name, bytes))
+        });
+        let fetched: Vec<(Option<String>, Bytes)> =
+            stream::iter(fetched).buffered(CONCURRENCY).try_collect().await?;
+        let mut files = Vec::with_capacity(fetched.len());
+        for (name, bytes) in fetched {
+            match name {
+                None => return Ok(Content::Bundle(bytes)),
+                Some(name) => files.push(File { name, bytes }),
+            }
+        }
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(Content::Files(files))
+    }
+
+    async fn blob(&self, layer: &Layer) -> Result<Bytes, Error> {
+        let url = self.url(&format!("blobs/{}", layer.digest))?;
+        let answer = self.send(Request::get(url.clone())).await?;
+        // Registries keep blobs elsewhere; manifests they answer themselves.
+        let answer = self.transport.follow(&url, answer).await?;
+        let answer = success(&format!("the blob `{}`", layer.digest), &url, answer)?;
+        let bytes = body(&url, answer, layer.size).await?;
+        let found = Digest::of(&bytes);
+        if found != layer.digest {
+            return Err(tampered(&url, &layer.digest, &found));
+        }
+        if bytes.len() as u64 != layer.size {
+            let message = format!(
+                "the blob `{}` has {} bytes, and {} in its manifest",
+                layer.digest,
+                bytes.len(),
+                layer.size
+            );
+            return Err(Error::new(ErrorKind::Tampered, message).with_hint("push it again"));
+        }
+        Ok(bytes)
+    }
+
+    /// Stores an artifact. Returns the digest of its manifest.
+    pub async fn push(&self, artifact: Artifact) -> Result<Digest, Error> {
+        for blob in artifact.blobs {
+            self.upload(blob).await?;
+        }
+        let digest = Digest::of(&artifact.manifest);
+        let reference = self.reference.manifest();
+        if Digest::parse(reference).is_some_and(|wanted| wanted != digest) {
+            let message =
+                format!("what is pushed has the digest `{digest}`, not that of its address");
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("give the address a tag, or that digest"));
+        }
+        let url = self.url(&format!("manifests/{reference}"))?;
+        let request = Request {
+            method: Method::PUT,
+            body: Some((artifact.manifest, MANIFEST)),
+            ..Request::get(url.clone())
+        };
+        success(&format!("`{}`", self.reference), &url, self.send(request).await?)?;
+        Ok(digest)
+    }
+
+    async fn upload(&self, blob: Bytes) -> Result<(), Error> {
+        let what = format!("`{}`", self.reference);
+        let digest = Digest::of(&blob);
+        let known = self.url(&format!("blobs/{digest}"))?;
+        let head = Request { method: Method::HEAD, ..Request::get(known) };
+        if self.send(head).await?.status() == StatusCode::OK {
+            return Ok(());
+        }
+        let begin = self.url("blobs/uploads/")?;
+        let post = Request { method: Method::POST, ..Request::get(begin.clone()) };
+        let begun = success(&what, &begin, self.send(post).await?)?;
+        let mut url = location(&begin, &begun)?;
+        if url.origin() != self.base.origin() {
+            let message = format!("{} wants uploads at {}", origin(&begin), origin(&url));
+            return Err(protocol(message).with_hint("credentials are sent to the registry alone"));
+        }
+        url.query_pairs_mut().append_pair("digest", digest.as_str());
+        let body = Some((blob, "application/octet-stream"));
+        let put = Request { method: Method::PUT, body, ..Request::get(url.clone()) };
+        success(&what, &begin, self.send(put).await?).map(drop)
+    }
+
+    /// The address of something in the repository.
+    fn url(&self, path: &str) -> Result<Url, Error> {
+        let url = self.base.join(&format!("{}/{path}", self.reference.repository()));
+        url.map_err(|_| protocol(format!("`{}` has no address", self.reference)))
+    }
+
+    fn authorization(&self) -> Option<HeaderValue> {
+        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends a request to the registry, with credentials if it asks for them.
+    async fn send(&self, mut request: Request) -> Result<Response, Error> {
+        request.authorization = self.authorization();
+        let answer = self.transport.send(&request).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED || request.authorization.is_some() {
+            return Ok(answer);
+        }
+        let challenges = answer.headers().get_all(WWW_AUTHENTICATE);
+        let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
+        let Some(challenge) = challenges.find_map(Challenge::parse) else { return Ok(answer) };
+        let Some(authorization) = self.answer(challenge).await? else { return Ok(answer) };
+        let own = Some(authorization);
+        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&own);
+        request.authorization = own;
+        self.transport.send(&request).await
+    }
+
+    /// Returns the header that answers a challenge, if there is one.
+    async fn answer(&self, challenge: Challenge) -> Result<Option<HeaderValue>, Error> {
+        let credentials = credentials::find(self.reference.in_docker_configuration()).await?;
+        match (challenge, credentials) {
+            (Challenge::Basic, Some(Credentials::Password(user, password))) => {
+                basic(&user, &password).map(Some)
+            }
+            (Challenge::Basic, _) => Ok(None),
+            (Challenge::Bearer { realm, service }, credentials) => {
+                self.token(&realm, service.as_deref(), credentials).await.map(Some)
+            }
+        }
+    }
+
+    /// Asks a token service for a token of this repository.
+    async fn token(
+        &self,
+        realm: &str,
+        service: Option<&str>,
+        credentials: Option<Credentials>,
+    ) -> Result<HeaderValue, Error> {
+        let registry = origin(&self.base);
+        let mut url = Url::parse(realm).ok().filter(Url::has_host).ok_or_else(|| {
+            protocol(format!("{registry} names a token service that has no address"))
+        })?;
+        let is_safe = url.scheme() == "https"
+            || url.scheme() == "http" && self.base.scheme() == "http" && is_loopback(&url);
+        let is_own = url.origin() == self.base.origin();
+        if !(is_safe || is_own) {
+            let message = format!("{registry} names the token service {}", origin(&url));
+            return Err(protocol(message).with_hint("a token is asked for with TLS alone"));
+        }
+        if credentials.is_some() && !is_own && !self.allowed.allow(&url) {
+            let message = format!(
+                "{registry} wants its credentials to be sent to the token service {}",
+                origin(&url)
+            );
+            return Err(Error::new(ErrorKind::Unauthenticated, message)
+                .with_hint("is that host the registry's?")
+                .by_setting(setting::OTHER_HOSTS));
+        }
+        let actions = match self.action {
+            Action::Pull => "pull",
+            Action::Push => "pull,push",
+        };
+        let scope = format!("repository:{}:{actions}", self.reference.repository());
+        let mut query = vec![("scope", scope.as_str())];
+        query.extend(service.map(|service| ("service", service)));
+        let mut request = Request::get(url.clone());
+        match &credentials {
+            Some(Credentials::Identity(token)) => {
+                query.push(("grant_type", "refresh_token"));
+                query.push(("client_id", "rego-platform"));
+                query.push(("refresh_token", token.expose_secret()));
+                let form = url::form_urlencoded::Serializer::new(String::new())
+                    .extend_pairs(&query)
+                    .finish();
+                request.method = Method::POST;
+                request.body = Some((form.into(), "application/x-www-form-urlencoded"));
+            }
+            other => {
+                url.query_pairs_mut().extend_pairs(&query);
+                request.url = url.clone();
+                if let Some(Credentials::Password(user, password)) = other {
+                    request.authorization = Some(basic(user, password)?);
+                }
+            }
+        }
+        let answer = self.transport.send(&request).await?;
+        let answer = success(&format!("a token for `{}`", self.reference), &url, answer)?;
+        let bytes = body(&url, answer, MAX_TOKEN).await?;
+        let unusable = || protocol(format!("{} gives no usable token", origin(&url)));
+        // The parser's message may repeat a part of the text.
+        let token: Token = serde_json::from_slice(&bytes).map_err(|_| unusable())?;
+        let token = token.token.or(token.access_token).ok_or_else(unusable)?;
+        header(&format!("Bearer {token}")).ok_or_else(unusable)
+    }
+}
+
+fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {
+    let pair = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
+    header(&format!("Basic {pair}")).ok_or_else(|| {
+        Error::new(ErrorKind::Configuration, "the registry's credentials can't be sent")
+    })
+}
+
+/// Returns the value of a header that isn't shown.
+fn header(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+pub(crate) fn tampered(url: &Url, wanted: &Digest, found: &Digest) -> Error {
+    let message = format!("{} answers with `{found}` for `{wanted}`", origin(url));
+    Error::new(ErrorKind::Tampered, message)
+        .with_hint("what is there isn't what was asked for: don't use it")
+}

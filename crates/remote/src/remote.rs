@@ -1,0 +1,196 @@
+//! Fetching and pushing, for callers that wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rego_platform_client::client::{LazyRuntime, refuse_blocking};
+use rego_platform_client::http::{AllowedHost, AllowedHosts};
+use rego_platform_client::text::escape;
+use rego_platform_client::{Error, ErrorKind, Limit};
+
+use crate::address::{Address, Archive, Reference};
+use crate::artifact::{Artifact, Content, Limits};
+use crate::digest::Digest;
+use crate::registry::{Action, Session};
+use crate::setting;
+use crate::transport::{Request, Transport, body, success};
+
+/// Fetches policies from registries and web servers; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Remote(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    transport: Transport,
+    runtime: LazyRuntime,
+    limits: Limits,
+    timeout: Duration,
+    allowed: AllowedHosts,
+}
+
+/// Builds a [`Remote`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct RemoteBuilder {
+    limits: Limits,
+    timeout: Duration,
+    allowed: AllowedHosts,
+    certificates: Vec<Vec<u8>>,
+    insecure: bool,
+}
+
+/// What was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The digest that pins it: of the manifest in a registry, or of the archive.
+    pub digest: Digest,
+    /// What is there.
+    pub content: Content,
+}
+
+impl RemoteBuilder {
+    /// Sets the time for one source; 60 s by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets the limits on one source; 256 MiB a file, 1 GiB in 100,000 files by default.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Allows a host: archives are fetched from it that nothing
+    /// pins, and registries that name it as their token service have their credentials sent to it.
+    pub fn allow_host(mut self, host: AllowedHost) -> Self {
+        self.allowed.add(host);
+        self
+    }
+
+    /// Trusts the certificates of a PEM file in addition to the system's.
+    pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.certificates.push(pem.into());
+        self
+    }
+
+    /// Sets whether plain HTTP is allowed beyond loopback, where an address asks for it; certificates
+    /// are checked all the same.
+    pub fn insecure(mut self, insecure: bool) -> Self {
+        self.insecure = insecure;
+        self
+    }
+
+    /// Builds the [`Remote`]; nothing is connected before the first source.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for certificates or a proxy that can't be used.
+    pub fn build(self) -> Result<Remote, Error> {
+        Ok(Remote(Arc::new(Inner {
+            transport: Transport::new(&self.certificates, self.insecure)?,
+            runtime: LazyRuntime::of_requests(),
+            limits: self.limits,
+            timeout: self.timeout,
+            allowed: self.allowed,
+        })))
+    }
+}
+
+impl Remote {
+    /// Returns a builder.
+    pub fn builder() -> RemoteBuilder {
+        RemoteBuilder {
+            limits: Limits { file_bytes: 256 << 20, total_bytes: 1 << 30, files: 100_000 },
+            timeout: Duration::from_mins(1),
+            allowed: AllowedHosts::default(),
+            certificates: Vec::new(),
+            insecure: false,
+        }
+    }
+
+    /// Fetches a source, which has the digest `pinned` if one is given. Blocks until it is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Tampered`] for content with another digest; the kinds of a call's errors for
+    /// anything that prevents that all of it is there.
+    pub fn fetch(&self, address: &Address, pinned: Option<&Digest>) -> Result<Fetched, Error> {
+        let (inner, address, pinned) = (Arc::clone(&self.0), address.clone(), pinned.cloned());
+        self.wait(address.to_string(), async move {
+            match &address {
+                Address::Registry(reference) => inner.files(reference, pinned.as_ref()).await,
+                Address::Archive(archive) => inner.archive(archive, pinned.as_ref()).await,
+            }
+        })
+    }
+
+    /// Stores files or a bundle in a registry. Returns the digest of the manifest, which is the same
+    /// for equal content.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub fn push(&self, reference: &Reference, content: &Content) -> Result<Digest, Error> {
+        let (inner, reference) = (Arc::clone(&self.0), reference.clone());
+        let artifact = Artifact::of(content)?;
+        self.wait(reference.to_string(), async move {
+            let Inner { transport, allowed, .. } = &*inner;
+            Session::new(transport, allowed, &reference, Action::Push)?.push(artifact).await
+        })
+    }
+
+    fn wait<T: Send + 'static>(
+        &self,
+        what: String,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        refuse_blocking()?;
+        let timeout = self.0.timeout;
+        self.0.runtime.get()?.block_on(async move {
+            tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| {
+                let message = format!("`{}` isn't there after {timeout:?}", escape(&what));
+                Err(Error::new(ErrorKind::TimedOut, message).at_limit(Limit::Timeout))
+            })
+        })?
+    }
+}
+
+impl Inner {
+    async fn files(
+        &self,
+        reference: &Reference,
+        pinned: Option<&Digest>,
+    ) -> Result<Fetched, Error> {
+        let session = Session::new(&self.transport, &self.allowed, reference, Action::Pull)?;
+        let (manifest, digest) = session.manifest().await?;
+        refuse_moved(&reference.to_string(), pinned, &digest)?;
+        let content = session.content(&manifest, &self.limits).await?;
+        Ok(Fetched { digest, content })
+    }
+
+    async fn archive(&self, archive: &Archive, pinned: Option<&Digest>) -> Result<Fetched, Error> {
+        let url = archive.url();
+        if pinned.is_none() && !self.allowed.allow(url) {
+            let message =
+                format!("nothing pins `{}`, and its host isn't allowed", escape(url.as_str()));
+            return Err(
+                Error::new(ErrorKind::Configuration, message).by_setting(setting::OTHER_HOSTS)
+            );
+        }
+        let answer = self.transport.send(&Request::get(url.clone())).await?;
+        let answer = self.transport.follow(url, answer).await?;
+        let answer = success(&format!("`{}`", escape(url.as_str())), url, answer)?;
+        let limit = self.limits.file_bytes.min(self.limits.total_bytes);
+        let bytes = body(url, answer, limit).await?;
+        let digest = Digest::of(&bytes);
+        refuse_moved(url.as_str(), pinned, &digest)?;
+        Ok(Fetched { digest, content: Content::Bundle(bytes) })
+    }
+}
+
+/// Refuses what has another digest than the one that pins it.
+fn refuse_moved(what: &str, pinned: Option<&Digest>, found: &Digest) -> Result<(), Error> {
+    let Some(pinned) = pinned.filter(|pinned| *pinned != found) else { return Ok(()) };
+    let message = format!("`{}` is `{found}`, and pinned to `{pinned}`", escape(what));
+    Err(Error::new(ErrorKind::Tampered, message)
+        .with_hint("look at what has changed there")
+        .by_setting(setting::LOCK))
+}

@@ -1,0 +1,250 @@
+//! One HTTP request to a registry or a web server: TLS, plain HTTP, redirects, the bound on a body.
+//!
+//! Owns where a request may go, and that what a redirect leads to gets no credentials.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use rego_platform_client::client::certificates::authorities;
+use rego_platform_client::client::{Cause, crypto_provider, https_proxy, is_loopback, tls_config};
+use rego_platform_client::text::{escape, size};
+use rego_platform_client::{Error, ErrorKind, environment, setting};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
+use reqwest::{Method, Response, StatusCode};
+use url::Url;
+
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The time without a byte after which a connection counts as broken.
+const IDLE: Duration = Duration::from_secs(10);
+
+const MAX_REDIRECTS: usize = 5;
+
+/// The pauses before a request that is safe to repeat is sent again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+
+#[derive(Debug)]
+pub(crate) struct Transport {
+    client: reqwest::Client,
+    /// Set to allow plain HTTP beyond loopback.
+    insecure: bool,
+}
+
+/// A request, which is sent again after a failure of the server only if it reads.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub method: Method,
+    pub url: Url,
+    pub accept: Option<&'static str>,
+    pub authorization: Option<HeaderValue>,
+    /// The body, and its media type.
+    pub body: Option<(Bytes, &'static str)>,
+}
+
+impl Request {
+    pub fn get(url: Url) -> Self {
+        Self { method: Method::GET, url, accept: None, authorization: None, body: None }
+    }
+
+    fn reads(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+}
+
+/// The origin of an address: the rest of it may be secret.
+pub(crate) fn origin(url: &Url) -> String {
+    escape(&url.origin().ascii_serialization())
+}
+
+impl Transport {
+    /// `certificates` are PEM, trusted in addition to the system's.
+    pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
+        let authorities: Result<Vec<_>, _> =
+            certificates.iter().map(|pem| authorities(pem)).collect();
+        let authorities = authorities?.into_iter().flatten().collect();
+        let tls = tls_config(crypto_provider(None)?, authorities, false, false)?;
+        let loopback = [
+            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
+        ];
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
+            .connect_timeout(CONNECT)
+            .read_timeout(IDLE)
+            .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
+            // The name `localhost` is loopback, whatever a resolver answers.
+            .resolve_to_addrs("localhost", &loopback)
+            .no_proxy();
+        let variable =
+            |names: &[&str]| names.iter().find_map(|name| environment::read(name).transpose());
+        if let Some(address) =
+            variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]).transpose()?
+        {
+            let except = variable(&["NO_PROXY", "no_proxy"]).transpose()?.unwrap_or_default();
+            let proxy = https_proxy(&address, &except).ok_or_else(|| {
+                // The text isn't repeated: it may contain a password.
+                let message = "the address of the proxy isn't a valid URL";
+                Error::new(ErrorKind::Configuration, message)
+                    .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")
+            })?;
+            builder = builder.proxy(proxy);
+        }
+        let client = builder.build().map_err(|error| {
+            Error::new(ErrorKind::Configuration, "the HTTP client can't be set up")
+                .with_source(error.without_url().to_string())
+        })?;
+        Ok(Self { client, insecure })
+    }
+
+    /// Sends a request. Its answer may have any status.
+    pub async fn send(&self, request: &Request) -> Result<Response, Error> {
+        if request.url.scheme() != "https" && !is_loopback(&request.url) && !self.insecure {
+            let message = format!("{} is asked over plain HTTP", origin(&request.url));
+            return Err(
+                Error::new(ErrorKind::Configuration, message).by_setting(setting::PLAIN_HTTP)
+            );
+        }
+        let mut pauses = PAUSES.iter().filter(|_| request.reads());
+        loop {
+            let answer = self.attempt(request).await;
+            let failed = match &answer {
+                Ok(answer) => {
+                    let status = answer.status();
+                    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+                }
+                Err(error) => error.kind() == ErrorKind::Unavailable,
+            };
+            match pauses.next() {
+                Some(pause) if failed => tokio::time::sleep(*pause).await,
+                _ => return answer,
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &Request) -> Result<Response, Error> {
+        let mut builder = self.client.request(request.method.clone(), request.url.clone());
+        if let Some(accept) = request.accept {
+            builder = builder.header(ACCEPT, accept);
+        }
+        if let Some(authorization) = &request.authorization {
+            builder = builder.header(AUTHORIZATION, authorization.clone());
+        }
+        builder = match &request.body {
+            Some((body, kind)) => builder.header(CONTENT_TYPE, *kind).body(body.clone()),
+            None if request.reads() => builder,
+            None => builder.header(CONTENT_LENGTH, 0),
+        };
+        builder.send().await.map_err(|error| failure(&request.url, error))
+    }
+
+    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials.
+    pub async fn follow(&self, from: &Url, mut answer: Response) -> Result<Response, Error> {
+        let mut url = from.clone();
+        for _ in 0..MAX_REDIRECTS {
+            if !answer.status().is_redirection() {
+                return Ok(answer);
+            }
+            url = location(&url, &answer)?;
+            let is_safe =
+                url.scheme() == "https" || from.scheme() == "http" && url.scheme() == "http";
+            if !is_safe {
+                let message = format!("{} redirects to plain HTTP", origin(from));
+                return Err(Error::new(ErrorKind::Protocol, message)
+                    .with_hint("nothing is fetched without TLS there"));
+            }
+            answer = self.send(&Request::get(url.clone())).await?;
+        }
+        let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
+        Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))
+    }
+}
+
+/// Returns where an answer leads.
+pub(crate) fn location(url: &Url, answer: &Response) -> Result<Url, Error> {
+    let header = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    header.and_then(|text| url.join(text).ok()).filter(Url::has_host).ok_or_else(|| {
+        let message = format!("{} leads elsewhere without saying where", origin(url));
+        Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?")
+    })
+}
+
+/// Reads a body of at most `limit` bytes.
+pub(crate) async fn body(url: &Url, mut answer: Response, limit: u64) -> Result<Bytes, Error> {
+    let too_large = || {
+        let message = format!("{} sends more than {}", origin(url), size(limit));
+        Error::new(ErrorKind::TooLarge, message).with_hint("is it the right address?")
+    };
+    if answer.content_length().is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| failure(url, error))? {
+        if (body.len() + chunk.len()) as u64 > limit {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// Returns an answer whose status is a success, or the error for its status.
+pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Response, Error> {
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let host = origin(url);
+    let (kind, message, hint) = match status {
+        StatusCode::UNAUTHORIZED => (
+            ErrorKind::Unauthenticated,
+            format!("{host} doesn't give {what} without other credentials"),
+            "`docker login` stores them",
+        ),
+        StatusCode::FORBIDDEN => (
+            ErrorKind::PermissionDenied,
+            format!("{host} refuses {what}"),
+            "may these credentials do that? `docker login` stores others",
+        ),
+        StatusCode::NOT_FOUND => (
+            ErrorKind::NotFound,
+            format!("{host} doesn't have {what}"),
+            "is it the right address? some registries also answer so without credentials",
+        ),
+        StatusCode::TOO_MANY_REQUESTS => {
+            (ErrorKind::RateLimited, format!("{host} has had too many requests"), "try again later")
+        }
+        status if status.is_server_error() => (
+            ErrorKind::Unavailable,
+            format!("{host} fails with the status {}", status.as_u16()),
+            "try again later",
+        ),
+        status => (
+            ErrorKind::Protocol,
+            format!("{host} answers with the status {} for {what}", status.as_u16()),
+            "is it the right address?",
+        ),
+    };
+    Err(Error::new(kind, message).with_hint(hint))
+}
+
+fn failure(url: &Url, error: reqwest::Error) -> Error {
+    let host = origin(url);
+    let message = if error.is_timeout() {
+        format!("{host} doesn't answer in time")
+    } else if error.is_connect() {
+        format!("can't connect to {host}")
+    } else {
+        format!("the connection to {host} broke")
+    };
+    let cause = Cause::of(&error);
+    let hint = cause.hint().unwrap_or("check the address and the network");
+    Error::new(ErrorKind::Unavailable, message).with_source(cause).with_hint(hint)
+}
