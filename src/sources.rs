@@ -10,6 +10,7 @@
 pub(crate) mod account;
 mod bundle;
 mod documents;
+mod fetched;
 mod files;
 #[doc(hidden)]
 pub mod json;
@@ -29,6 +30,7 @@ use crate::rego::value::Object;
 pub use account::{Account, Ignore, LeftOut};
 #[doc(hidden)]
 pub use bundle::Bundle;
+pub use fetched::Fetched;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
 
@@ -109,6 +111,23 @@ pub struct ReadOptions<'a> {
     pub bundles: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
+    /// What was fetched for arguments that are addresses, which aren't read as paths then.
+    pub fetched: &'a [Fetched],
+}
+
+impl<'a> ReadOptions<'a> {
+    /// Returns what was fetched for an argument, with the place of its data. What is on the disk doesn't
+    /// matter.
+    fn fetched_for(&self, argument: &str) -> Option<(Vec<String>, &'a Fetched)> {
+        self.fetched.iter().find_map(|fetched| {
+            let before = argument.strip_suffix(fetched.address())?;
+            if before.is_empty() {
+                return Some((Vec::new(), fetched));
+            }
+            let prefix = before.strip_suffix(':')?;
+            Some((prefix.split('.').map(str::to_owned).collect(), fetched))
+        })
+    }
 }
 
 /// The result of reading files and accounting for each of them.
@@ -192,13 +211,23 @@ impl Sources {
         let mut found = Vec::new();
         let mut files = files::Files::new(&options, &mut found);
         for argument in arguments {
-            let (prefix, path) = split(argument.as_ref());
-            files.begin(argument.as_ref());
+            let argument = argument.as_ref();
+            files.begin(argument);
+            if let Some((prefix, fetched)) = options.fetched_for(argument) {
+                files.add_fetched(fetched, &prefix, files::BundleArgument::AsData);
+                continue;
+            }
+            let (prefix, path) = split(argument);
             files.add(&path, &prefix);
         }
         for path in options.bundles {
             files.begin(path);
-            files.add_bundle(path);
+            match options.fetched_for(path) {
+                Some((prefix, fetched)) => {
+                    files.add_fetched(fetched, &prefix, files::BundleArgument::AsBundle);
+                }
+                None => files.add_bundle(path),
+            }
         }
         let (mut list, accounts) = (files.list, files.accounts);
         // As in OPA, a file that is named twice is loaded once.
@@ -215,6 +244,7 @@ impl Sources {
                 path,
                 prefix,
                 file.kind == files::Kind::Bundle(files::BundleArgument::AsBundle),
+                file.content.is_some(),
             ))
         });
         let mut gathered = Gathered { accounts, ..Gathered::default() };
@@ -224,7 +254,7 @@ impl Sources {
                 gathered.take_bundle(&file, asked, &options, &mut found);
                 continue;
             }
-            match files::read(&file.path, &mut total, options.limits) {
+            match files::read(&file.path, file.content.as_ref(), &mut total, options.limits) {
                 Ok(text) => gathered.take(file, text, &mut found),
                 Err(diagnostic) => found.push(diagnostic),
             }
@@ -262,7 +292,8 @@ impl Gathered {
     ) {
         let Some(account) = self.accounts.get_mut(file.argument) else { return };
         let path = file.path.to_string_lossy();
-        match bundle::read(&path, &file.prefix, asked, options, account) {
+        match bundle::read((&path, file.content.as_deref()), &file.prefix, asked, options, account)
+        {
             Ok(bundle) => self.bundles.push(bundle),
             Err(_) if file.linked => {
                 let wrong = Diagnostic::error("bundle", "no bundle");

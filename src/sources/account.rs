@@ -16,6 +16,8 @@ use crate::{Error, ErrorKind};
 pub struct Account {
     /// The argument as it was given.
     pub argument: String,
+    /// The digest that pins it, if it was fetched from elsewhere.
+    pub digest: Option<String>,
     /// The number of files that were read.
     pub taken: u64,
     /// Files, and parts of files, that weren't read.
@@ -118,8 +120,21 @@ impl Ignore {
         if self.is_written(path) {
             return Some("this run writes it".to_owned());
         }
+        self.pattern(path, || path.is_dir())
+    }
+
+    /// Returns the reason for which a file that isn't on the disk is left out, if it is: within `root`, an
+    /// archive or a source from elsewhere. Whatever has the same path on the disk doesn't matter.
+    pub(super) fn reason_within(&self, root: &str, file: &Path) -> Option<String> {
+        let folders = file.ancestors().skip(1).take_while(|folder| *folder != Path::new(root));
+        let folders: Vec<_> = folders.collect();
+        let of_folder = folders.iter().rev().find_map(|folder| self.pattern(folder, || true));
+        of_folder.or_else(|| self.pattern(file, || false))
+    }
+
+    fn pattern(&self, path: &Path, is_folder: impl Fn() -> bool) -> Option<String> {
         let pattern = self.patterns.iter().find(|pattern| {
-            pattern.matcher.is_match(path) && (!pattern.folders_only || path.is_dir())
+            pattern.matcher.is_match(path) && (!pattern.folders_only || is_folder())
         })?;
         Some(format!("the pattern `{}` ignores it", escape(&pattern.text)))
     }

@@ -63,6 +63,8 @@ impl Bundle {
 /// The reading of a bundle.
 struct Reading<'a> {
     path: &'a str,
+    /// The archive, if it isn't on the disk.
+    content: Option<&'a [u8]>,
     options: &'a ReadOptions<'a>,
     account: &'a mut Account,
     is_folder: bool,
@@ -93,17 +95,18 @@ fn refused(path: &str, what: impl Display) -> Diagnostic {
     Diagnostic::error("bundle", format!("the bundle `{}` {what}", escape(path)))
 }
 
-/// Reads the bundle at `path`, a file or a folder.
+/// Reads the bundle at `path`, a file or a folder, unless its content is given.
 pub(super) fn read(
-    path: &str,
+    (path, content): (&str, Option<&[u8]>),
     prefix: &[String],
     asked: BundleArgument,
     options: &ReadOptions<'_>,
     account: &mut Account,
 ) -> Result<Bundle, Diagnostic> {
-    let is_folder = Path::new(path).is_dir();
+    let is_folder = content.is_none() && Path::new(path).is_dir();
     let mut reading = Reading {
         path,
+        content,
         options,
         account,
         is_folder,
@@ -211,7 +214,13 @@ impl Reading<'_> {
     /// Returns the reason for which a file or folder is left out, if it is.
     fn ignored(&self, name: &str) -> Option<String> {
         let path = file_path(self.path, self.is_folder, name);
-        self.options.ignore.and_then(|ignore| ignore.reason(Path::new(&path)))
+        let path = Path::new(&path);
+        self.options.ignore.and_then(|ignore| {
+            if self.is_folder {
+                return ignore.reason(path);
+            }
+            ignore.reason_within(&format!("{}:", self.path), path)
+        })
     }
 
     /// Reads a file as text, within the limits.

@@ -6,8 +6,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+
 use super::account::{Account, Ignore};
-use super::{ReadOptions, SourceLimits};
+use super::{Fetched, ReadOptions, SourceLimits};
 use crate::text::size;
 use crate::{Diagnostic, unreadable};
 
@@ -41,6 +43,8 @@ pub(super) struct File {
     pub(super) linked: bool,
     /// The index of the argument, and of the account, that it belongs to.
     pub(super) argument: usize,
+    /// Its content, if it was fetched: then it isn't on the disk.
+    pub(super) content: Option<Bytes>,
 }
 
 /// The files that arguments name.
@@ -121,9 +125,9 @@ impl<'a> Files<'a> {
                 Some(_) if !meta.is_file() => {
                     self.found.push(problem("unreadable", path, "isn't a regular file"));
                 }
-                Some(kind) => self.push(path, prefix, kind),
+                Some(kind) => self.push(path, prefix, kind, None),
                 None if is_bundle_name(path) => {
-                    self.push(path, prefix, Kind::Bundle(BundleArgument::AsData));
+                    self.push(path, prefix, Kind::Bundle(BundleArgument::AsData), None);
                 }
                 None => self.found.push(
                     problem("unknown-file", path, "is neither Rego nor JSON nor YAML")
@@ -135,10 +139,42 @@ impl<'a> Files<'a> {
 
     pub(super) fn add_bundle(&mut self, path: &str) {
         let path = path.strip_prefix("file://").unwrap_or(path);
-        self.push(Path::new(path), &[], Kind::Bundle(BundleArgument::AsBundle));
+        self.push(Path::new(path), &[], Kind::Bundle(BundleArgument::AsBundle), None);
     }
 
-    fn push(&mut self, path: &Path, prefix: &[String], kind: Kind) {
+    /// Adds what was fetched: the bundle, or the files as those of a folder.
+    pub(super) fn add_fetched(
+        &mut self,
+        fetched: &Fetched,
+        prefix: &[String],
+        asked: BundleArgument,
+    ) {
+        if let Some(account) = self.accounts.last_mut() {
+            account.digest = Some(fetched.digest().to_owned());
+        }
+        if let Some(archive) = fetched.archive() {
+            let path = Path::new(fetched.address());
+            return self.push(path, prefix, Kind::Bundle(asked), Some(archive.clone()));
+        }
+        for (name, bytes) in fetched.named() {
+            let path = format!("{}/{name}", fetched.address());
+            let path = Path::new(&path);
+            let root = fetched.address();
+            if let Some(reason) = self.ignore.and_then(|ignore| ignore.reason_within(root, path)) {
+                self.leave(path, reason);
+                continue;
+            }
+            let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders).split('/');
+            let below = folders.filter(|name| !name.is_empty()).map(str::to_owned);
+            let prefix: Vec<String> = prefix.iter().cloned().chain(below).collect();
+            match kind(path) {
+                Some(kind) => self.push(path, &prefix, kind, Some(bytes.clone())),
+                None => self.leave(path, OTHER),
+            }
+        }
+    }
+
+    fn push(&mut self, path: &Path, prefix: &[String], kind: Kind, content: Option<Bytes>) {
         if self.list.len() == self.limits.files {
             let why = format!("is one file too many: at most {} are loaded", self.limits.files);
             self.found.push(problem("too-large", path, &why));
@@ -146,7 +182,8 @@ impl<'a> Files<'a> {
         if self.list.len() <= self.limits.files {
             let (path, prefix) = (path.to_owned(), prefix.to_vec());
             let argument = self.accounts.len().saturating_sub(1);
-            self.list.push(File { path, prefix, kind, linked: self.linked, argument });
+            let linked = self.linked;
+            self.list.push(File { path, prefix, kind, linked, argument, content });
             // The files of a bundle are counted when it is read.
             if let Some(account) = self.accounts.last_mut()
                 && !matches!(kind, Kind::Bundle(_))
@@ -190,7 +227,7 @@ impl<'a> Files<'a> {
         };
         if meta.is_file() {
             match kind(path) {
-                Some(kind) => self.push(path, prefix, kind),
+                Some(kind) => self.push(path, prefix, kind, None),
                 None => self.unnamed(path, prefix),
             }
         } else if meta.is_dir() {
@@ -212,7 +249,7 @@ impl<'a> Files<'a> {
     fn unnamed(&mut self, path: &Path, prefix: &[String]) {
         // The one name, in these letters, by which OPA knows a bundle in a folder.
         if path.to_string_lossy().ends_with(".tar.gz") {
-            return self.push(path, prefix, Kind::Bundle(BundleArgument::AsData));
+            return self.push(path, prefix, Kind::Bundle(BundleArgument::AsData), None);
         }
         self.leave(path, OTHER);
     }
@@ -243,16 +280,23 @@ pub(super) fn withheld(path: &Path, found: &Diagnostic) -> Diagnostic {
         .with_hint("nothing of it is shown, since it was reached through a link")
 }
 
-/// Reads a file as text, and adds its size to `total`.
+/// Reads a file as text, unless its content is there already, and adds its size to `total`.
 pub(super) fn read(
     path: &Path,
+    content: Option<&Bytes>,
     total: &mut u64,
     limits: SourceLimits,
 ) -> Result<String, Diagnostic> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(limits.file_bytes + 1).read_to_end(&mut bytes))
-        .map_err(|error| io_problem(path, &error))?;
+    let bytes = match content {
+        Some(content) => content.to_vec(),
+        None => {
+            let mut bytes = Vec::new();
+            std::fs::File::open(path)
+                .and_then(|file| file.take(limits.file_bytes + 1).read_to_end(&mut bytes))
+                .map_err(|error| io_problem(path, &error))?;
+            bytes
+        }
+    };
     let length = bytes.len() as u64;
     if length > limits.file_bytes {
         let why = format!("is larger than {}", size(limits.file_bytes));

@@ -105,7 +105,7 @@ impl Reader {
             let message = format!("there are more than {} schemas", limits.files);
             return Err(Error::new(ErrorKind::Configuration, message));
         }
-        let text = files::read(path, &mut self.bytes, limits)
+        let text = files::read(path, None, &mut self.bytes, limits)
             .map_err(|found| wrong("the schema", &found))?;
         insert(&mut self.set, &shown(path), place, &text)
     }

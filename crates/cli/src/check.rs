@@ -17,6 +17,7 @@ use rego_platform_gate::sarif;
 
 use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
+use super::remote::{Given, RemoteArgs};
 use super::{Exit, context, evaluation, fmt};
 
 /// The version of the JSON report's form; it changes when a field changes its meaning or is
@@ -56,6 +57,8 @@ pub(super) struct CheckArgs {
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
     network: NetworkArgs,
@@ -92,11 +95,11 @@ struct Report<'a> {
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
-    let paths = evaluation::expanded(&evaluation::or_here(&args.paths, &args.data, &args.bundle))?;
-    let bundles = evaluation::expanded(&args.bundle)?;
-    let paths = (&*paths, &*bundles);
+    let paths = evaluation::or_here(&args.paths, &args.data, &args.bundle);
+    let fetcher = args.remote.fetcher(&args.network, options, false);
+    let given = fetcher.given(&paths, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
-    let material = match Material::read(paths.0, paths.1, http.clone()) {
+    let material = match read(&given, http.clone()) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
             print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
             return Err(error);
@@ -121,7 +124,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     };
     let (mut found, sources) = findings(material, how);
     if args.fix {
-        found = fix((paths.0, paths.1, http), sources, how, found, reporter)?;
+        found = fix((&given, http), sources, how, found, reporter)?;
     }
     if args.level == Level::Error {
         found.retain(|d| d.level == rego_platform::Level::Error);
@@ -129,6 +132,10 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let exit = if found.is_empty() { Exit::Passed } else { Exit::Failed };
     print(args.format, found, files, reporter)?;
     Ok(exit)
+}
+
+fn read(given: &Given, http: Option<Http>) -> Result<Material, Error> {
+    Material::read(&given.paths, &given.bundles, http, given.fetched.clone())
 }
 
 fn print(
@@ -208,7 +215,7 @@ const MAX_ROUNDS: usize = 5;
 
 /// Fixes what has one right answer, in the files. Returns the remaining findings.
 fn fix(
-    (paths, bundles, http): (&[String], &[String], Option<Http>),
+    (given, http): (&Given, Option<Http>),
     mut sources: Sources,
     how: How<'_>,
     mut found: Vec<Diagnostic>,
@@ -220,7 +227,11 @@ fn fix(
         let versions = &sources.versions;
         sources.modules.retain(|module| versions.get(&module.path) != Some(&RegoVersion::V0));
         let fixed = check::fix(&sources.modules, &found);
-        let fixed = fixed.into_iter().filter(|fixed| Path::new(&fixed.path).is_file());
+        let is_elsewhere =
+            |path: &str| given.fetched.iter().any(|source| source.name(path).is_some());
+        let fixed = fixed
+            .into_iter()
+            .filter(|fixed| Path::new(&fixed.path).is_file() && !is_elsewhere(&fixed.path));
         let mut any = false;
         for file in fixed {
             fmt::write(Path::new(&file.path), &file.path, &file.text)?;
@@ -231,7 +242,7 @@ fn fix(
         if !any {
             break;
         }
-        (found, sources) = findings(Material::read(paths, bundles, http.clone())?, how);
+        (found, sources) = findings(read(given, http.clone())?, how);
     }
     if count > 0 {
         reporter.note(&format!(

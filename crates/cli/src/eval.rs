@@ -22,6 +22,7 @@ use super::errors::Errors;
 use super::explain::{self, Explain};
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
+use super::remote::RemoteArgs;
 use super::stdin::Stdin;
 use super::{Exit, evaluation, values, watch, watchdog};
 use format::EvalFormat;
@@ -74,6 +75,8 @@ pub(super) struct EvalArgs {
     /// Evaluate again whenever a file changes
     #[arg(short, long)]
     watch: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -181,7 +184,8 @@ impl Work<'_> {
                 return Err(Error::new(ErrorKind::Configuration, message)
                     .with_hint("write the whole path, such as `data.release.deny`"));
             }
-            let sources = evaluation::read(&args.data, &args.bundle)?;
+            let fetcher = args.remote.fetcher(&args.evaluation.network, options, false);
+            let sources = evaluation::read(&args.data, &args.bundle, &fetcher)?;
             let policies = Policies::load(&sources, load)?.evaluated_by(other);
             let file = args.input.as_deref();
             let (query, reads_file) = query_about_file(&policies, &args.query, within, file)?;

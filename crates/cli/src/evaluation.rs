@@ -24,25 +24,31 @@ use super::destinations::{self, Destination, Reads};
 use super::option_files;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
+use super::remote::{self, Fetcher};
 
 /// Reads policies and data, and bundles, whose signatures aren't verified.
-pub(super) fn read(paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Sources, Error> {
-    let bundles = expanded(bundles)?;
+pub(super) fn read(
+    paths: &[PathBuf],
+    bundles: &[PathBuf],
+    fetcher: &Fetcher,
+) -> Result<Sources, Error> {
+    let given = fetcher.given(paths, bundles)?;
     let mut options = ReadOptions::default();
-    options.bundles = &bundles;
+    options.bundles = &given.bundles;
+    options.fetched = &given.fetched;
     options.skip_verify = true;
-    Sources::read_with(&expanded(paths)?, options)
+    Sources::read_with(&given.paths, options)
 }
 
 /// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
 /// file or folder with the glob's own name has precedence. A path may have a prefix for its place
-/// below `data`, before a colon.
+/// below `data`, before a colon. An address isn't a glob.
 pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for path in paths {
         let text = utf8(path.clone())?;
         let (prefix, file) = split(&text);
-        if !text.contains(['*', '?', '[']) || file.exists() {
+        if !text.contains(['*', '?', '[']) || remote::is_address(&text) || file.exists() {
             all.push(text);
             continue;
         }

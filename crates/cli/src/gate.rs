@@ -37,6 +37,7 @@ use super::destinations::Reads;
 use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options, text};
 use super::output::{self, Reporter};
+use super::remote::{Given, RemoteArgs, is_address};
 use super::stdin::{self, Stdin};
 use super::{Exit, evaluation, hint, option_files, values};
 pub(super) use interrupt::Interrupt;
@@ -72,7 +73,7 @@ enum InputParser {
 )]
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
-    /// and groups (`kind: PolicyGroup`); may be repeated
+    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated
     #[arg(
         short,
         long,
@@ -174,6 +175,8 @@ pub(super) struct GateArgs {
     #[arg(long, value_name = "WHAT", value_enum, hide_short_help = true, help_heading = VERDICT)]
     explain: Option<Explain>,
     #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
     evaluation: EvaluationArgs,
@@ -238,6 +241,7 @@ pub(super) fn run(
             .cloned()
             .chain(options.read())
             .chain(args.load.read())
+            .chain(args.remote.read())
             .collect(),
     };
     // The patterns are checked with the other options.
@@ -341,7 +345,7 @@ fn prepare(
     let signatures = args.signatures.check(args.kind.as_deref(), inventory, options.timeout)?;
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
-    let more = (http.clone(), options.timeout);
+    let more = (http.clone(), options);
     let gate = load(args, &context.product, &ignore, (arguments, values), more)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
@@ -432,20 +436,22 @@ fn load(
     product: &Product,
     ignore: &Ignore,
     (arguments, values): (BTreeMap<String, String>, InputValues),
-    (http, timeout): (Option<Http>, Duration),
+    (http, cli): (Option<Http>, &Options),
 ) -> Result<Gate, Error> {
-    let mut paths = evaluation::expanded(&args.data)?;
+    let fetcher = args.remote.fetcher(&args.evaluation.network, cli, true);
+    let Given { mut paths, bundles, fetched } = fetcher.given(&args.data, &args.bundle)?;
     // A glob may match what this run has begun to write.
-    paths.retain(|path| !ignore.is_written(&split(path).1));
+    paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
     let options = GateOptions {
-        load: args.load.options(product.clone(), timeout)?,
+        load: args.load.options(product.clone(), cli.timeout)?,
         packages: args.namespace.clone(),
         skip: args.skip.clone(),
         kind: args.kind.clone(),
         arguments,
         values,
         ignore: ignore.clone(),
-        bundles: evaluation::expanded(&args.bundle)?,
+        bundles,
+        fetched,
         http,
         skip_verify: args.skip_verify,
         allow_warnings: args.allow_warnings,

@@ -90,6 +90,12 @@ fn option(setting: Setting) -> Option<String> {
         setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
         gate::WARNINGS => "`--allow-warnings` allows such policies",
         gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",
+        #[cfg(feature = "remote")]
+        rego_platform_remote::setting::LOCK => {
+            "`gate --update-lock` writes the present digest to `policies.lock`"
+        }
+        #[cfg(feature = "remote")]
+        rego_platform_remote::setting::OTHER_HOSTS => "`--allow-host HOST[:PORT]` allows one",
         DATA_SET => "`rego-platform new --examples` writes one",
         _ => return None,
     };
@@ -103,7 +109,10 @@ mod tests {
     #[test]
     fn every_setting_has_words() {
         let layers = [rego_platform_client::setting::ALL, setting::ALL, gate::ALL, &[DATA_SET]];
-        for setting in layers.concat() {
+        let mut settings = layers.concat();
+        #[cfg(feature = "remote")]
+        settings.extend(rego_platform_remote::setting::ALL);
+        for setting in settings {
             let item = if setting == setting::FUNCTION { setting.of("products") } else { setting };
             assert!(option(item).is_some(), "{setting:?}");
         }

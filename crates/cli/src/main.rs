@@ -36,6 +36,7 @@ mod option_files;
 mod options;
 mod output;
 mod previous_outputs;
+mod remote;
 mod run;
 mod service_options;
 mod signals;

@@ -22,6 +22,7 @@ use rustyline::{CompletionType, Config, Editor};
 use super::context::Context;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
+use super::remote::RemoteArgs;
 use super::stdin::Stdin;
 use super::{Exit, evaluation};
 use completion::Completions;
@@ -53,6 +54,8 @@ pub(super) struct RunArgs {
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
     #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
     evaluation: EvaluationArgs,
@@ -67,7 +70,8 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     let load = args.load.options(context.product.clone(), options.timeout)?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
     let how = evaluation::options(&context, options, &args.evaluation)?;
-    let mut session = Session::load((paths, args.bundle), load, how, reporter)?;
+    let fetcher = args.remote.fetcher(&args.evaluation.network, options, false);
+    let mut session = Session::load((paths, args.bundle, fetcher), load, how, reporter)?;
     if let Some(path) = &options.record {
         session.record_to(path);
     }

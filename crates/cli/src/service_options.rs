@@ -23,6 +23,8 @@ const CALLS: [&str; 3] = ["timeout", "concurrency", "no_cache"];
 /// The limits of an evaluation, and the source and destination of its answers.
 const EVALUATION: [&str; 6] =
     ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
+/// What concerns policies from elsewhere.
+const FETCHING: [&str; 3] = ["ca_cert", "insecure", "timeout"];
 const PRODUCT: [&str; 1] = ["product"];
 const BYTES: [&str; 1] = ["max_bytes"];
 
@@ -37,7 +39,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
         "emulate" => &[&PRODUCT, &["fault"]],
-        "check" => &[&PRODUCT, &["ca_cert"]],
+        "check" => &[&PRODUCT, &FETCHING],
         "cache" | "capabilities" | "new" => &[&PRODUCT],
         _ => &[],
     }

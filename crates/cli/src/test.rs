@@ -22,6 +22,7 @@ use super::context::Context;
 use super::errors::Errors;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
+use super::remote::RemoteArgs;
 use super::stdin::Stdin;
 use super::{Exit, evaluation, watch, watchdog};
 
@@ -79,6 +80,8 @@ pub(super) struct TestArgs {
     /// Exit with status 1 if there are no tests or `--run` matches none
     #[arg(long)]
     fail_on_empty: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -190,7 +193,10 @@ impl Work<'_> {
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
         let load = self.args.load.options(self.product.clone(), self.options.timeout)?;
-        let suite = Suite::load(evaluation::read(&self.paths, &self.args.bundle)?, load)?;
+        let network = &self.args.evaluation.network;
+        let fetcher = self.args.remote.fetcher(network, self.options, false);
+        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher)?;
+        let suite = Suite::load(sources, load)?;
         let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {

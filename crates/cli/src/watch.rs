@@ -13,6 +13,7 @@ use rego_platform::sources::split;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
+use super::remote::is_address;
 use super::{Exit, output};
 
 /// The time without changes before a run: editors write in several steps.
@@ -64,6 +65,7 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
 fn files(paths: &[String]) -> Result<Vec<PathBuf>, Error> {
     paths
         .iter()
+        .filter(|argument| !is_address(argument))
         .map(|argument| {
             let path = split(argument).1;
             // A path that doesn't exist is an error: its folder may be the wrong one to watch.

@@ -17,7 +17,7 @@ use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
-use rego_platform::sources::{Account, Bundle, Gathered, Ignore, ReadOptions, Sources};
+use rego_platform::sources::{Account, Bundle, Fetched, Gathered, Ignore, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
@@ -26,6 +26,7 @@ use super::describe::describe;
 use super::documents::argument;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages;
+use super::policy_documents::Elsewhere;
 use super::reach::{Reach, Site};
 use super::split::hex;
 use super::values::InputValues;
@@ -59,6 +60,8 @@ pub struct GateOptions {
     pub http: Option<Http>,
     /// Bundles to load in addition: archives, whatever their names, and folders.
     pub bundles: Vec<String>,
+    /// What was fetched for paths and bundles that are addresses.
+    pub fetched: Vec<Fetched>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
     /// Set to note rules that no verdict uses, and fields, values, rules and data that don't exist,
@@ -105,12 +108,20 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
+impl GateOptions {
+    /// Returns where modules of documents are besides on the disk.
+    fn elsewhere(&self) -> Elsewhere<'_> {
+        Elsewhere { http: self.http.as_ref(), fetched: &self.fetched }
+    }
+}
+
 /// Reads the files of a gate.
 fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
     let mut how = ReadOptions::default();
     how.ignore = Some(&options.ignore);
     how.bundles = &options.bundles;
     how.skip_verify = options.skip_verify;
+    how.fetched = &options.fetched;
     Sources::gather(paths, how)
 }
 
@@ -122,7 +133,7 @@ impl Gate {
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
         let mut gathered = gather(paths, options)?;
-        let documents = split_off_documents(&mut gathered, options.http.as_ref())?;
+        let documents = split_off_documents(&mut gathered, options.elsewhere())?;
         let gate = Self::of(gathered, &documents, options, Loaded::default())?;
         gate.refuse_warnings(options.allow_warnings)?;
         if gate.checks.is_empty() {
@@ -172,9 +183,9 @@ impl Gate {
             data: data_files(&gathered, documents),
             loaded,
         };
-        gate.record_files(&gathered, documents)?;
+        gate.record_files(&gathered, documents, &options.fetched)?;
         for bundle in &gathered.bundles {
-            gate.record_bundle(bundle)?;
+            gate.record_bundle(bundle, &options.fetched)?;
         }
         let sources = gathered.sources()?;
         let chosen: Vec<String> = options
@@ -296,23 +307,28 @@ impl Gate {
     }
 
     /// Records the digest of every file.
-    fn record_files(&mut self, gathered: &Gathered, documents: &[Document]) -> Result<(), Error> {
+    fn record_files(
+        &mut self,
+        gathered: &Gathered,
+        documents: &[Document],
+        fetched: &[Fetched],
+    ) -> Result<(), Error> {
         for module in &gathered.files.modules {
             let digest = hex(&Sha256::digest(&module.text));
             self.sources.push(Source { path: module.path.clone(), digest });
         }
         let data = gathered.files.data.iter().map(|source| source.path.as_str());
         for path in data.chain(documents.iter().map(Document::path)) {
-            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path)? });
+            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path, fetched)? });
         }
         Ok(())
     }
 
     /// Records the digest of a bundle, or of the files of its folder.
-    fn record_bundle(&mut self, bundle: &Bundle) -> Result<(), Error> {
+    fn record_bundle(&mut self, bundle: &Bundle, fetched: &[Fetched]) -> Result<(), Error> {
         self.unverified_bundles += u64::from(bundle.is_signed);
         let mut record = |path: &str| {
-            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path)? });
+            self.sources.push(Source { path: path.to_owned(), digest: digest_of(path, fetched)? });
             Ok(())
         };
         if bundle.is_folder { bundle.files().try_for_each(record) } else { record(&bundle.path) }
@@ -387,8 +403,12 @@ fn data_files(gathered: &Gathered, documents: &[Document]) -> HashSet<PathBuf> {
         .collect()
 }
 
-fn digest_of(path: &str) -> Result<String, Error> {
+fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
     use std::io::Read as _;
+    let mut within = fetched.iter().filter_map(|source| source.content(source.name(path)?));
+    if let Some(content) = within.next() {
+        return Ok(hex(&Sha256::digest(content)));
+    }
     let failed = |error: std::io::Error| {
         wrong(format!("`{}` can't be read", escape(path))).with_source(error)
     };

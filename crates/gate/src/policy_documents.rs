@@ -17,6 +17,7 @@ pub(crate) use fields::typed_as;
 pub(crate) use group::PolicyGroup;
 pub(crate) use group::parse as parse_group;
 pub(crate) use material::Material;
+pub(crate) use modules::Elsewhere;
 pub(crate) use place::Place;
 pub(crate) use policy::parse as parse_policy;
 pub(crate) use policy::{PolicyDocument, PolicyEntry};

@@ -156,8 +156,15 @@ struct Member {
 
 /// Returns the crates that are published, the lowest first.
 fn published() -> Vec<Member> {
-    let folders =
-        ["crates/rego", "crates/client", "crates/emulator", ".", "crates/gate", "crates/cli"];
+    let folders = [
+        "crates/rego",
+        "crates/client",
+        "crates/emulator",
+        ".",
+        "crates/gate",
+        "crates/remote",
+        "crates/cli",
+    ];
     let member = |folder: &str| {
         let last = folder.strip_prefix("crates/");
         let name = last

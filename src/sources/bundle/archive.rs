@@ -17,8 +17,18 @@ use crate::{Diagnostic, setting};
 
 /// Reads an archive.
 pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
+    match reading.content {
+        Some(content) => unpack(reading, content),
+        None => {
+            let file = open(reading)?;
+            unpack(reading, file)
+        }
+    }
+}
+
+fn open(reading: &Reading<'_>) -> Result<File, Diagnostic> {
     let path = Path::new(reading.path);
-    let file = File::open(path).map_err(|error| {
+    File::open(path).map_err(|error| {
         let (why, hint) = unreadable::reason(path, &error);
         let refused = if unreadable::is_worded(&error) {
             reading.refused(why)
@@ -29,10 +39,13 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
             Some(hint) => refused.with_hint(hint),
             None => refused,
         }
-    })?;
+    })
+}
+
+fn unpack(reading: &mut Reading<'_>, packed: impl Read) -> Result<(), Diagnostic> {
     // The limit applies to all unpacked bytes, including headers and files that aren't used.
     let most = reading.options.limits.total_bytes;
-    let unpacked = MultiGzDecoder::new(file).take(most + 1);
+    let unpacked = MultiGzDecoder::new(packed).take(most + 1);
     let mut archive = tar::Archive::new(Watched { inner: unpacked, zeros: 0 });
     let entries = entries(reading, &mut archive);
     let mut rest = archive.into_inner();

@@ -28,6 +28,7 @@ const fn option(relaxation: Relaxation) -> &'static str {
         Relaxation::SkipVerify => "--skip-verify",
         Relaxation::WithoutInput => "--no-input",
         Relaxation::PlainHttp => "--insecure",
+        Relaxation::Unpinned => "--update-lock",
     }
 }
 
@@ -84,6 +85,7 @@ pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
         (Relaxation::SkipVerify, args.skip_verify),
         (Relaxation::WithoutInput, args.no_input),
         (Relaxation::PlainHttp, options.insecure),
+        (Relaxation::Unpinned, args.remote.updates()),
     ] {
         if given {
             add(name, None);

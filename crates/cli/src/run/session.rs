@@ -23,6 +23,7 @@ use crate::eval::input;
 use crate::evaluation;
 use crate::explain::{self, Explain};
 use crate::output::{self, Reporter};
+use crate::remote::Fetcher;
 use crate::stdin::Stdin;
 
 /// The current package until another one is named.
@@ -82,6 +83,7 @@ struct LastQuery {
 pub(super) struct Session {
     paths: Vec<PathBuf>,
     bundles: Vec<PathBuf>,
+    fetcher: Fetcher,
     load: LoadOptions,
     how: EvaluateOptions,
     reporter: Reporter,
@@ -98,16 +100,17 @@ pub(super) struct Session {
 
 impl Session {
     pub fn load(
-        (paths, bundles): (Vec<PathBuf>, Vec<PathBuf>),
+        (paths, bundles, fetcher): (Vec<PathBuf>, Vec<PathBuf>, Fetcher),
         load: LoadOptions,
         how: EvaluateOptions,
         reporter: Reporter,
     ) -> Result<Self, Error> {
-        let files = evaluation::read(&paths, &bundles)?;
+        let files = evaluation::read(&paths, &bundles, &fetcher)?;
         let policies = Policies::load(&files, load.clone())?;
         Ok(Self {
             paths,
             bundles,
+            fetcher,
             load,
             how,
             reporter,
@@ -282,7 +285,7 @@ impl Session {
     }
 
     fn reload(&mut self) -> Result<(), Error> {
-        let files = evaluation::read(&self.paths, &self.bundles)?;
+        let files = evaluation::read(&self.paths, &self.bundles, &self.fetcher)?;
         self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())

@@ -1,11 +1,11 @@
 //! The command behind a proxy, which its environment names.
 
 #[path = "../../../../tests/it/hostile/authority.rs"]
-mod authority;
+pub mod authority;
 #[path = "../../../../tests/it/hostile/script.rs"]
-mod script;
+pub mod script;
 #[path = "../../../../tests/it/hostile/server.rs"]
-mod server;
+pub mod server;
 #[path = "../../../../tests/it/hostile/stage.rs"]
 mod stage;
 

@@ -24,6 +24,7 @@ mod gate;
 #[allow(dead_code)]
 mod hostile;
 mod readme;
+mod remote;
 mod repl;
 #[allow(dead_code)]
 mod requests;

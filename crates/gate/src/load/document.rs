@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use rego_platform::evaluate::Policies;
-use rego_platform::http::Http;
 use rego_platform::load::position;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
@@ -17,7 +16,8 @@ use crate::describe::describe;
 use crate::model::Source;
 use crate::packages;
 use crate::policy_documents::{
-    Material, Place, PolicyDocument, PolicyEntry, PolicyGroup, parse_group, parse_policy, typed_as,
+    Elsewhere, Material, Place, PolicyDocument, PolicyEntry, PolicyGroup, parse_group,
+    parse_policy, typed_as,
 };
 use crate::reach::Reach;
 
@@ -37,7 +37,7 @@ struct OfKind {
 /// not by itself.
 pub(super) fn split_off_documents(
     gathered: &mut Gathered,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
 ) -> Result<Vec<Document>, Error> {
     let texts = std::mem::take(&mut gathered.policy_documents);
     gathered.files.data.retain(|source| !texts.contains_key(&source.path));
@@ -46,9 +46,9 @@ pub(super) fn split_off_documents(
     for (path, text) in &texts {
         let file = Place { path, text };
         if typed_as::<OfKind>(file, "policy document")?.kind == "PolicyGroup" {
-            groups.push(parse_group(file, http)?);
+            groups.push(parse_group(file, elsewhere)?);
         } else {
-            policies.push(parse_policy(file, http)?);
+            policies.push(parse_policy(file, elsewhere)?);
         }
     }
     let referred: Vec<_> = groups.iter().map(PolicyGroup::files).collect();

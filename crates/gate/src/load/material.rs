@@ -4,7 +4,7 @@ use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
-use rego_platform::sources::{Gathered, Sources};
+use rego_platform::sources::{Fetched, Gathered, Sources};
 use rego_platform::{Diagnostic, Error};
 
 use super::document::{Document, split_off_documents};
@@ -23,6 +23,7 @@ pub struct Material {
     /// What a gate over the same paths reads.
     gathered: Gathered,
     policy_documents: Vec<Document>,
+    fetched: Vec<Fetched>,
     /// What was loaded without an error.
     loaded: Loaded,
 }
@@ -51,18 +52,30 @@ impl Material {
     ///
     /// # Errors
     /// For files that can't be read.
-    pub fn read(paths: &[String], bundles: &[String], http: Option<Http>) -> Result<Self, Error> {
-        let options =
-            GateOptions { bundles: bundles.to_vec(), skip_verify: true, ..Default::default() };
+    pub fn read(
+        paths: &[String],
+        bundles: &[String],
+        http: Option<Http>,
+        fetched: Vec<Fetched>,
+    ) -> Result<Self, Error> {
+        let options = GateOptions {
+            bundles: bundles.to_vec(),
+            skip_verify: true,
+            http,
+            fetched,
+            ..Default::default()
+        };
         let mut gathered = gather(paths, &options)?;
-        let policy_documents = split_off_documents(&mut gathered, http.as_ref())?;
+        let policy_documents = split_off_documents(&mut gathered, options.elsewhere())?;
         let alone = |entry: &PolicyEntry| Sources {
             modules: vec![entry.module.clone()],
             ..Sources::default()
         };
         let documents = policy_documents.iter().flat_map(Document::entries).map(alone).collect();
         let sources = gathered.clone().sources()?;
-        Ok(Self { sources, documents, gathered, policy_documents, loaded: Loaded::default() })
+        let GateOptions { fetched, .. } = options;
+        let loaded = Loaded::default();
+        Ok(Self { sources, documents, gathered, policy_documents, fetched, loaded })
     }
 
     /// Returns every finding about the files. With `network`, a built-in that contacts a host is no error.
@@ -89,7 +102,7 @@ impl Material {
     /// anything to evaluate, such as of a library, isn't refused. What [`check`](Self::check) has loaded
     /// isn't loaded again.
     pub fn into_gate(self, load: LoadOptions) -> (Sources, Result<Gate, Error>) {
-        let options = GateOptions { load, ..GateOptions::default() };
+        let options = GateOptions { load, fetched: self.fetched, ..GateOptions::default() };
         let gate = Gate::of(self.gathered, &self.policy_documents, &options, self.loaded);
         (self.sources, gate)
     }
@@ -109,7 +122,7 @@ mod tests {
         std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
         std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
         let paths = [folder.path().to_string_lossy().into_owned()];
-        let material = Material::read(&paths, &[], None).unwrap();
+        let material = Material::read(&paths, &[], None, Vec::new()).unwrap();
         match (&*material.sources.data, &*material.gathered.files.data) {
             ([own], [gates]) => match (&own.value, &gates.value) {
                 (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),

@@ -78,6 +78,9 @@ pub struct SignedBy {
 pub struct Argument {
     /// The argument as it was given.
     pub argument: String,
+    /// The digest that pins it, if it was fetched from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// The number of files that were found.
     pub found: u64,
     /// The number of files that were read.
@@ -169,6 +172,8 @@ pub enum Relaxation {
     LenientBuiltins,
     /// Signed bundles are loaded unchecked.
     SkipVerify,
+    /// Policies from elsewhere needn't be what they were: their present digests are taken.
+    Unpinned,
     /// Policies that use `input` are evaluated without one.
     WithoutInput,
     /// Plain HTTP is used beyond loopback.
@@ -271,6 +276,7 @@ impl From<rego_platform::sources::Account> for Argument {
             listed.map(|left| LeftOut { path: left.path, reason: left.reason }).collect();
         Self {
             argument: account.argument,
+            digest: account.digest,
             found: account.taken + left as u64,
             taken: account.taken,
             left_out_unlisted: (left - left_out.len()) as u64,

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use rego_platform::http::Http;
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
@@ -17,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use super::fields::{kind, typed_as, version};
 use super::inputs::{InputYaml, Inputs};
 use super::material::{ATTESTATION, Material};
-use super::modules::document;
+use super::modules::{Elsewhere, document};
 use super::place::{Located, Place, Placed};
 use super::policy::{self, EmbeddedYaml, Metadata, PolicyDocument, parse_embedded, values};
 use super::template::Template;
@@ -125,14 +124,14 @@ fn is_prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Erro
     }
 }
 
-/// Parses a group. What it refers to is fetched with `http`.
-pub(crate) fn parse(file: Place<'_>, http: Option<&Http>) -> Result<PolicyGroup, Error> {
+/// Parses a group.
+pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<PolicyGroup, Error> {
     let GroupYaml { metadata, spec, .. } = typed_as::<GroupYaml>(file, "group of policies")?;
     let inputs = Inputs::new(spec.inputs, file)?;
     inputs.refuse_templates()?;
     let mut reader = Reader {
         file,
-        http,
+        elsewhere,
         group: &metadata.name,
         inputs: &inputs,
         modules: 0,
@@ -191,7 +190,7 @@ fn rename(group: &str, all: &mut [&mut Attached]) {
 /// Reads what the file of a group attaches.
 struct Reader<'a> {
     file: Place<'a>,
-    http: Option<&'a Http>,
+    elsewhere: Elsewhere<'a>,
     group: &'a str,
     inputs: &'a Inputs,
     /// The number of modules that were read.
@@ -209,14 +208,15 @@ impl Reader<'_> {
         let place = Placed { value: (), at: at.clone() };
         let document = match (attachment.embedded, attachment.reference) {
             (Some(document), None) => {
-                parse_embedded(self.file, document, self.http, &mut self.modules)
+                parse_embedded(self.file, document, self.elsewhere, &mut self.modules)
                     .map_err(|error| place.placing(error))?
             }
             (None, Some(reference)) => {
                 let reference = self.file.placed(reference);
-                let (path, text, digest) = document(self.file.path, &reference.value, self.http)
-                    .map_err(|error| reference.placing(error))?;
-                let parsed = policy::parse(Place { path: &path, text: &text }, self.http)?;
+                let (path, text, digest) =
+                    document(self.file.path, &reference.value, self.elsewhere)
+                        .map_err(|error| reference.placing(error))?;
+                let parsed = policy::parse(Place { path: &path, text: &text }, self.elsewhere)?;
                 self.sources.push(Source { path, digest });
                 parsed
             }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use rego_platform::http::Http;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
-use rego_platform::sources::ModuleSource;
+use rego_platform::sources::{Fetched, ModuleSource};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
@@ -97,9 +97,22 @@ fn aligned(document: &str, module: &str) -> String {
 /// A module with the digest of its bytes.
 type Digested = (ModuleSource, Option<String>);
 
+/// Where the modules of documents are, besides on the disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Elsewhere<'a> {
+    /// Fetches those that are named by `https://`, if there is one.
+    pub http: Option<&'a Http>,
+    /// What was fetched: its documents name modules of their own source alone.
+    pub fetched: &'a [Fetched],
+}
+
 /// Reads a module that the document names by `path`, which may not lead out of the document's folder.
-pub(crate) fn read(document: &str, path: &str) -> Result<Digested, Error> {
-    let (path, bytes) = bytes(document, folder_of(document)?, path, Wanted::Module)?;
+pub(crate) fn read(
+    document: &str,
+    path: &str,
+    elsewhere: Elsewhere<'_>,
+) -> Result<Digested, Error> {
+    let (path, bytes) = beside(document, path, elsewhere)?;
     let digest = hex(&Sha256::digest(&bytes));
     digested(document, path, bytes, digest)
 }
@@ -109,9 +122,9 @@ pub(crate) fn read(document: &str, path: &str) -> Result<Digested, Error> {
 pub(crate) fn referred(
     document: &str,
     reference: &str,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
 ) -> Result<Digested, Error> {
-    let (path, bytes, digest) = found(document, reference, http, Wanted::Module)?;
+    let (path, bytes, digest) = found(document, reference, elsewhere, Wanted::Module)?;
     digested(document, path, bytes, digest)
 }
 
@@ -120,9 +133,9 @@ pub(crate) fn referred(
 pub(crate) fn document(
     group: &str,
     reference: &str,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
 ) -> Result<(String, String, String), Error> {
-    let (path, bytes, digest) = found(group, reference, http, Wanted::Document)?;
+    let (path, bytes, digest) = found(group, reference, elsewhere, Wanted::Document)?;
     let (path, text) = utf8(group, &path, bytes)?;
     Ok((path, text, digest))
 }
@@ -140,7 +153,7 @@ enum Wanted {
 fn found(
     document: &str,
     reference: &str,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
     wanted: Wanted,
 ) -> Result<(PathBuf, Vec<u8>, String), Error> {
     let shown = escape(reference);
@@ -149,8 +162,10 @@ fn found(
         None => (reference, None),
     };
     let (path, bytes) = match place.split_once("://") {
-        None if wanted == Wanted::Module => bytes(document, folder_of(document)?, place, wanted)?,
-        Some(("file", path)) => bytes(document, Path::new(""), path, wanted)?,
+        None if wanted == Wanted::Module => beside(document, place, elsewhere)?,
+        Some(("file", path)) if elsewhere.source(document).is_none() => {
+            bytes(document, Path::new(""), path, wanted)?
+        }
         Some(("https", _)) if digest.is_none() => {
             let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
             return Err(wrong(message).with_hint(format!(
@@ -158,7 +173,7 @@ fn found(
             )));
         }
         Some(("https", _)) => {
-            let body = fetch(place, http).map_err(|error| {
+            let body = fetch(place, elsewhere.http).map_err(|error| {
                 let message = format!("{}: the policy `{shown}`: {error}", escape(document));
                 let failed = wrong(message);
                 match error.setting() {
@@ -198,6 +213,36 @@ fn folder_of(document: &str) -> Result<&Path, Error> {
         ));
     }
     Ok(Path::new(document).parent().unwrap_or(Path::new("")))
+}
+
+impl Elsewhere<'_> {
+    /// Returns the source that a document was fetched with, and the document's name in it.
+    fn source<'d>(&self, document: &'d str) -> Option<(&Fetched, &'d str)> {
+        self.fetched.iter().find_map(|fetched| Some((fetched, fetched.name(document)?)))
+    }
+}
+
+/// Reads a file in the document's folder.
+fn beside(
+    document: &str,
+    module: &str,
+    elsewhere: Elsewhere<'_>,
+) -> Result<(PathBuf, Vec<u8>), Error> {
+    let Some((source, name)) = elsewhere.source(document) else {
+        return bytes(document, folder_of(document)?, module, Wanted::Module);
+    };
+    let below = module.strip_prefix("./").unwrap_or(module);
+    let name = match name.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{below}"),
+        None => below.to_owned(),
+    };
+    let content = source.content(&name).ok_or_else(|| {
+        let address = escape(source.address());
+        let shown = escape(module);
+        wrong(format!("{}: `{shown}` isn't a file of `{address}`", escape(document)))
+            .with_hint("the path is relative to the document, and leads nowhere else")
+    })?;
+    Ok((PathBuf::from(format!("{}/{name}", source.address())), content.to_vec()))
 }
 
 /// Reads a file in a folder.
@@ -332,12 +377,15 @@ mod tests {
         std::fs::write(dir.path().join("d/in.rego"), "package in\n\nimport rego.v1").unwrap();
         let document = dir.path().join("d/p.yaml");
         let document = document.to_str().unwrap();
-        assert_eq!(read(document, "in.rego").unwrap().0.text, "package in\n\nimport rego.v1");
+        assert_eq!(
+            read(document, "in.rego", Elsewhere::default()).unwrap().0.text,
+            "package in\n\nimport rego.v1"
+        );
         let digest = hex(&Sha256::digest("package in\n\nimport rego.v1"));
         let pinned = format!("in.rego@{digest}");
         for reference in ["in.rego", &pinned] {
             assert_eq!(
-                referred(document, reference, None).unwrap().0.path,
+                referred(document, reference, Elsewhere::default()).unwrap().0.path,
                 document.replace("p.yaml", "in.rego"),
                 "{reference}"
             );
@@ -359,17 +407,40 @@ mod tests {
             ("chainloop://p", "can't be fetched"),
             ("policy.wasm", "isn't Rego"),
         ] {
-            let error = referred(document, reference, None).unwrap_err().to_string();
+            let error =
+                referred(document, reference, Elsewhere::default()).unwrap_err().to_string();
             assert!(error.contains(says), "{reference}: {error}");
         }
         let absolute = dir.path().join("d/in.rego");
         for path in ["../out.rego", absolute.to_str().unwrap(), "https://x.example/p.rego"] {
-            read(document, path).unwrap_err();
+            read(document, path, Elsewhere::default()).unwrap_err();
         }
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("../out.rego", dir.path().join("d/link.rego")).unwrap();
-            read(document, "link.rego").unwrap_err();
+            read(document, "link.rego", Elsewhere::default()).unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_fetched_document_names_modules_of_its_source_alone() {
+        let module = "package in\n\nimport rego.v1\n";
+        let files = [("d/in.rego", module), ("up.rego", module)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec().into()));
+        let fetched = [Fetched::files("oci://r.example/a:1", "sha256:0", files)];
+        let elsewhere = Elsewhere { http: None, fetched: &fetched };
+        let document = "oci://r.example/a:1/d/p.yaml";
+        for path in ["in.rego", "./in.rego"] {
+            let (module, digest) = read(document, path, elsewhere).unwrap();
+            assert_eq!(module.path, "oci://r.example/a:1/d/in.rego");
+            assert!(digest.is_some());
+        }
+        assert!(referred(document, "in.rego", elsewhere).is_ok());
+        for path in ["../up.rego", "up.rego", "/etc/hosts", "x/../in.rego"] {
+            let error = read(document, path, elsewhere).unwrap_err().to_string();
+            assert!(error.contains("isn't a file of `oci://r.example/a:1`"), "{error}");
+        }
+        let error = referred(document, "file://Cargo.rego", elsewhere).unwrap_err().to_string();
+        assert!(error.contains("can't be fetched"), "{error}");
     }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use rego_platform::http::Http;
 use rego_platform::rego::Value;
 use rego_platform::sources::ModuleSource;
 use rego_platform::{Error, ErrorKind};
@@ -15,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::fields::{kind, stated, typed_as, version};
 use super::inputs::{InputYaml, Inputs};
-use super::modules::{embedded, read, referred};
+use super::modules::{Elsewhere, embedded, read, referred};
 use super::place::Place;
 use crate::documents::argument;
 use crate::findings::{self, FindingType};
@@ -143,27 +142,27 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Parses the document of a file. Modules are fetched with `http`.
-pub(crate) fn parse(file: Place<'_>, http: Option<&Http>) -> Result<PolicyDocument, Error> {
+/// Parses the document of a file.
+pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<PolicyDocument, Error> {
     let DocumentYaml { metadata, spec, .. } = typed_as(file, "policy document")?;
-    of_yaml(file, metadata, spec, http, &mut 0)
+    of_yaml(file, metadata, spec, elsewhere, &mut 0)
 }
 
 /// Returns the document that is written into the file of a group, with `modules` before it.
 pub(crate) fn parse_embedded(
     file: Place<'_>,
     document: EmbeddedYaml,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
     modules: &mut usize,
 ) -> Result<PolicyDocument, Error> {
-    of_yaml(file, document.metadata, document.spec, http, modules)
+    of_yaml(file, document.metadata, document.spec, elsewhere, modules)
 }
 
 fn of_yaml(
     file: Place<'_>,
     metadata: Metadata,
     mut spec: Spec,
-    http: Option<&Http>,
+    elsewhere: Elsewhere<'_>,
     modules: &mut usize,
 ) -> Result<PolicyDocument, Error> {
     let Place { path, text } = file;
@@ -192,8 +191,8 @@ fn of_yaml(
             (Some(module), None, None) => {
                 (embedded(format!("{path}#{modules}"), text, &module)?, None)
             }
-            (None, Some(module), None) => read(path, &module)?,
-            (None, None, Some(reference)) => referred(path, &reference, http)?,
+            (None, Some(module), None) => read(path, &module, elsewhere)?,
+            (None, None, Some(reference)) => referred(path, &reference, elsewhere)?,
             _ => {
                 return Err(wrong(format!(
                     "{shown}: policy {number} has not exactly one of `embedded`, `path` and `ref`"
@@ -259,8 +258,8 @@ mod tests {
 
     use super::*;
 
-    fn parse(path: &str, text: &str, http: Option<&Http>) -> Result<PolicyDocument, Error> {
-        super::parse(Place { path, text }, http)
+    fn parse(path: &str, text: &str, elsewhere: Elsewhere<'_>) -> Result<PolicyDocument, Error> {
+        super::parse(Place { path, text }, elsewhere)
     }
 
     const GOOD: &str = "apiVersion: x.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
@@ -269,7 +268,7 @@ mod tests {
 
     #[test]
     fn modules_keep_their_line_numbers() {
-        let document = parse("d/p.yaml", GOOD, None).unwrap();
+        let document = parse("d/p.yaml", GOOD, Elsewhere::default()).unwrap();
         let module = &document.entries[0].module;
         let line = module.text.lines().position(|line| line == "package main").unwrap();
         assert_eq!(GOOD.lines().nth(line).unwrap().trim(), "package main");
@@ -278,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_document_takes_only_declared_arguments() {
-        let document = parse("p.yaml", GOOD, None).unwrap();
+        let document = parse("p.yaml", GOOD, Elsewhere::default()).unwrap();
         assert!(document.arguments(&BTreeMap::new()).unwrap_err().to_string().contains("`a`"));
         let empty = BTreeMap::from([("a".to_owned(), String::new())]);
         document.arguments(&empty).unwrap_err();
@@ -316,7 +315,8 @@ mod tests {
             ),
             ("kind: SARIF", "kind: '{{ inputs.b }}'", "the kind is a template"),
         ] {
-            let error = parse("p.yaml", &GOOD.replacen(from, to, 1), None).unwrap_err();
+            let error =
+                parse("p.yaml", &GOOD.replacen(from, to, 1), Elsewhere::default()).unwrap_err();
             let shown = match error.diagnostics() {
                 [found] => {
                     let at = found.position.as_ref().unwrap();
@@ -327,7 +327,7 @@ mod tests {
             assert!(shown.contains(expected), "{shown}");
         }
         for text in [format!("{GOOD}---\n{GOOD}"), format!("{GOOD}---\na: 1\n")] {
-            let error = parse("p.yaml", &text, None).unwrap_err();
+            let error = parse("p.yaml", &text, Elsewhere::default()).unwrap_err();
             assert!(error.diagnostics()[0].message.contains("another document"), "{error}");
         }
     }
@@ -338,13 +338,13 @@ mod tests {
         let text = text
             .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
-        let document = parse("p.yaml", &text, None).unwrap();
+        let document = parse("p.yaml", &text, Elsewhere::default()).unwrap();
         assert_eq!(document.entries[0].phases, ["PUSH"]);
         assert_eq!(document.auto_match.as_deref(), Some("embedded"));
         assert_eq!(document.finding.unwrap().name, "SAST");
         let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
-        let document = parse("p.yaml", old, None).unwrap();
+        let document = parse("p.yaml", old, Elsewhere::default()).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
     }
 }

@@ -46,7 +46,7 @@ fn wrong_arguments_and_files_have_a_next_step() {
     for (arguments, says) in [
         (&["call", "evidence", "project_name"][..], "write `project_name=VALUE`"),
         (&["eval", "-d", &policy, "ok.deny"], "did you mean `data.ok.deny`?"),
-        (&["eval", "-d", "oci://example.com/policies:latest", "1"], "pull it into a folder first"),
+        (&["eval", "-d", "s3://example.com/policies", "1"], "pull it into a folder first"),
         (&["eval", "-d", &policy, "--replay", &input, "data.ok.deny"], "isn't a recording"),
         (
             &["gate", "-d", &policy, "-i", &input, "--waivers", &list],

@@ -1,0 +1,105 @@
+//! Policies from elsewhere (`oci://`, `https://`): the options, the lock, and fetching.
+//!
+//! Owns when a source has to be pinned, and the only change of the lock: by `--update-lock`.
+
+#![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rego_platform::Error;
+use rego_platform::sources::Fetched;
+
+use super::evaluation;
+use super::options::{NetworkArgs, Options};
+
+#[cfg(feature = "remote")]
+mod fetch;
+#[cfg(feature = "remote")]
+mod locked;
+
+/// Options for policies from elsewhere.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct RemoteArgs {
+    /// The digests of policies from elsewhere [default: `policies.lock` in the current folder]
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
+    lock: Option<PathBuf>,
+    /// Write the present digests of policies from elsewhere to the lock
+    #[cfg(feature = "remote")]
+    #[arg(long, hide_short_help = true, help_heading = "Policies")]
+    update_lock: bool,
+}
+
+/// Fetches the policies that a command is given.
+#[derive(Debug, Clone)]
+pub(super) struct Fetcher {
+    #[cfg(feature = "remote")]
+    how: fetch::How,
+}
+
+/// The paths of policies, with what was fetched for those that are addresses.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub paths: Vec<String>,
+    pub bundles: Vec<String>,
+    pub fetched: Vec<Fetched>,
+}
+
+impl RemoteArgs {
+    /// Returns the files that are read because of these options.
+    pub fn read(&self) -> impl Iterator<Item = PathBuf> {
+        #[cfg(feature = "remote")]
+        return std::iter::once(self.path());
+        #[cfg(not(feature = "remote"))]
+        return std::iter::empty();
+    }
+
+    /// Returns `true` if sources needn't be what they were.
+    pub const fn updates(&self) -> bool {
+        #[cfg(feature = "remote")]
+        return self.update_lock;
+        #[cfg(not(feature = "remote"))]
+        return false;
+    }
+
+    /// Returns what fetches policies. Where each must be `pinned`, one without a digest is an error.
+    #[cfg_attr(not(feature = "remote"), allow(unused_variables))]
+    pub fn fetcher(&self, network: &NetworkArgs, options: &Options, pinned: bool) -> Fetcher {
+        Fetcher {
+            #[cfg(feature = "remote")]
+            how: fetch::How {
+                args: self.clone(),
+                pinned,
+                allowed: network.allow_host.clone(),
+                ca_cert: options.ca_cert.clone(),
+                insecure: options.insecure,
+                timeout: options.timeout,
+            },
+        }
+    }
+}
+
+impl Fetcher {
+    /// Expands globs, and fetches what addresses name.
+    pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
+        let (paths, bundles) = (evaluation::expanded(paths)?, evaluation::expanded(bundles)?);
+        #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
+        let mut given = Given { paths, bundles, fetched: Vec::new() };
+        #[cfg(feature = "remote")]
+        self.how.fetch(&mut given)?;
+        Ok(given)
+    }
+}
+
+/// Returns `true` for the address of a source, with or without the place of its data before a colon:
+/// it isn't a path, whatever is on the disk.
+pub(super) fn is_address(text: &str) -> bool {
+    #[cfg(feature = "remote")]
+    return fetch::address(text).is_some();
+    #[cfg(not(feature = "remote"))]
+    return {
+        let _ = text;
+        false
+    };
+}

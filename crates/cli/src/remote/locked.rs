@@ -1,0 +1,54 @@
+//! The lock as a file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rego_platform::Error;
+use rego_platform_client::text::escape;
+use rego_platform_remote::Lock;
+
+use super::RemoteArgs;
+use crate::{option_files, output, stdin};
+
+/// The lock, unless an option names another.
+const DEFAULT: &str = "policies.lock";
+
+const MAX_BYTES: u64 = 4 << 20;
+
+impl RemoteArgs {
+    /// The path of the lock.
+    pub fn path(&self) -> PathBuf {
+        self.lock.clone().unwrap_or_else(|| PathBuf::from(DEFAULT))
+    }
+
+    /// Reads the lock, which is empty where there is none that an option names.
+    pub(super) fn locked(&self, timeout: Duration) -> Result<Lock, Error> {
+        let path = self.path();
+        let may_be_absent = self.lock.is_none() || self.update_lock;
+        if may_be_absent && path.symlink_metadata().is_err() {
+            return Ok(Lock::default());
+        }
+        let text = option_files::read("the lock", &path, MAX_BYTES, timeout)?;
+        let text = stdin::text(text, &path.display().to_string())?;
+        Lock::parse(&text).map_err(|error| option_files::in_file(&path, "can't be used", error))
+    }
+}
+
+/// Writes the lock if it has changed, and says what has.
+pub(super) fn write(path: &Path, before: &Lock, now: &Lock) -> Result<(), Error> {
+    if before == now {
+        return Ok(());
+    }
+    output::to_file(path, now.text().as_bytes())?;
+    let shown = escape(&path.display().to_string());
+    for (address, digest) in now.sources() {
+        match before.digest(address) {
+            Some(old) if old == digest => {}
+            Some(old) => {
+                output::plain_note(&format!("{shown}: `{address}` is `{digest}`, was `{old}`"));
+            }
+            None => output::plain_note(&format!("{shown}: `{address}` is `{digest}`")),
+        }
+    }
+    Ok(())
+}

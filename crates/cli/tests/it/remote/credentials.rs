@@ -1,0 +1,169 @@
+//! Who is told the credentials of a registry.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::registry::Registry;
+use super::{run, stored};
+use crate::cli::{CANARY, Output, Sandbox};
+use crate::hostile::script;
+use crate::hostile::server::{Request, Server, Step};
+
+/// Answers a request without the right header with a challenge.
+fn guarded(
+    wanted: &str,
+    challenge: &str,
+) -> impl Fn(&Request) -> Option<Vec<Step>> + Send + Sync + use<> {
+    let (wanted, challenge) = (wanted.to_owned(), challenge.to_owned());
+    move |request| {
+        let is_in = request.header("authorization") == Some(&wanted);
+        (!is_in).then(|| script::status(401, &[("www-authenticate", &challenge)], ""))
+    }
+}
+
+fn login(sandbox: &Sandbox, registry: &Registry, user: &str) -> String {
+    let basic = STANDARD.encode(format!("{user}:{CANARY}"));
+    let host = registry.server.address;
+    let text =
+        format!(r#"{{"auths": {{"{host}": {{"auth": "{basic}"}}, "other": {{"auth": "eDp5"}}}}}}"#);
+    sandbox.write(".docker/config.json", text);
+    format!("Basic {basic}")
+}
+
+/// Gives a token whatever it is asked.
+fn tokens() -> Server {
+    Server::start(|_| script::ok(format!(r#"{{"token": "t-{CANARY}"}}"#).into_bytes()))
+}
+
+fn gate(sandbox: &Sandbox, registry: &Registry, digest: &str, more: &[&str]) -> Output {
+    let pinned = registry.address(&format!("acme/policies@{digest}"));
+    run(sandbox, &[&["gate", "-d", &pinned, "-i", "-"], more].concat())
+}
+
+#[test]
+fn a_registry_is_told_its_own_credentials() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let sandbox = Sandbox::new();
+    let basic = login(&sandbox, &registry, "u");
+    registry.hook(guarded(&basic, "Basic realm=\"x\""));
+    gate(&sandbox, &registry, &digest, &[]).code(1);
+    // Before it asks, it isn't told.
+    assert!(registry.server.requests().first().unwrap().header("authorization").is_none());
+    gate(&Sandbox::new(), &registry, &digest, &[]).fails("without other credentials");
+    let other = Sandbox::new();
+    other.write(".docker/config.json", r#"{"auths": {"other": {"auth": "eDp5"}}}"#);
+    gate(&other, &registry, &digest, &[]).fails("`docker login`");
+    for text in ["7", "{\"auths\": 1}", "", "{\"auths\": {\"HOST\": {\"auth\": \"canary\"}}}"] {
+        let text = text.replace("HOST", &registry.server.address.to_string());
+        other.write(".docker/config.json", text);
+        let output = gate(&other, &registry, &digest, &[]).fails("valid");
+        assert!(!output.stderr.contains("canary"), "{output:#?}");
+    }
+}
+
+#[test]
+fn a_token_service_elsewhere_is_told_nothing_unless_it_is_allowed() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let service = tokens();
+    let bearer = format!("Bearer t-{CANARY}");
+    let challenge = format!(
+        "Bearer realm=\"{}/token?a=b\",service=\"s\",scope=\"repository:other:pull,push\"",
+        service.url()
+    );
+    registry.hook(guarded(&bearer, &challenge));
+    gate(&Sandbox::new(), &registry, &digest, &[]).code(1);
+    let [request] = service.requests().try_into().unwrap();
+    assert_eq!(request.header("authorization"), None);
+    // What is asked for is what is needed, whatever the registry says.
+    assert_eq!(request.query("scope"), ["repository:acme/policies:pull"]);
+    assert_eq!(
+        (request.query("service"), request.query("a")),
+        (vec!["s".into()], vec!["b".into()])
+    );
+    let sandbox = Sandbox::new();
+    let basic = login(&sandbox, &registry, "u");
+    gate(&sandbox, &registry, &digest, &[]).fails("to be sent to the token service");
+    assert_eq!(service.requests().len(), 1);
+    let host = service.address.to_string();
+    gate(&sandbox, &registry, &digest, &["--allow-host", &host]).code(1);
+    assert_eq!(service.requests()[1].header("authorization"), Some(&*basic));
+    // A token that is exchanged for others.
+    let text = format!(
+        r#"{{"auths": {{"{}": {{"identitytoken": "{CANARY}"}}}}}}"#,
+        registry.server.address
+    );
+    sandbox.write(".docker/config.json", text);
+    gate(&sandbox, &registry, &digest, &["--allow-host", &host]).code(1);
+    let exchanged = &service.requests()[2];
+    assert_eq!((exchanged.method(), exchanged.query("refresh_token")), ("POST", Vec::new()));
+    assert!(String::from_utf8_lossy(&exchanged.body).contains(&format!("refresh_token={CANARY}")));
+    for (realm, says) in [
+        ("http://token.example/t", "the token service http://token.example"),
+        ("file:///etc/passwd", "has no address"),
+        ("/token", "has no address"),
+    ] {
+        registry.hook(guarded(&bearer, &format!("Bearer realm=\"{realm}\"")));
+        gate(&sandbox, &registry, &digest, &[]).fails(says);
+    }
+}
+
+#[test]
+fn a_token_service_that_gives_no_token_is_an_error() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let sandbox = Sandbox::new();
+    for (answer, says) in [
+        (script::ok(b"{}".to_vec()), "no usable token"),
+        (script::ok(b"{\"token\": 1}".to_vec()), "no usable token"),
+        (script::ok(br#"{"token": "a\nb"}"#.to_vec()), "no usable token"),
+        (script::ok(vec![b' '; 2 << 20]), "sends more than 1 MiB"),
+        (script::status(302, &[("location", "/x")], ""), "the status 302"),
+        (script::status(401, &[], ""), "without other credentials"),
+    ] {
+        let service = Server::start(move |_| answer.clone());
+        registry.hook(guarded("x", &format!("Bearer realm=\"{}/t\"", service.url())));
+        gate(&sandbox, &registry, &digest, &[]).fails(says);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_helper_is_asked_for_the_registry_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let sandbox = Sandbox::new();
+    let host = registry.server.address.to_string();
+    let basic = format!("Basic {}", STANDARD.encode(format!("u:{CANARY}")));
+    registry.hook(guarded(&basic, "Basic realm=\"x\""));
+    let helper = |script: &str| {
+        let path = sandbox.write("bin/docker-credential-fake", format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let pinned = registry.address(&format!("acme/policies@{digest}"));
+        let bin = sandbox.path("bin");
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        let run = sandbox.run(&["gate", "-d", &pinned, "-i", "-", "--timeout", "3s"]);
+        run.env("PATH", &path).stdin("{\"bad\": 1}").output()
+    };
+    for text in [
+        format!(r#"{{"credHelpers": {{"{host}": "fake"}}}}"#),
+        r#"{"credsStore": "fake"}"#.to_owned(),
+    ] {
+        sandbox.write(".docker/config.json", text);
+        let good = format!(
+            "[ \"$1\" = get ] && [ \"$(cat)\" = \"{host}\" ] || exit 1\n\
+             echo '{{\"ServerURL\": \"x\", \"Username\": \"u\", \"Secret\": \"{CANARY}\"}}'"
+        );
+        helper(&good).code(1);
+        helper("echo 'credentials not found'; exit 1").fails("without other credentials");
+        helper(&format!("echo '{CANARY}'")).fails("gives no valid answer");
+        helper("exec sleep 60").fails("isn't there after 3s");
+    }
+    for name in ["../fake", "a b", ""] {
+        let text = format!(r#"{{"credHelpers": {{"{host}": "{name}"}}}}"#);
+        sandbox.write(".docker/config.json", text);
+        gate(&sandbox, &registry, &digest, &[]).fails("isn't the name of a credential helper");
+    }
+}

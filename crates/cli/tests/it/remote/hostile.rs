@@ -1,0 +1,255 @@
+//! What a registry may do to a gate: nothing that passes.
+
+use std::time::{Duration, Instant};
+
+use super::registry::{DATA, MANIFEST, POLICY, Registry};
+use super::{DENY, NAMES, run, stored};
+use crate::cli::{CANARY, Output, Sandbox};
+use crate::gate::digest_of;
+use crate::hostile::script::{self, http};
+use crate::hostile::server::{Request, Server, Step};
+
+/// Runs a gate, pinned by the address, over policies that deny the input.
+fn gate(
+    registry: &Registry,
+    digest: &str,
+    hook: impl Fn(&Request) -> Option<Vec<Step>> + Send + Sync + 'static,
+) -> Output {
+    let sandbox = Sandbox::new();
+    registry.hook(hook);
+    let pinned = registry.address(&format!("acme/policies@{digest}"));
+    run(&sandbox, &["gate", "-d", &pinned, "-i", "-", "--timeout", "3s"])
+}
+
+fn is_blob(request: &Request) -> bool {
+    request.path().contains("/blobs/")
+}
+
+fn is_manifest(request: &Request) -> bool {
+    request.path().contains("/manifests/")
+}
+
+#[test]
+fn altered_and_broken_answers_are_no_verdict() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    gate(&registry, &digest, |_| None).code(1);
+    let blob = |steps: fn() -> Vec<Step>| move |request: &Request| is_blob(request).then(steps);
+    let manifest =
+        |steps: fn() -> Vec<Step>| move |request: &Request| is_manifest(request).then(steps);
+    let check = |output: Output, says: &str| {
+        output.fails(says);
+    };
+    check(
+        gate(&registry, &digest, blob(|| script::ok(b"package p\n".to_vec()))),
+        "answers with `sha256:",
+    );
+    check(gate(&registry, &digest, blob(|| script::ok(vec![b'#'; 100_000]))), "sends more than");
+    check(
+        gate(&registry, &digest, blob(|| script::until_close(&vec![b'#'; 100_000]))),
+        "sends more than",
+    );
+    check(
+        gate(&registry, &digest, blob(|| script::raw(&script::announced(50, b"package p\n")))),
+        "broke",
+    );
+    check(
+        gate(
+            &registry,
+            &digest,
+            blob(|| [script::until_close(b""), vec![Step::Endless(b"####".to_vec())]].concat()),
+        ),
+        "sends more than",
+    );
+    check(gate(&registry, &digest, blob(|| vec![Step::Reset])), "the connection to");
+    check(gate(&registry, &digest, blob(|| script::status(204, &[], ""))), "answers with `sha256:");
+    check(gate(&registry, &digest, blob(|| script::status(404, &[], "{}"))), "doesn't have");
+    check(gate(&registry, &digest, blob(|| script::status(403, &[], "{}"))), "refuses");
+    check(
+        gate(&registry, &digest, blob(|| script::status(500, &[], "{}"))),
+        "fails with the status 500",
+    );
+    check(gate(&registry, &digest, blob(|| script::status(429, &[], "{}"))), "too many requests");
+    check(gate(&registry, &digest, blob(|| script::status(304, &[], ""))), "without saying where");
+    check(
+        gate(&registry, &digest, manifest(|| script::ok(b"{}".to_vec()))),
+        "answers with `sha256:",
+    );
+    check(
+        gate(&registry, &digest, manifest(|| script::ok(vec![b' '; 5 << 20]))),
+        "sends more than 4 MiB",
+    );
+    check(
+        gate(&registry, &digest, manifest(|| script::status(302, &[("location", "/x")], ""))),
+        "the status 302",
+    );
+    check(
+        gate(&registry, &digest, manifest(|| script::status(401, &[], ""))),
+        "without other credentials",
+    );
+    let begun = Instant::now();
+    let drip = || vec![Step::Drip(http(200, &[], DENY), Duration::from_millis(500))];
+    check(gate(&registry, &digest, blob(drip)), "isn't there after 3s");
+    check(
+        gate(&registry, &digest, manifest(|| vec![Step::Pause(Duration::from_mins(1))])),
+        "isn't there after 3s",
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_failure_that_passes_is_waited_for() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let failed = std::sync::atomic::AtomicBool::new(false);
+    let once = move |request: &Request| {
+        let first =
+            is_manifest(request) && !failed.swap(true, std::sync::atomic::Ordering::Relaxed);
+        first.then(|| script::status(503, &[], ""))
+    };
+    gate(&registry, &digest, once).code(1);
+}
+
+#[test]
+fn manifests_that_hold_something_else_are_refused() {
+    let (sandbox, registry) = (Sandbox::new(), Registry::new());
+    let refused = |layers: &[(&str, &str, &[u8])], says: &str| {
+        let digest = registry.store("acme/odd", "v1", layers);
+        let pinned = registry.address(&format!("acme/odd@{digest}"));
+        run(&sandbox, &["gate", "-d", &pinned, "-i", "-"]).fails(says);
+    };
+    let passes: &[u8] = b"package q\n\ndeny := set()\n";
+    for (kind, name, says) in [
+        (POLICY, "../p.rego", "holds the path"),
+        (POLICY, "/tmp/p.rego", "holds the path"),
+        (POLICY, "a/../../p.rego", "holds the path"),
+        (POLICY, "", "a layer without a name"),
+        (POLICY, "p.txt", "ends in `.rego`"),
+        (DATA, "p.rego", "ends in `.json`"),
+        ("application/octet-stream", "p.rego", "the unknown type"),
+        (POLICY, "q.rego", "holds `q.rego` twice"),
+    ] {
+        refused(&[(POLICY, "q.rego", passes), (kind, name, DENY)], says);
+    }
+    refused(&[], "holds no policies");
+    refused(&[(DATA, "names.json", NAMES)], "");
+    let manifest = |text: String, says: &str| {
+        let digest = registry.store_manifest("acme/odd", "v1", text.into_bytes());
+        let pinned = registry.address(&format!("acme/odd@{digest}"));
+        run(&sandbox, &["gate", "-d", &pinned, "-i", "-"]).fails(says);
+    };
+    let index = "application/vnd.oci.image.index.v1+json";
+    manifest(
+        format!(r#"{{"schemaVersion":2,"mediaType":"{index}","manifests":[]}}"#),
+        "is an index",
+    );
+    manifest("[]".to_owned(), "isn't valid");
+    manifest(format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}"}}"#), "isn't valid");
+    let layer = |size: u64| {
+        let (one, digest) =
+            (r#""annotations":{"org.opencontainers.image.title":"p.rego"}"#, digest_of(DENY));
+        format!(
+            r#"{{"schemaVersion":2,"layers":[{{"mediaType":"{POLICY}","digest":"{digest}","size":{size},{one}}}]}}"#
+        )
+    };
+    stored(&registry);
+    manifest(layer(DENY.len() as u64 - 1), "sends more than");
+    manifest(layer(DENY.len() as u64 + 1), "in its manifest");
+    manifest(layer(u64::MAX), "a file of more than 256 MiB");
+    let many: Vec<String> = (0..5).map(|number| {
+        let digest = digest_of(DENY);
+        format!(r#"{{"mediaType":"{POLICY}","digest":"{digest}","size":268435456,"annotations":{{"org.opencontainers.image.title":"{number}.rego"}}}}"#)
+    }).collect();
+    let before = registry.server.requests().len();
+    manifest(
+        format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, many.join(",")),
+        "is larger than 1 GiB",
+    );
+    assert_eq!(registry.server.requests().len(), before + 1);
+}
+
+#[test]
+fn redirects_of_blobs_are_followed_with_nothing_that_is_secret() {
+    let (sandbox, registry) = (Sandbox::new(), Registry::new());
+    let digest = stored(&registry);
+    let user = format!("u:{CANARY}");
+    let basic = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &user);
+    let host = registry.server.address.to_string();
+    sandbox.write(
+        ".docker/config.json",
+        format!(r#"{{"auths": {{"{host}": {{"auth": "{basic}"}}}}}}"#),
+    );
+    let elsewhere = Server::start(|request| {
+        if request.path() == "/loop" {
+            return script::status(302, &[("location", "/loop")], "");
+        }
+        let blob =
+            [DENY, NAMES].into_iter().find(|blob| request.path().ends_with(&digest_of(blob)));
+        script::ok(blob.unwrap_or_default().to_vec())
+    });
+    let to = |place: String| {
+        let wanted = format!("Basic {basic}");
+        registry.hook(move |request| {
+            if request.header("authorization") != Some(&wanted) {
+                return Some(script::status(401, &[("www-authenticate", "Basic realm=\"x\"")], ""));
+            }
+            is_blob(request).then(|| {
+                let location = place.replace("{}", request.path());
+                script::status(307, &[("location", &location)], "")
+            })
+        });
+        let pinned = registry.address(&format!("acme/policies@{digest}"));
+        run(&sandbox, &["gate", "-d", &pinned, "-i", "-", "--timeout", "5s"])
+    };
+    to(format!("{}{{}}", elsewhere.url())).code(1);
+    let requests = elsewhere.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests.iter().all(|request| request.header("authorization").is_none()));
+    to(format!("{}/loop", elsewhere.url())).fails("redirects more than 5 times");
+    to(format!("{}/other", elsewhere.url())).fails("answers with `sha256:");
+    to("http://registry.invalid/x".to_owned()).fails("asked over plain HTTP");
+    to("file:///etc/passwd".to_owned()).fails("without saying where");
+    to("ftp://127.0.0.1/x".to_owned()).fails("redirects to plain HTTP");
+}
+
+/// Whoever changes the repository can't put a file into the place of what is fetched, nor a link to a
+/// report, because of which it would be left out.
+#[cfg(unix)]
+#[test]
+fn what_is_on_the_disk_never_takes_the_place_of_a_source() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let host = registry.server.address;
+    let pinned = registry.address(&format!("acme/policies@{digest}"));
+    let places = [("/p.rego", false), ("/p.rego", true), ("", true)];
+    for (prefix, folder) in [("", ""), ("a.b:", "a.b:"), ("", "./")] {
+        for (place, is_link) in places {
+            let sandbox = Sandbox::new();
+            let at = format!("{folder}oci:/{host}/acme/policies@{digest}{place}");
+            sandbox.write("other/q.rego", "package q\n\ndeny := set()\n");
+            if !prefix.is_empty() {
+                sandbox.write("other/names.json", [b"{\"names\": ", NAMES, b"}"].concat());
+            }
+            if is_link {
+                let at = sandbox.path(&at);
+                std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(sandbox.path("gate.json"), at).unwrap();
+            } else {
+                sandbox.write(&at, "package p\n\ndeny := set()\n");
+            }
+            // With the folder of the repository, its file is loaded beside that of the source.
+            let is_beside = folder == "./" && !is_link;
+            let folder = if is_beside { "." } else { "other" };
+            let argument = format!("{prefix}{pinned}");
+            let gate = ["gate", "-d", folder, "-d", &argument, "-i", "-", "-o", "json=gate.json"];
+            let output = run(&sandbox, &gate);
+            if is_beside {
+                output.fails("p.rego");
+            } else if is_link && place.is_empty() {
+                output.fails("would be read and written");
+            } else {
+                output.code(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A small registry on loopback. Its content, and its answers, are the test's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::gate::digest_of;
+use crate::hostile::script::http;
+use crate::hostile::server::{Request, Server, Step};
+
+pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub const POLICY: &str = "application/vnd.cncf.openpolicyagent.policy.layer.v1+rego";
+pub const DATA: &str = "application/vnd.cncf.openpolicyagent.data.layer.v1+json";
+pub const BUNDLE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+
+type Hook = Box<dyn Fn(&Request) -> Option<Vec<Step>> + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    /// By repository and tag or digest, joined by a space.
+    manifests: BTreeMap<String, Vec<u8>>,
+    blobs: BTreeMap<String, Vec<u8>>,
+    /// Answers in place of the registry, where it does.
+    hook: Option<Hook>,
+}
+
+/// A running registry.
+pub struct Registry {
+    pub server: Server,
+    state: Arc<Mutex<State>>,
+}
+
+impl Registry {
+    pub fn new() -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let own = Arc::clone(&state);
+        let server = Server::start(move |request| answer(&mut own.lock().unwrap(), request));
+        Self { server, state }
+    }
+
+    /// The address of what is at `name`, such as `a:v1`.
+    pub fn address(&self, name: &str) -> String {
+        format!("oci://{}/{name}", self.server.address)
+    }
+
+    /// Answers in place of the registry where `hook` does.
+    pub fn hook(&self, hook: impl Fn(&Request) -> Option<Vec<Step>> + Send + Sync + 'static) {
+        self.state.lock().unwrap().hook = Some(Box::new(hook));
+    }
+
+    /// Stores a manifest of layers, each with its type, name and content. Returns its digest.
+    pub fn store(&self, repository: &str, tag: &str, layers: &[(&str, &str, &[u8])]) -> String {
+        let mut state = self.state.lock().unwrap();
+        let layer = |(kind, name, content): &(&str, &str, &[u8])| {
+            let digest = digest_of(content);
+            state.blobs.insert(digest.clone(), content.to_vec());
+            let mut layer = json!({"mediaType": kind, "digest": digest, "size": content.len()});
+            if !name.is_empty() {
+                layer["annotations"] = json!({"org.opencontainers.image.title": name});
+            }
+            layer
+        };
+        let layers: Vec<Value> = layers.iter().map(layer).collect();
+        let config = json!({"mediaType": "x", "digest": digest_of(b"{}"), "size": 2});
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers,
+        });
+        drop(state);
+        self.store_manifest(repository, tag, manifest.to_string().into_bytes())
+    }
+
+    pub fn store_manifest(&self, repository: &str, tag: &str, manifest: Vec<u8>) -> String {
+        let digest = digest_of(&manifest);
+        let mut state = self.state.lock().unwrap();
+        state.manifests.insert(format!("{repository} {digest}"), manifest.clone());
+        state.manifests.insert(format!("{repository} {tag}"), manifest);
+        digest
+    }
+}
+
+fn answer(state: &mut State, request: &Request) -> Vec<Step> {
+    if let Some(hook) = &state.hook
+        && let Some(steps) = hook(request)
+    {
+        return steps;
+    }
+    let send = |status: u16, headers: &[(&str, &str)], body: &[u8]| {
+        vec![Step::Send(http(status, headers, body))]
+    };
+    let path = request.path().strip_prefix("/v2/").unwrap_or_default();
+    if let Some((repository, reference)) = path.split_once("/manifests/") {
+        let key = format!("{repository} {reference}");
+        if request.method() == "PUT" {
+            let by_digest = format!("{repository} {}", digest_of(&request.body));
+            state.manifests.insert(by_digest, request.body.clone());
+            state.manifests.insert(key, request.body.clone());
+            return send(201, &[], b"");
+        }
+        return match state.manifests.get(&key) {
+            Some(manifest) => send(200, &[("content-type", MANIFEST)], manifest),
+            None => send(404, &[], b"{}"),
+        };
+    }
+    if path.ends_with("/blobs/uploads/") && request.method() == "POST" {
+        let location = format!("{}?state=1", request.path());
+        return send(202, &[("location", &location)], b"");
+    }
+    if path.ends_with("/blobs/uploads/") && request.method() == "PUT" {
+        let digest = digest_of(&request.body);
+        if request.query("digest") != [digest.clone()] || request.query("state") != ["1"] {
+            return send(400, &[], b"{}");
+        }
+        state.blobs.insert(digest, request.body.clone());
+        return send(201, &[], b"");
+    }
+    let blob = path.split_once("/blobs/").and_then(|(_, digest)| state.blobs.get(digest));
+    match blob {
+        Some(_) if request.method() == "HEAD" => send(200, &[], b""),
+        Some(blob) => send(200, &[], blob),
+        None => send(404, &[], b"{}"),
+    }
+}
