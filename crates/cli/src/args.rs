@@ -47,6 +47,12 @@ pub(super) enum Command {
     /// Check the waivers of a gate
     #[command(subcommand)]
     Waivers(super::waivers::WaiversCommand),
+    #[cfg(feature = "remote")]
+    Pull(super::remote::pull::PullArgs),
+    #[cfg(feature = "remote")]
+    Push(super::remote::push::PushArgs),
+    #[cfg(feature = "remote")]
+    Vendor(super::remote::vendor::VendorArgs),
     Call(call::CallArgs),
     /// Query the service's API, or approve an assessment
     #[command(subcommand)]

@@ -18,7 +18,7 @@ use rego_platform_gate::sarif;
 use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::{Given, RemoteArgs};
-use super::{Exit, context, evaluation, fmt};
+use super::{Exit, context, fmt, paths};
 
 /// The version of the JSON report's form; it changes when a field changes its meaning or is
 /// removed.
@@ -95,9 +95,9 @@ struct Report<'a> {
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
-    let paths = evaluation::or_here(&args.paths, &args.data, &args.bundle);
+    let given = paths::or_here(&args.paths, &args.data, &args.bundle);
     let fetcher = args.remote.fetcher(&args.network, options, false);
-    let given = fetcher.given(&paths, &args.bundle)?;
+    let given = fetcher.given(&given, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
     let material = match read(&given, http.clone()) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {

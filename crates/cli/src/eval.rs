@@ -24,7 +24,7 @@ use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::RemoteArgs;
 use super::stdin::Stdin;
-use super::{Exit, evaluation, values, watch, watchdog};
+use super::{Exit, evaluation, paths, values, watch, watchdog};
 use format::EvalFormat;
 
 /// Evaluate a query over policies, data and an input
@@ -151,10 +151,10 @@ fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Ex
             Error::new(ErrorKind::Configuration, message).with_hint("put the input into a file")
         );
     }
-    let mut watched = evaluation::expanded(&args.data)?;
-    watched.extend(evaluation::expanded(&args.bundle)?);
+    let mut watched = paths::expanded(&args.data)?;
+    watched.extend(paths::expanded(&args.bundle)?);
     if let Some(path) = &args.input {
-        watched.push(evaluation::utf8(path.clone())?);
+        watched.push(paths::utf8(path.clone())?);
     }
     watch::run(&watched, || with_errors(args.format, work.once(&mut Stdin::default())))
 }

@@ -15,16 +15,16 @@ use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module};
-use rego_platform::sources::{Ignore, ReadOptions, Sources, split};
+use rego_platform::sources::{Ignore, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Position};
-use rego_platform_client::text::{escape, glob as glob_of};
+use rego_platform_client::text::escape;
 
 use super::context::Context;
 use super::destinations::{self, Destination, Reads};
 use super::option_files;
 use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
-use super::remote::{self, Fetcher};
+use super::remote::Fetcher;
 
 /// Reads policies and data, and bundles, whose signatures aren't verified.
 pub(super) fn read(
@@ -38,57 +38,6 @@ pub(super) fn read(
     options.fetched = &given.fetched;
     options.skip_verify = true;
     Sources::read_with(&given.paths, options)
-}
-
-/// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
-/// file or folder with the glob's own name has precedence. A path may have a prefix for its place
-/// below `data`, before a colon. An address isn't a glob.
-pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
-    let mut all = Vec::new();
-    for path in paths {
-        let text = utf8(path.clone())?;
-        let (prefix, file) = split(&text);
-        if !text.contains(['*', '?', '[']) || remote::is_address(&text) || file.exists() {
-            all.push(text);
-            continue;
-        }
-        let file = utf8(file)?;
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
-        let found = glob::glob(&glob_of(&file)).map_err(|error| {
-            wrong(format!("`{}` isn't a valid glob", escape(&text))).with_source(error)
-        })?;
-        let before = all.len();
-        for path in found {
-            let path = path.map_err(|error| {
-                wrong(format!("`{}` can't be read", escape(&text))).with_source(error)
-            })?;
-            let path = utf8(path)?;
-            all.push(match prefix.as_slice() {
-                [] => path,
-                prefix => format!("{}:{path}", prefix.join(".")),
-            });
-        }
-        if all.len() == before {
-            return Err(wrong(format!("nothing matches the glob `{}`", escape(&text))));
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the paths to read, the current folder if neither any nor a bundle is given.
-pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf], bundles: &[PathBuf]) -> Vec<PathBuf> {
-    match paths.iter().chain(more).cloned().collect::<Vec<_>>() {
-        all if all.is_empty() && bundles.is_empty() => vec![PathBuf::from(".")],
-        all => all,
-    }
-}
-
-/// Returns a path as text, for errors and reports.
-pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
-    path.into_os_string().into_string().map_err(|path| {
-        let shown = path.to_string_lossy().into_owned();
-        Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
-    })
 }
 
 /// Returns the package and imports of a query, as the beginning of a module declares them; `None` if

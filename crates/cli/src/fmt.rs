@@ -17,7 +17,7 @@ use rego_platform_client::text::{escape, escape_for_log, escape_lines};
 use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
 use super::unfinished::Unfinished;
-use super::{Exit, evaluation};
+use super::{Exit, paths};
 
 /// The largest policy, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -99,7 +99,7 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
             continue;
         }
         for path in files(path)? {
-            let name = evaluation::utf8(path.clone())?;
+            let name = paths::utf8(path.clone())?;
             seen += 1;
             match read(&path, &name) {
                 Ok(text) => {

@@ -35,6 +35,7 @@ mod new;
 mod option_files;
 mod options;
 mod output;
+mod paths;
 mod previous_outputs;
 mod remote;
 mod run;
@@ -140,6 +141,12 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
         Command::Gate(args) => gate::run(*args, &options, reporter, interrupt),
+        #[cfg(feature = "remote")]
+        Command::Pull(args) => remote::pull::run(&args, &options),
+        #[cfg(feature = "remote")]
+        Command::Push(args) => remote::push::run(&args, &options, reporter),
+        #[cfg(feature = "remote")]
+        Command::Vendor(args) => remote::vendor::run(&args, &options),
         Command::Attest(args) => attest::run(&args, &options),
         Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),

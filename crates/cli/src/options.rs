@@ -258,7 +258,8 @@ impl EvaluationArgs {
 /// The hosts other than the service that policies may contact.
 #[derive(Debug, Args)]
 pub(super) struct NetworkArgs {
-    /// A host that `http.send` and `net.lookup_ip_addr` may contact; may be repeated. Without a port,
+    /// A host that `http.send` and `net.lookup_ip_addr` may contact, and that policies from elsewhere may
+    /// need besides a registry; may be repeated. Without a port,
     /// all ports are allowed. `*.example.com` allows public addresses only; loopback must be given as
     /// an address
     #[arg(long, value_name = "HOST[:PORT]", help_heading = LANGUAGE, hide_short_help = true)]

@@ -10,13 +10,21 @@ use clap::Args;
 use rego_platform::Error;
 use rego_platform::sources::Fetched;
 
-use super::evaluation;
 use super::options::{NetworkArgs, Options};
+use super::paths::expanded;
 
 #[cfg(feature = "remote")]
 mod fetch;
 #[cfg(feature = "remote")]
 mod locked;
+#[cfg(feature = "remote")]
+pub(super) mod pull;
+#[cfg(feature = "remote")]
+pub(super) mod push;
+#[cfg(feature = "remote")]
+pub(super) mod vendor;
+#[cfg(feature = "remote")]
+mod write;
 
 /// Options for policies from elsewhere.
 #[derive(Debug, Clone, Default, Args)]
@@ -83,23 +91,11 @@ impl RemoteArgs {
 impl Fetcher {
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
-        let (paths, bundles) = (evaluation::expanded(paths)?, evaluation::expanded(bundles)?);
+        let (paths, bundles) = (expanded(paths)?, expanded(bundles)?);
         #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
         let mut given = Given { paths, bundles, fetched: Vec::new() };
         #[cfg(feature = "remote")]
         self.how.fetch(&mut given)?;
         Ok(given)
     }
-}
-
-/// Returns `true` for the address of a source, with or without the place of its data before a colon:
-/// it isn't a path, whatever is on the disk.
-pub(super) fn is_address(text: &str) -> bool {
-    #[cfg(feature = "remote")]
-    return fetch::address(text).is_some();
-    #[cfg(not(feature = "remote"))]
-    return {
-        let _ = text;
-        false
-    };
 }

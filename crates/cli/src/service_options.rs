@@ -40,6 +40,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
         "emulate" => &[&PRODUCT, &["fault"]],
         "check" => &[&PRODUCT, &FETCHING],
+        "pull" | "push" | "vendor" => &[&FETCHING],
         "cache" | "capabilities" | "new" => &[&PRODUCT],
         _ => &[],
     }

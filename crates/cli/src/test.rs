@@ -24,7 +24,7 @@ use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::RemoteArgs;
 use super::stdin::Stdin;
-use super::{Exit, evaluation, watch, watchdog};
+use super::{Exit, evaluation, paths, watch, watchdog};
 
 /// The hint of an error about an unmocked function.
 const MOCK: &str = "mock it in the test, with a value or a function: \
@@ -105,14 +105,14 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: TestArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let pattern = args.run.as_deref().map(pattern).transpose()?;
     let mut stdin = Stdin::default();
-    let paths = evaluation::or_here(&args.paths, &args.data, &args.bundle);
+    let paths = paths::or_here(&args.paths, &args.data, &args.bundle);
     evaluation::check_record(options, &args.load, paths.iter().chain(&args.bundle))?;
     let (product, mut evaluate, _emulator) = answers(&args, options, reporter, &mut stdin)?;
     evaluate.coverage = args.coverage || args.threshold.is_some();
     let work = Work { args: &args, paths, options, reporter, product, evaluate, pattern };
     if args.watch {
-        let mut watched = evaluation::expanded(&work.paths)?;
-        watched.extend(evaluation::expanded(&args.bundle)?);
+        let mut watched = paths::expanded(&work.paths)?;
+        watched.extend(paths::expanded(&args.bundle)?);
         watch::run(&watched, || work.once())
     } else {
         work.once()

@@ -13,7 +13,7 @@ use rego_platform::sources::split;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
-use super::remote::is_address;
+use super::paths::is_address;
 use super::{Exit, output};
 
 /// The time without changes before a run: editors write in several steps.

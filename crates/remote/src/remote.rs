@@ -9,7 +9,7 @@ use rego_platform_client::text::escape;
 use rego_platform_client::{Error, ErrorKind, Limit};
 
 use crate::address::{Address, Archive, Reference};
-use crate::artifact::{Artifact, Content, Limits};
+use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
 use crate::registry::{Action, Session};
 use crate::setting;
@@ -127,10 +127,11 @@ impl Remote {
     /// for equal content.
     ///
     /// # Errors
-    /// As [`fetch`](Self::fetch).
+    /// As [`fetch`](Self::fetch), also for content that couldn't be fetched.
     pub fn push(&self, reference: &Reference, content: &Content) -> Result<Digest, Error> {
         let (inner, reference) = (Arc::clone(&self.0), reference.clone());
         let artifact = Artifact::of(content)?;
+        layers(&reference.to_string(), &artifact.manifest, &inner.limits)?;
         self.wait(reference.to_string(), async move {
             let Inner { transport, allowed, .. } = &*inner;
             Session::new(transport, allowed, &reference, Action::Push)?.push(artifact).await

@@ -11,6 +11,7 @@ use rego_platform_client::unreadable::unreadable;
 use rego_platform_remote::{Address, Content, Limits, Remote, setting};
 
 use super::{Given, RemoteArgs, locked};
+use crate::paths::address;
 
 /// The options that decide how policies are fetched.
 #[derive(Debug, Clone)]
@@ -24,18 +25,11 @@ pub(super) struct How {
     pub timeout: Duration,
 }
 
-/// Returns the address that an argument names, and the place of its data with the colon behind it.
-pub(super) fn address(argument: &str) -> Option<(&str, Result<Address, Error>)> {
-    if let Some(address) = Address::parse(argument) {
-        return Some(("", address));
-    }
-    let end = argument.find(':')? + 1;
-    let (prefix, rest) = argument.split_at_checked(end)?;
-    Some((prefix, Address::parse(rest)?))
-}
+/// What was fetched, by its address.
+pub(super) type Sources = Vec<(Address, rego_platform_remote::Fetched)>;
 
 impl How {
-    /// Fetches each source once, and puts its address into the one form that it has.
+    /// Fetches what a command is given, and puts each address into the one form that it has.
     pub fn fetch(&self, given: &mut Given) -> Result<(), Error> {
         let mut addresses = Vec::new();
         for path in given.paths.iter_mut().chain(&mut given.bundles) {
@@ -46,8 +40,24 @@ impl How {
                 addresses.push(address);
             }
         }
+        for (address, fetched) in self.sources(addresses)? {
+            let (name, digest) = (address.to_string(), fetched.digest.as_str());
+            given.fetched.push(match fetched.content {
+                Content::Bundle(archive) => Fetched::bundle(name, digest, archive),
+                Content::Files(files) => {
+                    let files = files.into_iter().map(|file| (file.name, file.bytes));
+                    Fetched::files(name, digest, files)
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Fetches sources, each held to the lock.
+    pub fn sources(&self, addresses: Vec<Address>) -> Result<Sources, Error> {
+        let mut all = Vec::with_capacity(addresses.len());
         if addresses.is_empty() {
-            return Ok(());
+            return Ok(all);
         }
         let before = self.args.locked(self.timeout)?;
         let mut lock = before.clone();
@@ -62,20 +72,13 @@ impl How {
                     .by_setting(setting::LOCK));
             }
             let fetched = remote.fetch(&address, pinned)?;
-            let (name, digest) = (address.to_string(), fetched.digest.as_str());
-            given.fetched.push(match fetched.content {
-                Content::Bundle(archive) => Fetched::bundle(name, digest, archive),
-                Content::Files(files) => {
-                    let files = files.into_iter().map(|file| (file.name, file.bytes));
-                    Fetched::files(name, digest, files)
-                }
-            });
-            lock.pin(address, fetched.digest);
+            lock.pin(address.clone(), fetched.digest.clone());
+            all.push((address, fetched));
         }
         if self.args.update_lock {
             locked::write(&self.args.path(), &before, &lock)?;
         }
-        Ok(())
+        Ok(all)
     }
 
     /// Returns what fetches, with the limits on files.

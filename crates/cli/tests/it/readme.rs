@@ -9,6 +9,7 @@
 //! | `console` | a line that begins with `$ ` is a command; `# status N` after it is its exit status; the lines that follow are its standard output, in which `...` stands for any number of lines and, within a line, for any text |
 //! | `sh` | a script, which must succeed |
 //! | `console service` | the environment has the token and the addresses of a service |
+//! | `console registry` | `$REGISTRY` is a registry on loopback |
 //! | `console clone` | run in the clone; `cargo run -- ` stands for the command |
 //! | `sh clone` | not run here: commands of a checkout, which CI runs |
 //! | `sh opa` | not run here: it needs OPA, or the service's own client |
@@ -18,6 +19,7 @@ use std::process::{Command, Output};
 
 use rego_platform_emulator::Emulator;
 
+use crate::remote::registry::Registry;
 use crate::support::emulator;
 
 struct Example {
@@ -53,7 +55,13 @@ fn examples(page: &str) -> Vec<Example> {
                 *script += line;
                 *script += "\n";
             }
-            (Some(language @ ("console" | "console service" | "console clone")), line) => {
+            (
+                Some(
+                    language @ ("console" | "console service" | "console clone"
+                    | "console registry"),
+                ),
+                line,
+            ) => {
                 if let Some(command) = line.strip_prefix("$ ") {
                     let (command, status) =
                         command.rsplit_once(" # status ").unwrap_or((command, "0"));
@@ -115,6 +123,7 @@ struct Reader {
     home: tempfile::TempDir,
     path: String,
     service: Emulator,
+    registry: Registry,
 }
 
 impl Reader {
@@ -130,6 +139,7 @@ impl Reader {
             home: tempfile::tempdir().unwrap(),
             path: format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().unwrap().display()),
             service: emulator(),
+            registry: Registry::new(),
         }
     }
 
@@ -140,7 +150,8 @@ impl Reader {
             .current_dir(if example.in_clone { root() } else { self.folder.path() })
             .env_clear()
             .env("PATH", &self.path)
-            .env("HOME", self.home.path());
+            .env("HOME", self.home.path())
+            .env("REGISTRY", self.registry.server.address.to_string());
         if example.asks_service {
             command
                 .env("PLATFORM_TOKEN", self.service.default_token())

@@ -1,6 +1,7 @@
 //! Policies from elsewhere: registries and web servers, honest and hostile, and the lock.
 
 mod credentials;
+mod folders;
 mod hostile;
 mod lock;
 pub mod registry;

@@ -1,0 +1,85 @@
+//! The paths of policies, as arguments name them.
+//!
+//! Owns globs, and telling the addresses of policies from elsewhere apart from paths.
+
+use std::path::PathBuf;
+
+use rego_platform::sources::split;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::{escape, glob as glob_of};
+#[cfg(feature = "remote")]
+use rego_platform_remote::Address;
+
+/// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
+/// file or folder with the glob's own name has precedence. A path may have a prefix for its place
+/// below `data`, before a colon. An address isn't a glob.
+pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
+    let mut all = Vec::new();
+    for path in paths {
+        let text = utf8(path.clone())?;
+        let (prefix, file) = split(&text);
+        if !text.contains(['*', '?', '[']) || is_address(&text) || file.exists() {
+            all.push(text);
+            continue;
+        }
+        let file = utf8(file)?;
+        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let found = glob::glob(&glob_of(&file)).map_err(|error| {
+            wrong(format!("`{}` isn't a valid glob", escape(&text))).with_source(error)
+        })?;
+        let before = all.len();
+        for path in found {
+            let path = path.map_err(|error| {
+                wrong(format!("`{}` can't be read", escape(&text))).with_source(error)
+            })?;
+            let path = utf8(path)?;
+            all.push(match prefix.as_slice() {
+                [] => path,
+                prefix => format!("{}:{path}", prefix.join(".")),
+            });
+        }
+        if all.len() == before {
+            return Err(wrong(format!("nothing matches the glob `{}`", escape(&text))));
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the paths to read, the current folder if neither any nor a bundle is given.
+pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf], bundles: &[PathBuf]) -> Vec<PathBuf> {
+    match paths.iter().chain(more).cloned().collect::<Vec<_>>() {
+        all if all.is_empty() && bundles.is_empty() => vec![PathBuf::from(".")],
+        all => all,
+    }
+}
+
+/// Returns a path as text, for errors and reports.
+pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
+    path.into_os_string().into_string().map_err(|path| {
+        let shown = path.to_string_lossy().into_owned();
+        Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
+    })
+}
+
+/// Returns `true` for the address of a source, with or without the place of its data before a colon:
+/// it isn't a path, whatever is on the disk.
+pub(super) fn is_address(argument: &str) -> bool {
+    #[cfg(feature = "remote")]
+    return address(argument).is_some();
+    #[cfg(not(feature = "remote"))]
+    return {
+        let _ = argument;
+        false
+    };
+}
+
+/// Returns the address that an argument names, and the place of its data with the colon behind it.
+#[cfg(feature = "remote")]
+pub(super) fn address(argument: &str) -> Option<(&str, Result<Address, Error>)> {
+    if let Some(address) = Address::parse(argument) {
+        return Some(("", address));
+    }
+    let end = argument.find(':')? + 1;
+    let (prefix, rest) = argument.split_at_checked(end)?;
+    Some((prefix, Address::parse(rest)?))
+}
