@@ -36,7 +36,7 @@ fn what_is_pushed_is_pulled_and_vendored() {
     run(&sandbox, &["pull", &address]).fails("isn't empty");
     run(&sandbox, &["pull", &address, &by_digest, "-o", "x"])
         .fails("two of the sources have a file");
-    run(&sandbox, &["pull", "policies"]).fails("isn't the address of a source");
+    run(&sandbox, &["pull", "policies", "-o", "x"]).fails("isn't the address of a source");
     assert!(!sandbox.path("x").exists());
 
     run(&sandbox, &["vendor"]).fails("has no sources");
