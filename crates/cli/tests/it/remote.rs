@@ -1,5 +1,6 @@
 //! Policies from elsewhere: registries and web servers, honest and hostile, and the lock.
 
+mod archive;
 mod credentials;
 mod folders;
 mod hostile;
