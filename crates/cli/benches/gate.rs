@@ -128,7 +128,8 @@ fn write_files(folder: &Path) {
             )
         };
         let components: Vec<String> = (0..30).map(component).collect();
-        let text = format!(r#"{{"name": "app-{input}", "components": [{}]}}"#, components.join(", "));
+        let text =
+            format!(r#"{{"name": "app-{input}", "components": [{}]}}"#, components.join(", "));
         std::fs::write(inputs.join(format!("{input:05}.json")), text).unwrap();
     }
 }

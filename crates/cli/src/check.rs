@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::{RegoVersion, Sources};
+use rego_platform::sources::{ReadOptions, RegoVersion, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
 use rego_platform_client::text::escape_for_log;
 use rego_platform_gate::Material;
@@ -96,7 +96,7 @@ struct Report<'a> {
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
     let given = paths::or_here(&args.paths, &args.data, &args.bundle);
-    let fetcher = args.remote.fetcher(&args.network, options, false);
+    let fetcher = args.remote.fetcher(&args.network, options, false).without(&args.load.ignore);
     let given = fetcher.given(&given, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
     let material = match read(&given, http.clone()) {
@@ -135,7 +135,11 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
 }
 
 fn read(given: &Given, http: Option<Http>) -> Result<Material, Error> {
-    Material::read(&given.paths, &given.bundles, http, given.fetched.clone())
+    let mut how = ReadOptions::default();
+    how.bundles = &given.bundles;
+    how.fetched = &given.fetched;
+    how.ignore = Some(&given.ignore);
+    Material::read(&given.paths, how, http)
 }
 
 fn print(

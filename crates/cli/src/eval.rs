@@ -184,7 +184,10 @@ impl Work<'_> {
                 return Err(Error::new(ErrorKind::Configuration, message)
                     .with_hint("write the whole path, such as `data.release.deny`"));
             }
-            let fetcher = args.remote.fetcher(&args.evaluation.network, options, false);
+            let fetcher = args
+                .remote
+                .fetcher(&args.evaluation.network, options, false)
+                .without(&args.load.ignore);
             let sources = evaluation::read(&args.data, &args.bundle, &fetcher)?;
             let policies = Policies::load(&sources, load)?.evaluated_by(other);
             let file = args.input.as_deref();

@@ -36,6 +36,7 @@ pub(super) fn read(
     let mut options = ReadOptions::default();
     options.bundles = &given.bundles;
     options.fetched = &given.fetched;
+    options.ignore = Some(&given.ignore);
     options.skip_verify = true;
     Sources::read_with(&given.paths, options)
 }

@@ -112,9 +112,6 @@ pub(super) struct GateArgs {
     /// standard output; may be repeated
     #[arg(short, long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
-    /// Skip files and folders below `-d` and `-i` that match, such as `*.sarif`; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = text)]
-    ignore: Vec<String>,
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
@@ -246,7 +243,7 @@ pub(super) fn run(
             .collect(),
     };
     // The patterns are checked with the other options.
-    let ignore = Ignore::new(&args.ignore).unwrap_or_default();
+    let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
     let (accepted, refused) =
         outputs::accept(&args.output, args.format, options.record.as_deref(), (&read, &ignore));
     let mut draft = Run::without_verdict(tool(), unfinished());
@@ -329,7 +326,8 @@ fn prepare(
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let reports = args.output.iter().map(|output| output.file.as_path());
-    let ignore = Ignore::new(&args.ignore)?.with_written(reports.chain(options.record.as_deref()));
+    let ignore =
+        Ignore::new(&args.load.ignore)?.with_written(reports.chain(options.record.as_deref()));
     let arguments = arguments(&args.arg)?;
     let values = values::parse(&args.set)?;
     inventory.options = relaxed::given(args, options);
@@ -440,7 +438,7 @@ fn load(
     (http, cli): (Option<Http>, &Options),
 ) -> Result<Gate, Error> {
     let fetcher = args.remote.fetcher(&args.evaluation.network, cli, true);
-    let Given { mut paths, bundles, fetched } = fetcher.given(&args.data, &args.bundle)?;
+    let Given { mut paths, bundles, fetched, .. } = fetcher.given(&args.data, &args.bundle)?;
     // A glob may match what this run has begun to write.
     paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
     let options = GateOptions {

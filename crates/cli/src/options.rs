@@ -137,6 +137,9 @@ pub(super) struct FunctionsArgs {
 /// Options for loading policies.
 #[derive(Debug, Args)]
 pub(super) struct LoadArgs {
+    /// Skip files and folders below the paths that match, such as `*.sarif`; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = text)]
+    pub ignore: Vec<String>,
     /// Read policies as Rego v0
     #[arg(long, visible_alias = "v0", help_heading = LANGUAGE, hide_short_help = true)]
     v0_compatible: bool,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rego_platform::Error;
-use rego_platform::sources::Fetched;
+use rego_platform::sources::{Fetched, Ignore};
 
 use super::options::{NetworkArgs, Options};
 use super::paths::expanded;
@@ -42,6 +42,7 @@ pub(super) struct RemoteArgs {
 /// Fetches the policies that a command is given.
 #[derive(Debug, Clone)]
 pub(super) struct Fetcher {
+    ignore: Vec<String>,
     #[cfg(feature = "remote")]
     how: fetch::How,
 }
@@ -52,6 +53,7 @@ pub(super) struct Given {
     pub paths: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
+    pub ignore: Ignore,
 }
 
 impl RemoteArgs {
@@ -75,6 +77,7 @@ impl RemoteArgs {
     #[cfg_attr(not(feature = "remote"), allow(unused_variables))]
     pub fn fetcher(&self, network: &NetworkArgs, options: &Options, pinned: bool) -> Fetcher {
         Fetcher {
+            ignore: Vec::new(),
             #[cfg(feature = "remote")]
             how: fetch::How {
                 args: self.clone(),
@@ -89,11 +92,17 @@ impl RemoteArgs {
 }
 
 impl Fetcher {
+    /// Leaves out what matches these patterns.
+    pub fn without(self, ignore: &[String]) -> Self {
+        Self { ignore: ignore.to_vec(), ..self }
+    }
+
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
         let (paths, bundles) = (expanded(paths)?, expanded(bundles)?);
         #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
-        let mut given = Given { paths, bundles, fetched: Vec::new() };
+        let mut given =
+            Given { paths, bundles, fetched: Vec::new(), ignore: Ignore::new(&self.ignore)? };
         #[cfg(feature = "remote")]
         self.how.fetch(&mut given)?;
         Ok(given)

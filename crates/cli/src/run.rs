@@ -70,7 +70,8 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     let load = args.load.options(context.product.clone(), options.timeout)?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
     let how = evaluation::options(&context, options, &args.evaluation)?;
-    let fetcher = args.remote.fetcher(&args.evaluation.network, options, false);
+    let fetcher =
+        args.remote.fetcher(&args.evaluation.network, options, false).without(&args.load.ignore);
     let mut session = Session::load((paths, args.bundle, fetcher), load, how, reporter)?;
     if let Some(path) = &options.record {
         session.record_to(path);

@@ -194,7 +194,8 @@ impl Work<'_> {
         let _watchdog = watchdog::start(self.options.timeout)?;
         let load = self.args.load.options(self.product.clone(), self.options.timeout)?;
         let network = &self.args.evaluation.network;
-        let fetcher = self.args.remote.fetcher(network, self.options, false);
+        let fetcher =
+            self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
         let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher)?;
         let suite = Suite::load(sources, load)?;
         let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());

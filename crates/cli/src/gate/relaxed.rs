@@ -59,7 +59,7 @@ pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     if let Some(kind) = &args.kind {
         add(Relaxation::Kind, Some(kind.clone()));
     }
-    for pattern in &args.ignore {
+    for pattern in &args.load.ignore {
         add(Relaxation::Ignore, Some(pattern.clone()));
     }
     if let Some(severity) = args.fail_on {

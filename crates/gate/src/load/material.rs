@@ -4,7 +4,7 @@ use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
-use rego_platform::sources::{Fetched, Gathered, Sources};
+use rego_platform::sources::{Fetched, Gathered, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error};
 
 use super::document::{Document, split_off_documents};
@@ -52,17 +52,13 @@ impl Material {
     ///
     /// # Errors
     /// For files that can't be read.
-    pub fn read(
-        paths: &[String],
-        bundles: &[String],
-        http: Option<Http>,
-        fetched: Vec<Fetched>,
-    ) -> Result<Self, Error> {
+    pub fn read(paths: &[String], how: ReadOptions<'_>, http: Option<Http>) -> Result<Self, Error> {
         let options = GateOptions {
-            bundles: bundles.to_vec(),
+            bundles: how.bundles.to_vec(),
             skip_verify: true,
             http,
-            fetched,
+            fetched: how.fetched.to_vec(),
+            ignore: how.ignore.cloned().unwrap_or_default(),
             ..Default::default()
         };
         let mut gathered = gather(paths, &options)?;
@@ -122,7 +118,7 @@ mod tests {
         std::fs::write(folder.path().join("d.json"), r#"{"a": {"b": 1}}"#).unwrap();
         std::fs::write(folder.path().join("p.rego"), "package p\n\ndeny := data.a.b\n").unwrap();
         let paths = [folder.path().to_string_lossy().into_owned()];
-        let material = Material::read(&paths, &[], None, Vec::new()).unwrap();
+        let material = Material::read(&paths, ReadOptions::default(), None).unwrap();
         match (&*material.sources.data, &*material.gathered.files.data) {
             ([own], [gates]) => match (&own.value, &gates.value) {
                 (Value::Object(own), Value::Object(gates)) => assert!(Shared::ptr_eq(own, gates)),

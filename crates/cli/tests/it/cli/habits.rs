@@ -178,3 +178,25 @@ fn errors_of_builtins_are_strict_in_a_gate_unless_the_last_option_says_otherwise
     let help = sandbox.run(&["eval", "--help"]).output().code(0);
     assert!(help.stdout.contains("--strict-builtin-errors"));
 }
+
+#[test]
+fn every_command_that_reads_policies_can_leave_some_out() {
+    let sandbox = folder();
+    sandbox.write("p/broken.rego", "package broken\n\nallow if {\n");
+    let query = "count(data.release.images.deny)";
+    for (arguments, status) in [
+        (&["check", "p"][..], 1),
+        (&["test", "p"], 2),
+        (&["eval", "-d", "p", query], 2),
+        (&["gate", "-d", "p", "-i", "good.json"], 2),
+    ] {
+        let output = run(&sandbox, arguments);
+        assert!((output.stdout.clone() + &output.stderr).contains("broken.rego"), "{output:?}");
+        assert_eq!(output.code, Some(status), "{output:?}");
+        run(&sandbox, &[arguments, &["--ignore", "broken.*"]].concat()).code(0);
+    }
+    let session = sandbox.run(&["run", "p", "--ignore", "broken.*"]).within(sandbox.path("."));
+    let output = session.stdin(format!("{query}\n")).output().code(0);
+    assert_eq!(output.stdout, "1\n");
+    run(&sandbox, &["check", "p", "--ignore", "[a"]).fails("`[a`");
+}
