@@ -12,7 +12,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
-    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Source, Status, VERSION,
+    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status, VERSION,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -231,6 +231,7 @@ fn policy(run: &Run) -> Value {
             "sources": sources(run),
             "tookEffect": took_effect(run),
             "signedBy": run.inventory.signed_by,
+            "signers": signers(run),
             "inventory": inventory(run),
             "notes": run.notes,
             "skipped": skipped(run),
@@ -248,6 +249,12 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
         }
     }
     skipped
+}
+
+/// Who signed the attestations, by the inputs' names.
+fn signers(run: &Run) -> BTreeMap<&str, &[Signer]> {
+    let signed = run.inputs.iter().filter(|input| !input.signers.is_empty());
+    signed.map(|input| (input.name.as_str(), input.signers.as_slice())).collect()
 }
 
 /// The options that made a difference, and how often.
@@ -375,6 +382,7 @@ fn test_result(run: &Run) -> Value {
         "annotations": {
             "tookEffect": took_effect(run),
             "signedBy": run.inventory.signed_by,
+            "signers": signers(run),
             "waivers": run.inventory.waivers,
             "notes": run.notes,
             "skipped": skipped(run),

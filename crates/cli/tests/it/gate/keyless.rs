@@ -309,6 +309,25 @@ fn one_of_several_trust_roots_is_enough() {
         .fails(UNVERIFIED);
 }
 
+#[test]
+fn a_statement_about_a_run_names_who_signed_its_inputs() {
+    let (sandbox, sigstore) = (Sandbox::new(), Sigstore::new());
+    let signing = Signing::default();
+    let run = run(&sandbox, &sigstore, &sigstore.sign(&statement(false), &signing), RELEASE);
+    let report = sandbox.write("report.json", run.code(0).stdout);
+    let vsa = ["--as", "vsa", "--verifier", "https://ci.example", "--resource", "pkg:oci/app"];
+    for (form, pointer) in [
+        (&[][..], "/predicate/configuration/1/annotations"),
+        (&vsa[..], "/predicate/policy/annotations"),
+    ] {
+        let statement = sandbox.run(&[&["attest", &report], form].concat()).output().code(0).json();
+        let annotations = statement.pointer(pointer).unwrap();
+        let signer = json!({"issuer": signing.issuer, "identity": signing.identity});
+        assert_eq!(annotations["signers"], json!({"<stdin>": [signer]}));
+        assert_eq!(annotations["signedBy"]["threshold"], 1);
+    }
+}
+
 /// Returns what `gh attestation verify --format json` prints of bundles: its own opinion isn't asked.
 fn verified_by_gh(bundles: &[Value]) -> Value {
     let statement: Value = serde_json::from_str(&statement(false)).unwrap();
