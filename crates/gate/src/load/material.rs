@@ -4,6 +4,7 @@ use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
+use rego_platform::rego::Source;
 use rego_platform::sources::{Fetched, Gathered, ReadOptions, Sources};
 use rego_platform::{Diagnostic, Error};
 
@@ -33,15 +34,19 @@ pub struct Material {
 pub(super) struct Loaded(Vec<(PackageOrigin, Policies, Vec<Diagnostic>)>);
 
 impl Loaded {
-    /// Returns the policies of these sources. Within their origin, the first file tells them apart.
+    /// Returns the policies of these sources. Within their origin, the first module tells them apart.
     pub(super) fn find(
         &self,
         sources: &Sources,
         origin: PackageOrigin,
     ) -> Option<(Policies, Vec<Diagnostic>)> {
-        let first = &sources.modules.first()?.path;
+        let first = sources.modules.first()?;
         let is_wanted = |(own, policies, _): &&(PackageOrigin, Policies, _)| {
-            *own == origin && policies.packages().any(|package| package.files.contains(first))
+            let mut texts = policies.program().sources().iter();
+            let is_first = |text: &Source| {
+                text.path() == first.path && text.all().as_ref() == first.text.as_str()
+            };
+            *own == origin && texts.any(|(_, text)| is_first(text))
         };
         self.0.iter().find(is_wanted).map(|(_, policies, found)| (policies.clone(), found.clone()))
     }

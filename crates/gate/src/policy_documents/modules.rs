@@ -13,6 +13,7 @@ use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
 use super::fetch::fetch;
+use super::place::Place;
 use crate::describe::rule_name;
 use crate::split::hex;
 
@@ -80,18 +81,44 @@ fn refuse_newer(path: &str, text: &str, defined: &BTreeSet<&str>) -> Result<(), 
     }
 }
 
-/// Returns a module that is written into a document; `path` is its name.
-pub(crate) fn embedded(path: String, document: &str, module: &str) -> Result<ModuleSource, Error> {
-    finished(ModuleSource { path, text: aligned(document, module) })
+/// Returns a module that is written into a document, below a line (counted from 1). Its positions are those
+/// in the document's file, if it stands there as it is; otherwise it is a file of its own, with the `number`
+/// behind the document's path.
+pub(crate) fn embedded(
+    file: Place<'_>,
+    line: usize,
+    module: &str,
+    number: usize,
+) -> Result<ModuleSource, Error> {
+    let own = |text: String| ModuleSource { path: format!("{}#{number}", file.path), text };
+    finished(match in_place(file.text, line, module) {
+        Some(text) => ModuleSource { path: file.path.to_owned(), text },
+        None => own(module.to_owned()),
+    })
 }
 
-/// Prepends line breaks to a module so that its lines have the same numbers as in the document, if
-/// it is found there word for word.
-fn aligned(document: &str, module: &str) -> String {
-    let wanted: Vec<&str> = module.lines().map(str::trim).collect();
-    let lines: Vec<&str> = document.lines().map(str::trim).collect();
-    let at = lines.windows(wanted.len().max(1)).position(|window| window == wanted);
-    "\n".repeat(at.unwrap_or(0)) + module
+/// Returns a module with its lines and columns in the document, if it stands word for word below the line:
+/// below line breaks, and indented. Comments aren't indented, since a `METADATA` block begins in the first
+/// column.
+fn in_place(document: &str, line: usize, module: &str) -> Option<String> {
+    let mut text = "\n".repeat(line);
+    let mut lines = document.lines().skip(line);
+    for own in module.lines() {
+        let indented = lines.next().filter(|indented| indented.trim() == own.trim())?;
+        text += if own.starts_with('#') { own } else { indented };
+        text.push('\n');
+    }
+    // White space counts in a string of several lines.
+    (printed(&text) == printed(module)).then_some(text)
+}
+
+/// Returns a module without its comments and its layout; `None` for one that doesn't parse.
+fn printed(text: &str) -> Option<String> {
+    let module = parse_module(FileId(0), text, &ParseOptions::version(BaseVersion::V1)).ok()?;
+    let imports = module.imports.iter().map(|import| format!("{import}\n"));
+    let rules = module.rules.iter().map(|rule| format!("{rule}\n"));
+    let all = imports.chain(rules).collect::<String>();
+    Some(format!("{}\n{all}", module.package))
 }
 
 /// A module with the digest of its bytes.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use super::fields::{kind, stated, typed_as, version};
 use super::inputs::{InputYaml, Inputs};
 use super::modules::{Elsewhere, embedded, read, referred};
-use super::place::Place;
+use super::place::{Located, Place};
 use crate::documents::argument;
 use crate::findings::{self, FindingType};
 use crate::setting;
@@ -93,7 +93,7 @@ struct Spec {
     /// The older format: a single policy, for the kind `type`.
     #[serde(rename = "type", default, deserialize_with = "kind")]
     kind: Option<String>,
-    embedded: Option<String>,
+    embedded: Option<Located<String>>,
     path: Option<String>,
     /// The policy by which it attaches itself, which isn't evaluated: `-i` and `--kind` decide here.
     #[serde(alias = "auto_match")]
@@ -105,7 +105,7 @@ struct Spec {
 struct PolicyReference {
     #[serde(default, deserialize_with = "kind")]
     kind: Option<String>,
-    embedded: Option<String>,
+    embedded: Option<Located<String>>,
     path: Option<String>,
     #[serde(rename = "ref")]
     reference: Option<String>,
@@ -165,7 +165,7 @@ fn of_yaml(
     elsewhere: Elsewhere<'_>,
     modules: &mut usize,
 ) -> Result<PolicyDocument, Error> {
-    let Place { path, text } = file;
+    let path = file.path;
     let shown = escape(path);
     if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
         if !spec.policies.is_empty() {
@@ -189,7 +189,7 @@ fn of_yaml(
         *modules += 1;
         let (module, digest) = match (entry.embedded, entry.path, entry.reference) {
             (Some(module), None, None) => {
-                (embedded(format!("{path}#{modules}"), text, &module)?, None)
+                (embedded(file, module.line, &module.value, *modules)?, None)
             }
             (None, Some(module), None) => read(path, &module, elsewhere)?,
             (None, None, Some(reference)) => referred(path, &reference, elsewhere)?,
@@ -270,7 +270,7 @@ mod tests {
     fn modules_keep_their_line_numbers() {
         let document = parse("d/p.yaml", GOOD, Elsewhere::default()).unwrap();
         let module = &document.entries[0].module;
-        let line = module.text.lines().position(|line| line == "package main").unwrap();
+        let line = module.text.lines().position(|line| line.trim() == "package main").unwrap();
         assert_eq!(GOOD.lines().nth(line).unwrap().trim(), "package main");
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
     }

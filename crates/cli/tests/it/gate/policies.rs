@@ -42,6 +42,47 @@ fn policy_documents_get_their_arguments() {
 }
 
 #[test]
+fn a_module_has_the_positions_of_its_document() {
+    let sandbox = Sandbox::new();
+    let module = "package main\n\n        import rego.v1\n\n        # METADATA\n        # title: T\n        \
+        violations contains sprintf(\"%s\", [x]) if {\n          some x in input.a\n        }\n";
+    let text = |first: &str, second: &str| {
+        format!(
+            "apiVersion: x/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: A\n      \
+             embedded: |\n        {first}    - kind: B\n      embedded: |\n        {second}"
+        )
+    };
+    let file = sandbox.write("n.yaml", text(module, module));
+    let run = || {
+        let fixed = ["gate", "-d", &file, "-i", "-"];
+        sandbox.run(&fixed).stdin("{\"a\": [\"x\"]}").output()
+    };
+    // Of two modules that are the same, each has its own.
+    let shown = run().code(1).stdout;
+    assert!(shown.contains("n.yaml:14:9)") && shown.contains("n.yaml:25:9)"), "{shown}");
+    let report = sandbox.run(&["gate", "-d", &file, "-i", "-", "-f", "json"]).stdin("{}").output();
+    assert_eq!(report.code(0).json()["policies"][1]["rules"][0]["title"], "T");
+    // A module whose meaning depends on its indentation has positions of its own.
+    let raw = module.replace("\"%s\"", "`%s\n        b`");
+    sandbox.write("n.yaml", text(&raw, module));
+    let shown = run().code(1).stdout;
+    assert!(shown.contains("x\\nb (") && shown.contains("n.yaml#1:7:1)"), "{shown}");
+    assert!(shown.contains("n.yaml:26:9)"), "{shown}");
+    // One that isn't there word for word, too.
+    let quoted = text(module, module).replacen(
+        &format!("|\n        {module}"),
+        &format!("{:?}\n", module.replace("        ", "")),
+        1,
+    );
+    sandbox.write("n.yaml", quoted);
+    let shown = run().code(1).stdout;
+    assert!(shown.contains("n.yaml#1:7:1)") && shown.contains("n.yaml:16:9)"), "{shown}");
+    // So does an error.
+    sandbox.write("n.yaml", text(module, &module.replace("some x in", "some x if")));
+    run().says("--> ").says("n.yaml:26:");
+}
+
+#[test]
 fn policies_for_other_kinds_are_left_out_and_named() {
     let sandbox = Sandbox::new();
     let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: NAME\nspec:\n  policies:\n    \
@@ -213,9 +254,7 @@ fn a_policy_document_is_read_as_rego_v0() {
     let sandbox = Sandbox::new();
     let text = DOCUMENT.replace("import rego.v1\n\n        ", "");
     let fails = document(&sandbox, &text, &["--arg", "max=5"], "{}");
-    fails
-        .fails("policy.yaml#1: the module lacks `import rego.v1`")
-        .says("below the `package` line");
+    fails.fails("policy.yaml: the module lacks `import rego.v1`").says("below the `package` line");
     let keywords = text.replace("package main", "package main\n\n        import future.keywords");
     document(&sandbox, &keywords, &["--arg", "max=5"], "{\"n\": 6}").code(1);
 }
