@@ -188,13 +188,16 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
     if found.iter().any(refused) {
         return (found, material.sources);
     }
-    // Policies' arguments are supplied elsewhere.
     let (sources, gate) = material.into_gate(load.clone());
     match gate {
         // It is dropped with the process, which takes less time.
         Ok(gate) => std::mem::forget(gate),
-        Err(error) if error.setting() == Some(rego_platform_gate::setting::ARGUMENTS) => {}
-        Err(error) => found.extend(refusals(error)),
+        Err(error) => {
+            // Policies' arguments are supplied elsewhere.
+            let given = Some(rego_platform_gate::setting::ARGUMENTS);
+            let refused = refusals(error).into_iter();
+            found.extend(refused.filter(|finding| finding.setting != given));
+        }
     }
     (found, sources)
 }

@@ -295,6 +295,9 @@ fn a_group_is_checked() {
     sandbox.write("g.yaml", GROUP);
     let check = || sandbox.run(&["check", "g.yaml", "p"]).within(sandbox.path("")).output();
     check().code(0);
+    // Arguments are given elsewhere, also by a group.
+    sandbox.write("g.yaml", GROUP.replace("{name: limit, required: true}", "{name: limit}"));
+    check().code(0);
     sandbox.write("g.yaml", GROUP.replace("input.bad", "platform.discoverr(input.bad, \"\")"));
     let output = check().code(1);
     assert!(output.stdout.contains("platform.discoverr"), "{output:?}");
