@@ -93,8 +93,9 @@ impl RemoteArgs {
 
 impl Fetcher {
     /// Leaves out what matches these patterns.
-    pub fn without(self, ignore: &[String]) -> Self {
-        Self { ignore: ignore.to_vec(), ..self }
+    pub fn without(mut self, ignore: &[String]) -> Self {
+        self.ignore = ignore.to_vec();
+        self
     }
 
     /// Expands globs, and fetches what addresses name.
