@@ -147,7 +147,8 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
         (Transport::Stream, "download_artifact", "store", ""),
     ];
     for (transport, function, route, path) in routes {
-        let platform = &client_over(transport, &emulator, "ci").build().unwrap();
+        // Each time another: a client knows once that there are no signed URLs.
+        let platform = || client_over(transport, &emulator, "ci").build().unwrap();
         let (_, arguments) = good_calls().into_iter().find(|(f, _)| *f == function).unwrap();
         for what in [
             "status=503",
@@ -159,7 +160,7 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
             "reset",
         ] {
             transport.misbehave(&emulator, &[&format!("{route}:{what}:count=2")]);
-            let answer = ask(platform, function, &arguments);
+            let answer = ask(&platform(), function, &arguments);
             answer.unwrap_or_else(|e| panic!("{route} {what}: {}", e.report()));
         }
         for (what, kind, requests) in [
@@ -170,7 +171,7 @@ fn safe_calls_are_tried_again_and_prompts_are_not() {
             ("reset", Unavailable, 5),
         ] {
             transport.misbehave(&emulator, &[&format!("{route}:{what}")]);
-            let error = ask(platform, function, &arguments).unwrap_err();
+            let error = ask(&platform(), function, &arguments).unwrap_err();
             let (kind, requests) = match (route, what) {
                 ("store", "status=403") => (Unavailable, 2),
                 _ => (kind, requests),
@@ -276,7 +277,8 @@ fn the_service_sets_the_pause_before_a_retry() {
 #[test]
 fn an_expired_link_to_the_store_is_fetched_anew_once() {
     let emulator = start(EmulatorOptions { ticket_lifetime: Duration::ZERO, ..Default::default() });
-    for (transport, requests) in TRANSPORTS.into_iter().zip([4, 4, 6]) {
+    // A service without signed URLs is asked for one once.
+    for (transport, requests) in TRANSPORTS.into_iter().zip([4, 4, 5]) {
         transport.misbehave(&emulator, &[]);
         let platform = client_over(transport, &emulator, "ci").build().unwrap();
         let error = ask(&platform, "download_artifact", &json!([THREAT_MODEL])).unwrap_err();

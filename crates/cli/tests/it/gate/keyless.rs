@@ -355,7 +355,7 @@ fn what_gh_verified_is_verified_anew_and_each_attestation_is_an_input() {
     assert_eq!(outcomes(&one), named(&[("<stdin>", "passed")]));
     let two = run(&verified_by_gh(&[good.clone(), bad])).code(1);
     assert_eq!(outcomes(&two), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "failed")]));
-    let forged = run(&verified_by_gh(&[good.clone(), forged])).code(2);
+    let forged = run(&verified_by_gh(&[good.clone(), forged])).fails("that can't be verified");
     assert_eq!(outcomes(&forged), named(&[("<stdin>#1", "passed"), ("<stdin>#2", "no_verdict")]));
     // Bundles alone, in an array or one a line.
     run(&json!([good, good])).code(0);
@@ -467,7 +467,7 @@ fn no_bit_of_what_is_signed_can_be_changed() {
     assert!(changed.len() > 300, "{}", changed.len());
     let root = sandbox.write("root.json", sigstore.trust_root().to_string());
     let arguments = ["-i", "-", "--verify-identity", RELEASE, "--trust-root", &root];
-    let output = gate_with(&sandbox, POLICY, &arguments, &changed.join("\n")).code(2);
+    let output = gate_with(&sandbox, POLICY, &arguments, &changed.join("\n")).fails("is signed");
     let passed = super::outcomes(&output.json()).into_iter().filter(|(_, what)| what == "passed");
     let index = |name: &str| name.rsplit_once('#').unwrap().1.parse::<usize>().unwrap() - 1;
     let passed: Vec<_> = passed.map(|(name, _)| changed[index(&name)].clone()).collect();
