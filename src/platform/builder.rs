@@ -386,21 +386,17 @@ impl PlatformBuilder {
             .as_deref()
             .map(|name| organization(&self.product, name))
             .transpose()?;
-        let env = |names: &[&str]| {
-            names
-                .iter()
-                .filter(|_| self.proxy_from_env)
-                .find_map(|name| environment::read(name).transpose())
-                .transpose()
+        let env = |read: fn() -> Result<Option<String>, Error>| {
+            if self.proxy_from_env { read() } else { Ok(None) }
         };
         let own_proxy = self.proxy.is_some();
         let proxy = match self.proxy {
             Some(proxy) => Some(proxy),
-            None => env(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])?,
+            None => env(environment::proxy)?,
         };
         let no_proxy = match self.no_proxy {
             Some(hosts) => Some(hosts),
-            None => env(&["NO_PROXY", "no_proxy"])?,
+            None => env(environment::no_proxy)?,
         };
         let is_set = own_proxy
             || !self.ca_certificates.is_empty()

@@ -7,6 +7,20 @@ use std::ffi::OsString;
 
 use crate::{Error, ErrorKind, Product};
 
+/// Reads the address of the proxy for HTTPS; `None` if no variable has one.
+pub fn proxy() -> Result<Option<String>, Error> {
+    first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+}
+
+/// Reads the hosts for which there is no proxy; `None` if no variable has them.
+pub fn no_proxy() -> Result<Option<String>, Error> {
+    first(&["NO_PROXY", "no_proxy"])
+}
+
+fn first(names: &[&str]) -> Result<Option<String>, Error> {
+    names.iter().find_map(|name| read(name).transpose()).transpose()
+}
+
 /// A setting that a variable of the product can have, such as `PLATFORM_TOKEN`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variable {

@@ -2,12 +2,13 @@
 //!
 //! Owns where a request may go, and that what a redirect leads to gets no credentials.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use rego_platform_client::client::certificates::authorities;
-use rego_platform_client::client::{Cause, crypto_provider, https_proxy, is_loopback, tls_config};
+use rego_platform_client::client::{
+    Cause, LOCALHOST, bare_client, crypto_provider, https_proxy, is_loopback, tls_config,
+};
 use rego_platform_client::text::{escape, size};
 use rego_platform_client::{Error, ErrorKind, environment, setting};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
@@ -64,38 +65,13 @@ impl Transport {
             certificates.iter().map(|pem| authorities(pem)).collect();
         let authorities = authorities?.into_iter().flatten().collect();
         let tls = tls_config(crypto_provider(None)?, authorities, false, false)?;
-        let loopback = [
-            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
-        ];
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_gzip()
-            .no_brotli()
-            .no_zstd()
-            .no_deflate()
+        let mut builder = bare_client(tls)
             .connect_timeout(CONNECT)
             .read_timeout(IDLE)
-            .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
-            // The name `localhost` is loopback, whatever a resolver answers.
-            .resolve_to_addrs("localhost", &loopback)
-            .no_proxy();
-        let variable =
-            |names: &[&str]| names.iter().find_map(|name| environment::read(name).transpose());
-        if let Some(address) =
-            variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]).transpose()?
-        {
-            let except = variable(&["NO_PROXY", "no_proxy"]).transpose()?.unwrap_or_default();
-            let proxy = https_proxy(&address, &except).ok_or_else(|| {
-                // The text isn't repeated: it may contain a password.
-                let message = "the address of the proxy isn't a valid URL";
-                Error::new(ErrorKind::Configuration, message)
-                    .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")
-            })?;
-            builder = builder.proxy(proxy);
+            .resolve_to_addrs("localhost", &LOCALHOST);
+        if let Some(address) = environment::proxy()? {
+            let except = environment::no_proxy()?.unwrap_or_default();
+            builder = builder.proxy(https_proxy(&address, &except)?);
         }
         let client = builder.build().map_err(|error| {
             Error::new(ErrorKind::Configuration, "the HTTP client can't be set up")

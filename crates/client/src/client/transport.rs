@@ -4,7 +4,7 @@
 //! (`retry`) and knows no pages. A request carries a token only if its caller gave one, for the
 //! configured addresses alone.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -401,24 +401,10 @@ fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {
     let configuration = |message: &str, error: &dyn std::error::Error| {
         Error::new(ErrorKind::Configuration, message).with_source(error.to_string())
     };
-    let loopback =
-        [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(settings, http2)?)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
-        // Whatever features of the library the host's build enables.
-        .no_gzip()
-        .no_brotli()
-        .no_zstd()
-        .no_deflate()
+    let mut builder = bare_client(tls(settings, http2)?)
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.idle_timeout)
-        .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
-        // The name `localhost` is loopback, whatever a resolver answers.
-        .resolve_to_addrs("localhost", &loopback)
-        .no_proxy();
+        .resolve_to_addrs("localhost", &LOCALHOST);
     if let Some(proxy) = proxy(settings)? {
         builder = builder.proxy(proxy);
     }
@@ -431,27 +417,49 @@ fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {
     builder.build().map_err(|e| configuration("the HTTP client can't be set up", &e.without_url()))
 }
 
+/// What the name `localhost` stands for, whatever a resolver answers.
+pub const LOCALHOST: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
+];
+
+/// Returns the builder of a client that does nothing by itself: it follows no redirect, sends nothing
+/// again, unpacks nothing and uses no proxy.
+pub fn bare_client(tls: rustls::ClientConfig) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        // Whatever features of the library the host's build enables.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+        .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
+        .no_proxy()
+}
+
 /// Returns the proxy, if one is set. An invalid address is an error only if the proxy would be
 /// used.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
     let Some(text) = settings.proxy.as_deref() else { return Ok(None) };
-    if let Some(proxy) = https_proxy(text, settings.no_proxy.as_deref().unwrap_or_default()) {
-        return Ok(Some(proxy));
+    let is_unused = |address: &Url| address.scheme() == "http" || is_loopback(address);
+    match https_proxy(text, settings.no_proxy.as_deref().unwrap_or_default()) {
+        Err(_) if settings.endpoints.addresses().all(is_unused) => Ok(None),
+        proxy => proxy.map(Some),
     }
-    let mut addresses = settings.endpoints.addresses();
-    if addresses.all(|address| address.scheme() == "http" || is_loopback(address)) {
-        return Ok(None);
-    }
-    // The text isn't repeated: it may contain a password.
-    Err(Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
-        .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`"))
 }
 
-/// Returns a proxy for https alone, so that it never sees a token, and never for loopback; `None` if its
-/// address isn't a valid URL.
-pub fn https_proxy(address: &str, no_proxy: &str) -> Option<reqwest::Proxy> {
-    let proxy = reqwest::Proxy::https(proxy_url(address)?).ok()?;
-    Some(proxy.no_proxy(reqwest::NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
+/// Returns a proxy for https alone, so that it never sees a token, and never for loopback.
+pub fn https_proxy(address: &str, no_proxy: &str) -> Result<reqwest::Proxy, Error> {
+    let proxy = proxy_url(address).and_then(|url| reqwest::Proxy::https(url).ok());
+    let proxy = proxy.ok_or_else(|| {
+        // The text isn't repeated: it may contain a password.
+        Error::new(ErrorKind::Configuration, "the address of the proxy isn't a valid URL")
+            .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")
+    })?;
+    Ok(proxy.no_proxy(reqwest::NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
 }
 
 /// Parses the proxy's address, which is often written as `host:port`.

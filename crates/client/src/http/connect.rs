@@ -167,23 +167,12 @@ impl Clients {
             allowed: options.allowed.clone(),
             lookup: Arc::clone(&options.lookup),
         };
-        reqwest::Client::builder()
-            .tls_backend_preconfigured(config)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            // Whatever features of the library the host's build enables.
-            .no_gzip()
-            .no_brotli()
-            .no_zstd()
-            .no_deflate()
+        // A proxy would resolve the host itself, and the checks here would be void.
+        crate::client::bare_client(config)
             .connect_timeout(CONNECT)
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(16)
             .http2_max_header_list_size(HEADERS)
-            .user_agent(concat!("rego-platform/", env!("CARGO_PKG_VERSION")))
-            // A proxy would resolve the host itself, and the checks here would be void.
-            .no_proxy()
             .dns_resolver(Arc::new(pinned))
             .build()
             .map_err(failed)
