@@ -70,9 +70,6 @@ struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     config: Option<Descriptor>,
     layers: Vec<Descriptor>,
-    /// Of an index, which could be read as one too.
-    #[serde(default, skip_serializing)]
-    manifests: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,7 +101,7 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
         wrong(what, "has a manifest that isn't valid").with_source(error.to_string())
     })?;
     let is_other = manifest.media_type.is_some_and(|kind| kind != MANIFEST);
-    if is_other || manifest.schema_version != 2 || manifest.manifests.is_some() {
+    if is_other || manifest.schema_version != 2 {
         return Err(wrong(what, "isn't an OCI manifest").with_hint("push it again"));
     }
     let all: Result<Vec<_>, _> =
@@ -236,7 +233,6 @@ impl Artifact {
             media_type: Some(MANIFEST.to_owned()),
             config: Some(descriptor(configuration, EMPTY)),
             layers,
-            manifests: None,
         };
         let manifest = serde_json::to_vec(&manifest).map_err(internal)?.into();
         Ok(Self { blobs, manifest })

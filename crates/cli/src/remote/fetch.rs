@@ -36,9 +36,7 @@ impl How {
             let Some((prefix, address)) = address(path) else { continue };
             let address = address?;
             *path = format!("{prefix}{address}");
-            if !addresses.contains(&address) {
-                addresses.push(address);
-            }
+            addresses.push(address);
         }
         for (address, fetched) in self.sources(addresses)? {
             let (name, digest) = (address.to_string(), fetched.digest.as_str());
@@ -53,9 +51,9 @@ impl How {
         Ok(())
     }
 
-    /// Fetches sources, each held to the lock.
+    /// Fetches sources, each once and held to the lock.
     pub fn sources(&self, addresses: Vec<Address>) -> Result<Sources, Error> {
-        let mut all = Vec::with_capacity(addresses.len());
+        let mut all = Sources::with_capacity(addresses.len());
         if addresses.is_empty() {
             return Ok(all);
         }
@@ -63,6 +61,9 @@ impl How {
         let mut lock = before.clone();
         let remote = self.remote()?;
         for address in addresses {
+            if all.iter().any(|(known, _)| *known == address) {
+                continue;
+            }
             let pinned = before.digest(&address).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
             if self.pinned && !is_pinned && !self.args.update_lock {

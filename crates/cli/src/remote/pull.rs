@@ -43,25 +43,19 @@ pub(super) fn parse(text: &str) -> Result<Address, Error> {
 pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
     let folder = &args.output;
     refuse_full(folder)?;
-    let mut addresses = Vec::new();
-    for source in &args.sources {
-        let address = parse(source)?;
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
+    let addresses = args.sources.iter().map(|source| parse(source)).collect::<Result<_, _>>()?;
     let how = args.remote.fetcher(&args.network, options, false).how;
     let sources = how.sources(addresses)?;
     let mut all = Vec::new();
     let mut names = BTreeSet::new();
     for (address, fetched) in &sources {
-        for (name, bytes) in files(address, &fetched.content) {
-            if !names.insert(name.clone()) {
-                let message = format!("two of the sources have a file `{}`", escape(&name));
+        for file in files(address, &fetched.content) {
+            if !names.insert(file.name.clone()) {
+                let message = format!("two of the sources have a file `{}`", escape(&file.name));
                 return Err(Error::new(ErrorKind::Configuration, message)
                     .with_hint("pull each into its own folder"));
             }
-            all.push((name, bytes));
+            all.push(file);
         }
     }
     write(folder, &all)?;

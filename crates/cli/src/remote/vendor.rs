@@ -63,9 +63,8 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
         removed.map_err(|error| unwritable(&path, error))?;
         let mut files = files(address, &fetched.content);
         let folder = if is_bundle { path.parent().unwrap_or(&args.output) } else { &path };
-        if let (true, [(name, _)], Some(own)) = (is_bundle, files.as_mut_slice(), path.file_name())
-        {
-            *name = own.to_string_lossy().into_owned();
+        if let (true, [file], Some(own)) = (is_bundle, files.as_mut_slice(), path.file_name()) {
+            file.name = own.to_string_lossy().into_owned();
         }
         write(folder, &files)?;
     }

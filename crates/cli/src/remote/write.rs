@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
-use rego_platform_remote::{Address, Content};
+use rego_platform_remote::{Address, Content, File};
 
 /// Returns the error of a path that can't be written.
 pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Error {
@@ -16,13 +16,13 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Error {
         .with_hint("name another folder with `--output`")
 }
 
-/// Returns the names of the files of a source, with their content. A bundle is one file.
-pub(super) fn files(address: &Address, content: &Content) -> Vec<(String, Vec<u8>)> {
+/// Returns the files of a source. A bundle is one file.
+pub(super) fn files(address: &Address, content: &Content) -> Vec<File> {
     match content {
-        Content::Bundle(archive) => vec![(bundle_name(address), archive.to_vec())],
-        Content::Files(files) => {
-            files.iter().map(|file| (file.name.clone(), file.bytes.to_vec())).collect()
+        Content::Bundle(archive) => {
+            vec![File { name: bundle_name(address), bytes: archive.clone() }]
         }
+        Content::Files(files) => files.clone(),
     }
 }
 
@@ -36,8 +36,8 @@ fn bundle_name(address: &Address) -> String {
 }
 
 /// Writes files that aren't there yet. Their names lead nowhere else.
-pub(super) fn write(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
-    for (name, bytes) in files {
+pub(super) fn write(folder: &Path, files: &[File]) -> Result<(), Error> {
+    for File { name, bytes } in files {
         let path: PathBuf = folder.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|error| unwritable(parent, error))?;
