@@ -15,6 +15,7 @@ mod gitlab;
 mod html;
 mod junit;
 mod markdown;
+mod results;
 mod sarif;
 mod tap;
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::cases::{Case, State, cases};
 use super::facts;
-use super::sarif::file_of;
+use super::results::file_of;
 use super::words::line;
 use crate::model::Run;
 use crate::report::Report;

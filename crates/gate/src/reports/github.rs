@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rego_platform::Position;
 
 use super::errors::errors;
-use super::sarif::file_of;
+use super::results::file_of;
 use super::view::{View, weight};
 use super::words::line;
 use super::{facts, markdown};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::facts;
-use super::sarif::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
+use super::results::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
 use super::words::line;
 use crate::model::{Effect, Input, Run, Severity, Verdict, Violation};
 use crate::report::Report;

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rego_platform::Position;
-use rego_platform_client::text::hex;
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
     Artifact, ArtifactLocation, Invocation, Location, Message, MultiformatMessageString,
@@ -17,17 +16,14 @@ use serde_sarif::sarif::{
     Result as SarifResult, ResultColumnKind, ResultKind, ResultLevel, Run as Log, SCHEMA_URL,
     Sarif as Document, Suppression, Tool, ToolComponent, Version,
 };
-use sha2::{Digest as _, Sha256};
 
-use super::cases::{Case, State, cases};
+use super::cases::Case;
 use super::facts;
+use super::results::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
 use super::words::line;
 use crate::model::{Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation};
 use crate::report::Report;
 use crate::sarif::{location, uri};
-
-/// The rule of results for a missing verdict.
-pub(super) const NO_VERDICT: &str = "rego-platform/no-verdict";
 
 /// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
@@ -89,10 +85,6 @@ fn document(run: &Run, folder: &Path) -> Document {
         .properties(properties(run))
         .build();
     Document::builder().schema(SCHEMA_URL).version(json!(Version::V2_1_0)).runs(vec![log]).build()
-}
-
-pub(super) fn rule_id(policy: &str, rule: &str) -> String {
-    line(&format!("{policy}/{rule}"))
 }
 
 /// Returns the rules that policies declare, those that only results name, and our own.
@@ -215,30 +207,8 @@ fn result(
     out
 }
 
-/// Returns a fingerprint that is the same for the same violation in the next run.
-pub(super) fn fingerprint(rule: &str, what: &str, input: &str) -> String {
-    hex(&Sha256::digest(json!([rule, what, input]).to_string().as_bytes()))
-}
-
 fn fingerprints(digest: String) -> BTreeMap<String, String> {
     BTreeMap::from([("regoPlatform/v1".to_owned(), digest)])
-}
-
-/// Returns every missing verdict, and a run that failed without a violation, each with a message.
-pub(super) fn unexplained(run: &Run) -> Vec<(Case<'_>, String)> {
-    let blameless = |case: &Case<'_>| {
-        case.state == State::Error || (case.state == State::Failed && case.policy.is_none())
-    };
-    let found = cases(run).into_iter().filter(|case| blameless(case) && case.alike > 0);
-    let explained = found.map(|case| {
-        let mut message = format!("{}: {}", line(case.policy.unwrap_or("verdict")), case.summary);
-        for reason in case.reasons().iter().filter(|reason| **reason != case.summary) {
-            message.push_str("; ");
-            message.push_str(reason);
-        }
-        (case, message)
-    });
-    explained.collect()
 }
 
 fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
@@ -287,23 +257,6 @@ fn at(
         (None, None) => {}
     }
     out
-}
-
-/// Returns the file of an input, if it comes from one, without the number of the document in it.
-pub(super) fn file_of(name: &str) -> Option<&str> {
-    if name.trim().is_empty() || name.starts_with(['<', '(']) {
-        return None;
-    }
-    match name.rsplit_once('#') {
-        Some((file, number))
-            if !file.is_empty()
-                && !number.is_empty()
-                && number.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            file_of(file)
-        }
-        _ => Some(name),
-    }
 }
 
 fn invocation(run: &Run) -> Invocation {

@@ -1,0 +1,57 @@
+//! What formats that list results, such as SARIF, have in common: ids, fingerprints and files, and the
+//! results for verdicts that are missing.
+
+use rego_platform_client::text::hex;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::cases::{Case, State, cases};
+use super::words::line;
+use crate::model::Run;
+
+/// The rule of results for a missing verdict.
+pub(super) const NO_VERDICT: &str = "rego-platform/no-verdict";
+
+/// Returns the id of a policy's rule.
+pub(super) fn rule_id(policy: &str, rule: &str) -> String {
+    line(&format!("{policy}/{rule}"))
+}
+
+/// Returns a fingerprint that is the same for the same violation in the next run.
+pub(super) fn fingerprint(rule: &str, what: &str, input: &str) -> String {
+    hex(&Sha256::digest(json!([rule, what, input]).to_string().as_bytes()))
+}
+
+/// Returns every missing verdict, and a run that failed without a violation, each with a message.
+pub(super) fn unexplained(run: &Run) -> Vec<(Case<'_>, String)> {
+    let blameless = |case: &Case<'_>| {
+        case.state == State::Error || (case.state == State::Failed && case.policy.is_none())
+    };
+    let found = cases(run).into_iter().filter(|case| blameless(case) && case.alike > 0);
+    let explained = found.map(|case| {
+        let mut message = format!("{}: {}", line(case.policy.unwrap_or("verdict")), case.summary);
+        for reason in case.reasons().iter().filter(|reason| **reason != case.summary) {
+            message.push_str("; ");
+            message.push_str(reason);
+        }
+        (case, message)
+    });
+    explained.collect()
+}
+
+/// Returns the file of an input, if it comes from one, without the number of the document in it.
+pub(super) fn file_of(name: &str) -> Option<&str> {
+    if name.trim().is_empty() || name.starts_with(['<', '(']) {
+        return None;
+    }
+    match name.rsplit_once('#') {
+        Some((file, number))
+            if !file.is_empty()
+                && !number.is_empty()
+                && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            file_of(file)
+        }
+        _ => Some(name),
+    }
+}
