@@ -27,9 +27,6 @@ const MAX_REPORT: u64 = 1 << 30;
 /// The largest file of a key, in bytes.
 const MAX_KEY: u64 = 64 << 10;
 
-/// The type of a statement in an envelope.
-const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-
 /// The type of the predicate about tests.
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
@@ -81,7 +78,7 @@ pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
     refuse(&run)?;
     let mut printed = args.statement(&run)?;
     if let Some(key) = key {
-        printed = key.envelope(PAYLOAD_TYPE, output::json(&printed)?.as_bytes())?;
+        printed = key.envelope(output::json(&printed)?.as_bytes())?;
     }
     output::to_stdout((output::json(&printed)? + "\n").as_bytes())?;
     Ok(Exit::Passed)

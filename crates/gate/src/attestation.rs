@@ -11,13 +11,10 @@ use rego_platform::{Error, ErrorKind};
 
 use super::model::{Signer, Subject};
 use super::parse::{Parsed, field, text, value};
-use super::signature::Signatures;
 #[cfg(feature = "signatures")]
 use super::signature::Signed;
+use super::signature::{PAYLOAD_TYPE, Signatures};
 use crate::setting;
-
-/// The exact type of a payload: readers differ in how they treat other types.
-const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";

@@ -34,6 +34,9 @@ use crate::model::{SignedBy, Signer};
 #[cfg(feature = "signatures")]
 use crate::setting;
 
+/// The exact type of a payload: readers differ in how they treat other types.
+pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
 /// How the signatures of attestations are checked.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

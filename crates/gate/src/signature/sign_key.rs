@@ -12,7 +12,7 @@ use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
-use super::signed_bytes;
+use super::{PAYLOAD_TYPE, signed_bytes};
 
 /// A private key that signs statements.
 pub struct SignKey {
@@ -60,12 +60,12 @@ impl SignKey {
         Ok(Self { pair, random })
     }
 
-    /// Returns the envelope (DSSE) of a payload, signed.
+    /// Returns the envelope (DSSE) of an in-toto statement, signed.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`] if the system has no randomness.
-    pub fn envelope(&self, payload_type: &str, payload: &[u8]) -> Result<Value, Error> {
-        let signed = signed_bytes(payload_type, payload);
+    pub fn envelope(&self, statement: &[u8]) -> Result<Value, Error> {
+        let signed = signed_bytes(PAYLOAD_TYPE, statement);
         let signature = match &self.pair {
             Pair::P256(pair) => pair.sign(&self.random, &signed).map_err(|_| {
                 Error::new(ErrorKind::Internal, "the system has no randomness for a signature")
@@ -73,8 +73,8 @@ impl SignKey {
             Pair::Ed25519(pair) => pair.sign(&signed),
         };
         Ok(json!({
-            "payloadType": payload_type,
-            "payload": STANDARD.encode(payload),
+            "payloadType": PAYLOAD_TYPE,
+            "payload": STANDARD.encode(statement),
             "signatures": [{"sig": STANDARD.encode(signature)}],
         }))
     }
