@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::{ReadOptions, RegoVersion, Sources};
+use rego_platform::sources::{RegoVersion, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
 use rego_platform_client::text::escape_for_log;
 use rego_platform_gate::Material;
@@ -99,7 +99,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let fetcher = args.remote.fetcher(&args.network, options, false).without(&args.load.ignore);
     let given = fetcher.given(&given, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
-    let material = match read(&given, http.clone()) {
+    let material = match Material::read(&given.paths, given.options(), http.clone()) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
             print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
             return Err(error);
@@ -132,14 +132,6 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     let exit = if found.is_empty() { Exit::Passed } else { Exit::Failed };
     print(args.format, found, files, reporter)?;
     Ok(exit)
-}
-
-fn read(given: &Given, http: Option<Http>) -> Result<Material, Error> {
-    let mut how = ReadOptions::default();
-    how.bundles = &given.bundles;
-    how.fetched = &given.fetched;
-    how.ignore = Some(&given.ignore);
-    Material::read(&given.paths, how, http)
 }
 
 fn print(
@@ -249,7 +241,8 @@ fn fix(
         if !any {
             break;
         }
-        (found, sources) = findings(read(given, http.clone())?, how);
+        (found, sources) =
+            findings(Material::read(&given.paths, given.options(), http.clone())?, how);
     }
     if count > 0 {
         reporter.note(&format!(

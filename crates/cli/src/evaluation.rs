@@ -15,7 +15,7 @@ use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module};
-use rego_platform::sources::{Ignore, ReadOptions, Sources};
+use rego_platform::sources::{Ignore, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Position};
 use rego_platform_client::text::escape;
 
@@ -33,12 +33,7 @@ pub(super) fn read(
     fetcher: &Fetcher,
 ) -> Result<Sources, Error> {
     let given = fetcher.given(paths, bundles)?;
-    let mut options = ReadOptions::default();
-    options.bundles = &given.bundles;
-    options.fetched = &given.fetched;
-    options.ignore = Some(&given.ignore);
-    options.skip_verify = true;
-    Sources::read_with(&given.paths, options)
+    Sources::read_with(&given.paths, given.options())
 }
 
 /// Returns the package and imports of a query, as the beginning of a module declares them; `None` if

@@ -13,23 +13,22 @@ mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
-use rego_platform::sources::{Ignore, SourceLimits, split};
+use rego_platform::sources::{Ignore, split};
 use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
-    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, Source, TokenUse,
-    Tool,
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, TokenUse, Tool,
 };
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
-    Waivers, argument, find,
+    argument, find,
 };
 
 use super::context::Context;
@@ -39,7 +38,7 @@ use super::options::{EvaluationArgs, LoadArgs, Options, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Given, RemoteArgs};
-use super::stdin::{self, Stdin};
+use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values};
 pub(super) use interrupt::Interrupt;
 use outputs::{Look, Output, OutputFormat, Reports};
@@ -546,7 +545,7 @@ fn run_options(
 ) -> Result<RunOptions, Error> {
     let (answers, answered_by) = if let Some(path) = &options.replay {
         let text = evaluation::recording(path, options)?;
-        inventory.recording = Some(source(path, &text));
+        inventory.recording = Some(option_files::source(path, &text));
         (evaluation::replayed(path, &text)?, AnsweredBy::Replay)
     } else {
         let platform = context.builder(options)?.share_answers(SHARED).build()?;
@@ -561,11 +560,8 @@ fn run_options(
     inventory.service.answered_by = asks.then_some(answered_by);
     let waivers = match &args.waivers {
         Some(path) => {
-            let max = SourceLimits::default().file_bytes;
-            let text = option_files::read("the waiver file", path, max, options.timeout)?;
-            let read = source(path, &text);
-            let text = stdin::text(text, &read.path)?;
-            let waivers = Waivers::of_file(&text, path, chrono::Utc::now().date_naive())?;
+            let today = chrono::Utc::now().date_naive();
+            let (read, waivers) = super::waivers::read(path, today, options.timeout)?;
             inventory.waivers = Some(read);
             Some(waivers)
         }
@@ -603,11 +599,4 @@ fn run_options(
 /// Returns the origin of an address: the rest of it may be secret.
 fn origin(address: Option<&str>) -> Option<String> {
     Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
-}
-
-/// Describes a file with this text.
-fn source(path: &Path, text: &[u8]) -> Source {
-    use sha2::Digest as _;
-    let digest = format!("sha256:{}", rego_platform_client::text::hex(&sha2::Sha256::digest(text)));
-    Source { path: path.display().to_string(), digest }
 }

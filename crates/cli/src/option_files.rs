@@ -9,8 +9,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use rego_platform::{Error, ErrorKind, Limit};
-use rego_platform_client::text::{escape, size};
+use rego_platform_client::text::{escape, hex, size};
 use rego_platform_client::unreadable::unreadable;
+use rego_platform_gate::model::Source;
+use sha2::{Digest as _, Sha256};
 
 /// The largest recording, in bytes.
 pub(super) const MAX_RECORDING: u64 = 4 << 30;
@@ -55,6 +57,12 @@ fn all(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("it is larger than {}", size(max))));
     }
     Ok(bytes)
+}
+
+/// Describes a file with this text, as reports do.
+pub(super) fn source(path: &Path, text: &[u8]) -> Source {
+    let digest = format!("sha256:{}", hex(&Sha256::digest(text)));
+    Source { path: path.display().to_string(), digest }
 }
 
 /// Reads a file of JSON.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rego_platform::Error;
-use rego_platform::sources::{Fetched, Ignore};
+use rego_platform::sources::{Fetched, Ignore, ReadOptions};
 
 use super::options::{NetworkArgs, Options};
 use super::paths::expanded;
@@ -53,7 +53,19 @@ pub(super) struct Given {
     pub paths: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
-    pub ignore: Ignore,
+    ignore: Ignore,
+}
+
+impl Given {
+    /// Returns how the paths are read. Signatures of bundles aren't verified.
+    pub fn options(&self) -> ReadOptions<'_> {
+        let mut options = ReadOptions::default();
+        options.bundles = &self.bundles;
+        options.fetched = &self.fetched;
+        options.ignore = Some(&self.ignore);
+        options.skip_verify = true;
+        options
+    }
 }
 
 impl RemoteArgs {

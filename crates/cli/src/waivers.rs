@@ -2,14 +2,15 @@
 //!
 //! Owns the listing. What a file of waivers is belongs to the gate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
 use clap::{Args, Subcommand, ValueEnum};
 use rego_platform::Error;
 use rego_platform::sources::SourceLimits;
 use rego_platform_client::text::escape;
-use rego_platform_gate::model::{WaivedBy, Waiver};
+use rego_platform_gate::model::{Source, WaivedBy, Waiver};
 use rego_platform_gate::{WAIVERS_SCHEMA, Waivers};
 use serde_json::json;
 
@@ -99,17 +100,26 @@ pub(super) fn run(command: &WaiversCommand, options: &Options) -> Result<Exit, E
     }
 }
 
+/// Reads a file of waivers, as of `today`.
+pub(super) fn read(
+    path: &Path,
+    today: NaiveDate,
+    timeout: Duration,
+) -> Result<(Source, Waivers), Error> {
+    let max = SourceLimits::default().file_bytes;
+    let text = option_files::read("the waiver file", path, max, timeout)?;
+    let source = option_files::source(path, &text);
+    let text = stdin::text(text, &source.path)?;
+    Ok((source, Waivers::of_file(&text, path, today)?))
+}
+
 fn check(args: &CheckArgs, options: &Options) -> Result<Exit, Error> {
     let today = chrono::Utc::now().date_naive();
     let last = today.checked_add_days(Days::new(args.within.into())).unwrap_or(NaiveDate::MAX);
     let mut all = Vec::new();
     for path in &args.files {
-        let file = path.display().to_string();
-        let max = SourceLimits::default().file_bytes;
-        let text = option_files::read("the waiver file", path, max, options.timeout)?;
-        let text = stdin::text(text, &file)?;
-        let shown = Waivers::of_file(&text, path, today)?.shown();
-        all.extend(shown.into_iter().map(|waiver| {
+        let (Source { path: file, .. }, waivers) = read(path, today, options.timeout)?;
+        all.extend(waivers.shown().into_iter().map(|waiver| {
             let soon = waiver.expires.parse().is_ok_and(|day: NaiveDate| day < last);
             Listed { file: file.clone(), waiver, soon }
         }));

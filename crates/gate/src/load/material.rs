@@ -60,7 +60,7 @@ impl Material {
     pub fn read(paths: &[String], how: ReadOptions<'_>, http: Option<Http>) -> Result<Self, Error> {
         let options = GateOptions {
             bundles: how.bundles.to_vec(),
-            skip_verify: true,
+            skip_verify: how.skip_verify,
             http,
             fetched: how.fetched.to_vec(),
             ignore: how.ignore.cloned().unwrap_or_default(),
