@@ -12,17 +12,14 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
-    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status, VERSION,
+    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::options::Options;
-use super::{Exit, option_files, output};
-
-/// The largest report, in bytes.
-const MAX_REPORT: u64 = 1 << 30;
+use super::{Exit, option_files, output, report_files};
 
 /// The largest file of a key, in bytes.
 const MAX_KEY: u64 = 64 << 10;
@@ -74,7 +71,7 @@ fn wrong(message: impl Into<String>) -> Error {
 pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
     args.check()?;
     let key = args.sign_key.as_deref().map(|path| sign_key(path, options)).transpose()?;
-    let run = read(&args.report, options)?;
+    let run = report_files::read(&args.report, options.timeout)?;
     refuse(&run)?;
     let mut printed = args.statement(&run)?;
     if let Some(key) = key {
@@ -87,26 +84,6 @@ pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
 fn sign_key(path: &Path, options: &Options) -> Result<SignKey, Error> {
     let pem = option_files::read("the private key", path, MAX_KEY, options.timeout)?;
     SignKey::read(&path.display().to_string(), &pem)
-}
-
-/// Reads a JSON report of the gate.
-fn read(path: &Path, options: &Options) -> Result<Run, Error> {
-    let bytes = option_files::read("the report", path, MAX_REPORT, options.timeout)?;
-    let shown = escape(&path.display().to_string());
-    let hint = "`rego-platform gate -o json=FILE` writes one";
-    let run: Run = serde_json::from_slice(&bytes).map_err(|error| {
-        wrong(format!("`{shown}` isn't a JSON report of the gate"))
-            .with_source(error)
-            .with_hint(hint)
-    })?;
-    if run.schema_version != VERSION {
-        let version = run.schema_version;
-        return Err(wrong(format!(
-            "the report `{shown}` has the version {version}, not {VERSION}"
-        ))
-        .with_hint("write and read it with the same version of `rego-platform`"));
-    }
-    Ok(run)
 }
 
 /// Refuses a run about which a statement would prove nothing.
@@ -122,6 +99,9 @@ fn refuse(run: &Run) -> Result<(), Error> {
         }
         (_, AnsweredBy::Emulator) => refuse("the answers are an emulator's", real),
         (_, AnsweredBy::Replay) => refuse("the answers are a recording's", real),
+        _ if run.part.is_some() => {
+            refuse("the run is a part of another", "make one report of all parts with `gate merge`")
+        }
         _ if run.rules.no_fail => refuse(
             "the run couldn't fail (`--no-fail`)",
             "run the gate without it: a statement about a run that can't fail is worthless",

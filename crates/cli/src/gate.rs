@@ -6,6 +6,7 @@
 mod human;
 mod interrupt;
 mod json;
+mod merge;
 mod outputs;
 mod progress;
 mod relaxed;
@@ -16,7 +17,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Ignore, split};
@@ -28,7 +29,7 @@ use rego_platform_gate::model::{
 };
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
-    argument, find,
+    Shard, argument, find,
 };
 
 use super::context::Context;
@@ -41,7 +42,7 @@ use super::remote::{Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values};
 pub(super) use interrupt::Interrupt;
-use outputs::{Look, Output, OutputFormat, Reports};
+use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
 
 /// The time for which answers are shared among the inputs of a run.
@@ -63,6 +64,9 @@ enum InputParser {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
     after_help = "Exit status: 0 if every input passed, 1 if there are violations, 2 if there is no verdict because \
     of an error.\n\n\
     Examples:\n  \
@@ -72,6 +76,8 @@ enum InputParser {
     rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
 )]
 pub(super) struct GateArgs {
+    #[command(subcommand)]
+    command: Option<GateCommand>,
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
     /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated
     #[arg(
@@ -168,6 +174,9 @@ pub(super) struct GateArgs {
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
+    /// Evaluate only the N-th of OF parts of the input files; `gate merge` makes one report of all
+    #[arg(long, value_name = "N/OF", hide_short_help = true, help_heading = INPUTS)]
+    shard: Option<Shard>,
     /// Print trace notes of policies, or the reasons why rules have no value, on standard error
     #[arg(long, value_name = "WHAT", value_enum, hide_short_help = true, help_heading = VERDICT)]
     explain: Option<Explain>,
@@ -177,6 +186,11 @@ pub(super) struct GateArgs {
     load: LoadArgs,
     #[command(flatten)]
     evaluation: EvaluationArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum GateCommand {
+    Merge(merge::MergeArgs),
 }
 
 /// An input with its name as a material.
@@ -228,6 +242,9 @@ pub(super) fn run(
     reporter: Reporter,
     interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
+    if let Some(GateCommand::Merge(args)) = &args.command {
+        return merge::run(args, options, interrupt);
+    }
     args.input.append(&mut args.inputs);
     let read = Reads {
         given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
@@ -243,21 +260,31 @@ pub(super) fn run(
     };
     // The patterns are checked with the other options.
     let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
-    let (accepted, refused) =
-        outputs::accept(&args.output, args.format, options.record.as_deref(), (&read, &ignore));
+    let record = options.record.as_deref();
+    let accepted = outputs::accept(&args.output, args.format, record, (&read, &ignore));
+    reported(accepted, args.format, options, interrupt, |inventory| {
+        let prepared = prepare(&args, options, reporter, inventory)?;
+        evaluate(prepared, options, reporter, interrupt, args.explain)
+    })
+}
+
+/// Makes a run, and writes its reports to the accepted destinations, however it ends. What is known of the
+/// run's inventory is reported even if it comes to nothing.
+fn reported(
+    (accepted, refused): (Accepted, Option<Error>),
+    format: Option<OutputFormat>,
+    options: &Options,
+    interrupt: &Interrupt,
+    make: impl FnOnce(&mut Inventory) -> Result<(Run, Option<Recording>), Error>,
+) -> Result<Exit, Error> {
     let mut draft = Run::without_verdict(tool(), unfinished());
     let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
-    let format = args.format;
     let new = move || Reports::new(&accepted, format, look);
     let mut reports = new();
     interrupt.preparing(new);
-    let done = reports.begin(&draft).and_then(|()| {
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
-        let prepared = prepare(&args, options, reporter, &mut draft.inventory)?;
-        evaluate(prepared, options, reporter, interrupt, args.explain)
-    });
+    let done = reports
+        .begin(&draft)
+        .and_then(|()| refused.map_or_else(|| make(&mut draft.inventory), Err));
     interrupt.writing();
     let mut unwritten = None;
     let done = done.and_then(|(run, recording)| {
@@ -549,9 +576,12 @@ fn run_options(
         (evaluation::replayed(path, &text)?, AnsweredBy::Replay)
     } else {
         let platform = context.builder(options)?.share_answers(SHARED).build()?;
-        inventory.service.controlplane = origin(platform.address(Api::ControlPlane));
-        inventory.service.backend = origin(platform.address(Api::Backend));
         let emulated = options.local.is_some();
+        // This command's own emulator has other ports in each run.
+        if !emulated {
+            inventory.service.controlplane = origin(platform.address(Api::ControlPlane));
+            inventory.service.backend = origin(platform.address(Api::Backend));
+        }
         let answered_by = if emulated { AnsweredBy::Emulator } else { AnsweredBy::Service };
         (Answers::Service(platform), answered_by)
     };
@@ -589,6 +619,7 @@ fn run_options(
     run.documents = documents;
     run.waivers = waivers.unwrap_or_default();
     run.without_input = args.no_input;
+    run.shard = args.shard;
     run.fail_fast = args.fail_fast;
     run.record = options.record.is_some();
     run.explain = args.explain.is_some();

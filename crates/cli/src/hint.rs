@@ -74,6 +74,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::WITHOUT_INPUT => {
             "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
         }
+        gate::PARTS => "leave out `--shard` to evaluate them at once",
         gate::SKIPPED_INPUTS => "`--allow-skipped` lets such an input pass",
         gate::ARGUMENTS => "`--arg NAME=VALUE` sets it",
         gate::MATERIALS => "`--material NAME=FILE` says which material of a group an input is",

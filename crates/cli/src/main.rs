@@ -38,6 +38,7 @@ mod output;
 mod paths;
 mod previous_outputs;
 mod remote;
+mod report_files;
 mod run;
 mod service_options;
 mod signals;

@@ -31,9 +31,10 @@ const BYTES: [&str; 1] = ["max_bytes"];
 /// All options, in groups.
 const ALL: [&[&str]; 5] = [&SERVICE, &CALLS, &EVALUATION, &PRODUCT, &BYTES];
 
-/// Returns the options that apply to a subcommand.
+/// Returns the options that apply to a subcommand, given with its parents.
 fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
-    match subcommand {
+    match subcommand.split_once(' ').map_or(subcommand, |(first, _)| first) {
+        _ if subcommand == "gate merge" => &[],
         "eval" | "gate" | "run" | "test" => &ALL,
         "call" => &[&SERVICE, &CALLS, &PRODUCT, &BYTES, &["not_found"]],
         "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
@@ -72,7 +73,8 @@ fn without_ignored(mut command: Command, subcommand: &str) -> Command {
     let nested: Vec<String> =
         command.get_subcommands().map(|nested| nested.get_name().to_owned()).collect();
     for name in nested {
-        command = command.mut_subcommand(name, |nested| without_ignored(nested, subcommand));
+        let path = format!("{subcommand} {name}");
+        command = command.mut_subcommand(name, |nested| without_ignored(nested, &path));
     }
     command.mut_args(|arg| {
         let option = arg.get_id().as_str();
@@ -85,13 +87,15 @@ fn without_ignored(mut command: Command, subcommand: &str) -> Command {
 ///
 /// The command is built for the error only, so a normal start doesn't pay for it.
 pub(super) fn refuse_ignored(matches: &ArgMatches, command: fn() -> Command) -> Result<(), Error> {
-    let Some((subcommand, mut deepest)) = matches.subcommand() else { return Ok(()) };
-    while let Some((_, nested)) = deepest.subcommand() {
+    let Some((first, mut deepest)) = matches.subcommand() else { return Ok(()) };
+    let mut subcommand = first.to_owned();
+    while let Some((name, nested)) = deepest.subcommand() {
         deepest = nested;
+        subcommand = format!("{subcommand} {name}");
     }
     let given = |option: &&&str| {
         let source = deepest.try_contains_id(option).ok().and(deepest.value_source(option));
-        source == Some(ValueSource::CommandLine) && is_ignored(subcommand, option)
+        source == Some(ValueSource::CommandLine) && is_ignored(&subcommand, option)
     };
     let mut options = ALL.iter().flat_map(|group| group.iter());
     let Some(option) = options.find(given) else { return Ok(()) };
@@ -126,9 +130,13 @@ mod tests {
 
     #[test]
     fn an_option_is_refused_at_any_position() {
-        for line in
-            ["--token x fmt", "fmt --token x", "fmt --timeout 3s", "api --record x products"]
-        {
+        for line in [
+            "--token x fmt",
+            "fmt --token x",
+            "fmt --timeout 3s",
+            "api --record x products",
+            "gate merge --local x a.json",
+        ] {
             let words = std::iter::once("rego-platform").chain(line.split(' '));
             let error = args::parse(words.map(Into::into).collect()).unwrap_err();
             assert!(error.to_string().contains("doesn't support"), "{line}: {error}");

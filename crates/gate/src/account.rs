@@ -2,10 +2,10 @@
 //!
 //! Owns determining which options had an effect.
 
-use super::model::{Outcome, Relaxation, Run, Status};
+use super::model::{Outcome, Relaxation, Run, Status, Tally};
 
 /// Completes the inventory of a finished run.
-pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u64) {
+pub(super) fn settle(run: &mut Run, tally: &Tally) {
     let skipped = run.inputs.iter().filter(|input| {
         input.outcome == Outcome::Passed
             && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
@@ -17,9 +17,9 @@ pub(super) fn settle(run: &mut Run, undefined: u64, swallowed: u64, requests: u6
         (Relaxation::Waivers, waived),
         (Relaxation::FailOn, below),
         (Relaxation::AllowSkipped, skipped),
-        (Relaxation::NotFound, undefined),
-        (Relaxation::LenientBuiltins, swallowed),
-        (Relaxation::AllowedHosts, requests),
+        (Relaxation::NotFound, tally.undefined),
+        (Relaxation::LenientBuiltins, tally.swallowed),
+        (Relaxation::AllowedHosts, tally.requests),
         (Relaxation::NoFail, failed),
     ] {
         run.inventory.note_effect(relaxation, times);

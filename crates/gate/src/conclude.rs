@@ -271,7 +271,7 @@ pub(super) fn run(run: &mut Run, hint: Hint) {
         run.failure = notes(run, hint);
     }
     run.reasons = reasons(run);
-    let broken = run.failure.is_some() || run.inputs.is_empty();
+    let broken = run.failure.is_some() || is_empty(run);
     let outcome = if run.totals.no_verdict > 0 || broken {
         Outcome::NoVerdict
     } else if run.totals.failed > 0 {
@@ -285,6 +285,14 @@ pub(super) fn run(run: &mut Run, hint: Hint) {
     run.conclude(outcome);
 }
 
+/// Returns `true` if nothing was evaluated, and not because all files fell to other parts.
+fn is_empty(run: &Run) -> bool {
+    run.inputs.is_empty() && run.part.as_ref().is_none_or(|part| part.files == 0)
+}
+
+/// The kind of the failure of a run that has notes.
+pub(super) const NOTES: &str = "notes";
+
 /// Returns the failure of a run that has notes, if none is allowed.
 fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     if !run.rules.fail_on_notes || run.notes.is_empty() {
@@ -294,7 +302,7 @@ fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     let notes = counted(run.notes.len() as u64, "note");
     let error = Error::new(ErrorKind::Policy, format!("there {is} {notes}, and none is allowed"))
         .by_setting(setting::NOTES);
-    Some(Failure { kind: "notes".to_owned(), ..Failure::new(&error, hint) })
+    Some(Failure { kind: NOTES.to_owned(), ..Failure::new(&error, hint) })
 }
 
 /// Returns a number with its noun, such as `1 input` or `2 inputs`.
@@ -329,7 +337,7 @@ fn causes(inputs: &[Input]) -> Vec<Cause> {
 fn reasons(run: &Run) -> Vec<String> {
     let totals = &run.totals;
     let mut reasons: Vec<String> = run.failure.iter().map(|f| f.message.clone()).collect();
-    if run.inputs.is_empty() {
+    if is_empty(run) {
         reasons.push("nothing was evaluated".to_owned());
     }
     if totals.no_verdict > 0 {

@@ -9,11 +9,13 @@ use std::time::Instant;
 
 use rego_platform::evaluate::{Recording, is_network};
 use rego_platform::functions::{self, ContentForm, Type, known_fields::count_unknown_statuses};
-use rego_platform::{Error, ErrorKind, NotFound, Position};
+use rego_platform::{Error, ErrorKind, NotFound};
 
 use super::conclude;
 use super::load::Gate;
-use super::model::{Call, CallSite, Exit, Input, Outcome, Run, Totals, VERSION, Verdict};
+use super::model::{
+    Call, CallSite, Exit, Input, Outcome, Run, Tally, Totals, Unread, VERSION, Verdict,
+};
 use super::options::{RunObserver, RunOptions};
 use super::vulnerability;
 use super::work::{CheckResult, Event, Stop, millis};
@@ -47,36 +49,8 @@ pub(super) struct RunCollector<'a> {
     /// The functions whose answers have statuses, with their types.
     statuses: [(String, Type); 2],
     /// The rows of answers without a known status, by field and status.
-    pub unknown_statuses: BTreeMap<(&'static str, String), u64>,
-    /// The number of calls that became undefined because the service answered "not found".
-    pub undefined: u64,
-    /// The number of errors of built-ins that became undefined.
-    pub swallowed: u64,
-    /// The number of AI analyses that verdicts depend on and that didn't take place.
-    pub skipped: u64,
-    /// The number of lists that were cut at a policy's own limit, and of artifacts given as base64, in
-    /// calls that verdicts depend on.
-    pub limited: Limited,
-    /// The number of policies' own network requests that verdicts depend on.
-    pub requests: u64,
-    /// For each policy, the inputs that passed it and of which it read nothing.
-    pub unread: BTreeMap<usize, Unread>,
-}
-
-/// What limits what verdicts know of the service's answers.
-#[derive(Default)]
-pub(super) struct Limited {
-    pub cut: u64,
-    pub base64: u64,
-}
-
-/// The inputs that passed a policy and of which it read nothing.
-#[derive(Default)]
-pub(super) struct Unread {
-    /// Their number.
-    pub inputs: u64,
-    /// The name of one of them.
-    pub first: String,
+    unknown_statuses: BTreeMap<(&'static str, String), u64>,
+    tally: Tally,
 }
 
 impl<'a> RunCollector<'a> {
@@ -101,6 +75,7 @@ impl<'a> RunCollector<'a> {
             waivers: options.waivers.shown(),
             totals: Totals::default(),
             notes: Vec::new(),
+            part: None,
         };
         Self {
             gate,
@@ -117,36 +92,17 @@ impl<'a> RunCollector<'a> {
                 (gate.product.function(name), ty)
             }),
             unknown_statuses: BTreeMap::new(),
-            undefined: 0,
-            swallowed: 0,
-            skipped: 0,
-            limited: Limited::default(),
-            requests: 0,
-            unread: BTreeMap::new(),
+            tally: Tally::default(),
         }
     }
 
-    /// Records that a call site was reached `times` times.
-    fn reached(&mut self, package: &str, function: &str, position: &Position, times: u64) {
-        let sites = &mut self.run.inventory.call_sites;
-        let known = sites.iter_mut().find(|site| {
-            let at = &site.position;
-            site.package == package
-                && site.function == function
-                && (&at.file, at.line, at.column)
-                    == (&position.file, position.line, position.column)
-        });
-        match known {
-            Some(site) => *site.reached.get_or_insert(0) += times,
-            // A site of another package's.
-            None if times == 0 => {}
-            None => sites.push(CallSite {
-                package: package.to_owned(),
-                function: function.to_owned(),
-                position: position.clone(),
-                reached: Some(times),
-            }),
+    /// Returns what was counted over the inputs.
+    pub fn tally(&mut self) -> Tally {
+        for ((field, status), count) in std::mem::take(&mut self.unknown_statuses) {
+            let counts = self.tally.unknown_statuses.entry(field.to_owned()).or_default();
+            counts.insert(status, count);
         }
+        std::mem::take(&mut self.tally)
     }
 
     pub fn listen(&mut self, heard: &Receiver<Event>, stop: &Stop, observer: &mut dyn RunObserver) {
@@ -198,13 +154,11 @@ impl<'a> RunCollector<'a> {
         let (mut passes, mut attempts) = (0, 0);
         let mut origins: BTreeMap<String, u64> = BTreeMap::new();
         if done.read_nothing {
-            let unread = self.unread.entry(done.check).or_default();
-            unread.inputs += 1;
-            let at = done.index.checked_sub(self.first);
-            let open = at.and_then(|at| self.open.get(at)).and_then(Option::as_ref);
-            if let Some(open) = open.filter(|_| unread.first.is_empty()) {
-                unread.first.clone_from(&open.input.name);
-            }
+            let first = self.slot(done.index).map(|open| open.input.name.clone());
+            let policy = done.verdict.policy.clone();
+            let unread =
+                Unread { policy, inputs: 1, place: done.index, first: first.unwrap_or_default() };
+            self.tally.add_unread(done.check, unread);
         }
         if let Some(evaluated) = &done.evaluated {
             passes = evaluated.ledger.passes;
@@ -224,35 +178,38 @@ impl<'a> RunCollector<'a> {
                     }
                 };
                 package.calls += asked as u64;
-                package.evaluated = true;
-                package.cut_short |= evaluated.result.is_err();
             }
             let is_local = |function: &str| vulnerability::is_call(function, &self.gate.product);
             for site in evaluated.sites().into_iter().filter(|site| !is_local(&site.function)) {
-                self.reached(&done.verdict.policy, &site.function, &site.position, site.reached);
+                self.run.inventory.reached(CallSite {
+                    package: done.verdict.policy.clone(),
+                    function: site.function.clone(),
+                    position: site.position.clone(),
+                    reached: Some(site.reached),
+                });
             }
-            self.swallowed += evaluated.builtin_errors();
+            self.tally.swallowed += evaluated.builtin_errors();
             let (all, own) =
                 (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());
-            self.requests += (all - own) as u64;
+            self.tally.requests += (all - own) as u64;
             let undefined = self.options.evaluate.not_found == NotFound::Undefined;
             for entry in &evaluated.ledger.calls {
                 let missing = entry.outcome == ErrorKind::NotFound.as_str();
-                self.undefined += u64::from(undefined && entry.needed && missing);
+                self.tally.undefined += u64::from(undefined && entry.needed && missing);
                 if !entry.is_unsent() {
                     *origins.entry(format!("{:?}", entry.origin).to_lowercase()).or_default() += 1;
                 }
                 attempts += u64::from(entry.attempts);
                 if entry.needed {
-                    self.limited.cut += u64::from(entry.cut);
-                    self.limited.base64 += u64::from(entry.form == Some(ContentForm::Base64));
+                    self.tally.cut += u64::from(entry.cut);
+                    self.tally.base64 += u64::from(entry.form == Some(ContentForm::Base64));
                 }
                 self.run.totals.calls += 1;
                 self.run.totals.attempts += u64::from(entry.attempts);
                 self.run.totals.bytes += entry.bytes;
                 let is_ai = entry.function == self.prompt && entry.needed;
                 self.run.ai |= is_ai && entry.outcome == "ok" && !entry.skipped;
-                self.skipped += u64::from(is_ai && entry.skipped);
+                self.tally.skipped += u64::from(is_ai && entry.skipped);
                 if self.kept + calls.len() < MAX_CALLS {
                     calls.push(call(&done.verdict.policy, entry));
                 }

@@ -58,6 +58,8 @@ pub(super) struct Document {
     pub name: String,
     /// The name of its file or stream.
     pub file: Option<String>,
+    /// The place of its file or stream among those given, from 0.
+    pub place: u64,
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
@@ -103,6 +105,7 @@ impl Document {
         Self {
             name,
             file: None,
+            place: 0,
             digest: None,
             subjects: Vec::new(),
             predicate_type: None,
@@ -128,13 +131,15 @@ pub(super) enum JsonLines {
 
 /// An iterator over the documents of all sources.
 pub(super) struct Documents {
-    places: VecDeque<InputSource>,
+    places: VecDeque<(u64, InputSource)>,
+    /// The place of the file that was opened last.
+    place: u64,
     options: DocumentOptions,
     lines: JsonLines,
     current: Option<(String, DocumentSplitter, usize)>,
     /// The rest of what was read last, if it was more than one.
     read: VecDeque<Document>,
-    /// Set if there is no source: then there is one document without an input.
+    /// Set if no source was given: then there is one document without an input.
     nothing: bool,
     done: bool,
     /// The time limit for reading one document.
@@ -144,19 +149,19 @@ pub(super) struct Documents {
 
 impl Documents {
     pub fn new(
-        places: Vec<InputSource>,
+        (places, nothing): (Vec<(u64, InputSource)>, bool),
         options: DocumentOptions,
         lines: JsonLines,
         timeout: Duration,
         cancellation: Option<Cancellation>,
     ) -> Self {
-        let nothing = places.is_empty();
         let deadline = Deadline::new(cancellation);
         let places = places.into();
         // Statements are an input each.
         let lines = if options.attestation.is_some() { JsonLines::Inputs } else { lines };
         Self {
             places,
+            place: 0,
             options,
             lines,
             current: None,
@@ -186,11 +191,14 @@ impl Documents {
         loop {
             let (name, splitter, count) = match &mut self.current {
                 Some(current) => current,
-                None => match open(self.places.pop_front()?, self.options.parser(), &self.deadline)
-                {
-                    Ok((name, splitter)) => self.current.insert((name, splitter, 0)),
-                    Err(document) => return Some(*document),
-                },
+                None => {
+                    let (number, place) = self.places.pop_front()?;
+                    self.place = number;
+                    match open(place, self.options.parser(), &self.deadline) {
+                        Ok((name, splitter)) => self.current.insert((name, splitter, 0)),
+                        Err(document) => return Some(*document),
+                    }
+                }
             };
             *count += 1;
             let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
@@ -336,7 +344,8 @@ impl Iterator for Documents {
         } else {
             self.one()
         };
-        document.map(|document| Document { reading: began.elapsed(), ..document })
+        let (reading, place) = (began.elapsed(), self.place);
+        document.map(|document| Document { place, reading, ..document })
     }
 }
 

@@ -35,9 +35,11 @@ mod run;
 #[doc(hidden)]
 pub mod sarif;
 pub mod setting;
+mod shard;
 mod signature;
 mod split;
 mod streams;
+mod tally;
 mod values;
 mod verdict;
 mod vulnerability;
@@ -58,6 +60,7 @@ pub use load::Material;
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
+pub use shard::{Shard, merge};
 pub use signature::Signatures;
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};

@@ -291,8 +291,6 @@ impl Gate {
             asked: true,
             reason: None,
             calls: 0,
-            evaluated: false,
-            cut_short: false,
         });
     }
 

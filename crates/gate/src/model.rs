@@ -11,6 +11,7 @@
 mod exit;
 mod input;
 mod inventory;
+mod part;
 mod policy;
 mod verdict;
 
@@ -22,6 +23,7 @@ pub use inventory::{
     Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Relaxation,
     Service, SignedBy, TokenUse,
 };
+pub use part::{Part, Tally, Unread};
 pub use policy::{Policy, Rule, Severity, Source};
 pub use verdict::{Cause, Class, Effect, Failure, Status, Verdict, Violation};
 
@@ -74,6 +76,9 @@ pub struct Run {
     pub totals: Totals,
     /// Remarks on the run as a whole that don't affect the outcome.
     pub notes: Vec<String>,
+    /// Set if the run evaluated only a part of its files, so that its outcome is that of this part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
 }
 
 /// The tool that wrote a report.
@@ -238,6 +243,7 @@ impl Run {
             waivers: Vec::new(),
             totals: Totals::default(),
             notes: Vec::new(),
+            part: None,
         }
     }
 

@@ -6,6 +6,7 @@ use rego_platform::explain::Explanation;
 
 use super::documents::DocumentOptions;
 use super::model::{AnsweredBy, Input, Inventory, Rules, Tool};
+use super::shard::Shard;
 use super::waivers::Waivers;
 
 /// Words the next step for an error, in a host's terms: how to change the setting or to raise the limit
@@ -35,6 +36,9 @@ pub struct RunOptions {
     /// Set to evaluate policies that look at `input` without one, if no input is given. Otherwise
     /// such a run is an error: a list that is empty by mistake would pass.
     pub without_input: bool,
+    /// Set to evaluate only a part of the files, whose report [`merge`](crate::merge) makes one with those
+    /// of the other parts.
+    pub shard: Option<Shard>,
     /// Set to end the run at the first input that doesn't pass.
     pub fail_fast: bool,
     /// Set to keep every answer for a recording.
@@ -59,6 +63,7 @@ impl RunOptions {
             documents: DocumentOptions::default(),
             waivers: Waivers::default(),
             without_input: false,
+            shard: None,
             fail_fast: false,
             record: false,
             explain: false,

@@ -4,27 +4,24 @@
 //! Owns the threads and the bound on memory: at most a few documents per thread, however many there
 //! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use rego_platform::evaluate::{Cancellation, Recording};
-use rego_platform::functions::known_fields::STATUSES;
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::escape;
 
-use super::account;
 use super::conclude;
 use super::documents::LINES;
-use super::gathered::{Limited, RunCollector, Unread};
+use super::gathered::RunCollector;
 use super::inputs::{Documents, InputSource, JsonLines};
 use super::load::Gate;
 use super::metadata::Metadata;
-use super::model::{Failure, Input, Ledger, Outcome, Run};
+use super::model::{Failure, Input, Ledger, Outcome, Part, Run};
 use super::options::{RunObserver, RunOptions};
 use super::reports::facts;
+use super::tally;
 use super::work::{Event, Job, MemoryBound, Stop, Work, millis};
 
 /// The number of concurrent evaluations if policies wait for the service.
@@ -78,8 +75,10 @@ impl Gate {
             places.iter().map(|place| Some(place.name())).collect()
         };
         self.refuse_materials(&files, &options.documents.metadata)?;
+        let mut places: Vec<_> = (0..).zip(places).collect();
+        let part = options.shard.map(|shard| shard.keep(&mut places, options)).transpose()?;
         let documents = Documents::new(
-            places,
+            (places, nothing),
             options.documents.clone(),
             self.json_lines(),
             options.evaluate.budget.timeout,
@@ -110,6 +109,7 @@ impl Gate {
             gathered.listen(&heard, &stop, observer);
             Ok::<_, Error>(())
         })?;
+        let tally = gathered.tally();
         let mut run = gathered.run;
         // Inputs behind the first that didn't pass may have been evaluated at the same time.
         let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
@@ -117,14 +117,16 @@ impl Gate {
         run.inputs = gathered.finished.into_values().collect();
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
-        let (undefined, swallowed) = (gathered.undefined, gathered.swallowed);
-        let requests = gathered.requests;
         run.notes.clone_from(&self.left_out);
         self.note_unasked(&files, &options.documents.metadata, &mut run);
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
             run.notes.push(format!("there are {more} more warnings about the policies"));
+        }
+        if let Some(part) = part {
+            let common_notes = run.notes.len() as u64;
+            run.part = Some(Part { common_notes, tally: tally.clone(), ..part });
         }
         if is_cancelled(options) && is_incomplete(&run) {
             run.failure = Some(Failure {
@@ -138,23 +140,7 @@ impl Gate {
         {
             run.failure = Some(Failure::new(error, options.hint));
         }
-        for (index, unread) in &gathered.unread {
-            let Some(check) = self.checks.get(*index) else { continue };
-            run.notes.push(unread_note(&check.package.name, unread));
-        }
-        run.notes.extend(skipped_note(gathered.skipped));
-        run.notes.extend(status_notes(&gathered.unknown_statuses));
-        run.notes.extend(limited_notes(&gathered.limited));
-        conclude::totals(&mut run);
-        account::settle(&mut run, undefined, swallowed, requests);
-        for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
-            let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
-            let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
-            let of: Vec<_> = policy.into_iter().chain(finding).collect();
-            let (of, subject) = (of.join(", "), &waiver.subject);
-            run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
-        }
-        conclude::run(&mut run, options.hint);
+        tally::finish(&mut run, &tally, options.hint);
         Ok((run, gathered.recording.ok()))
     }
 
@@ -241,6 +227,7 @@ impl Gate {
                 verdicts: Vec::new(),
                 ledger: Ledger::default(),
                 duration_ms: 0,
+                place: options.shard.map(|_| document.place),
             };
             if events.send(Event::Began(index, Box::new(input), checks.len())).is_err() {
                 return;
@@ -292,69 +279,4 @@ impl Gate {
             }
         }
     }
-}
-
-/// Returns the note about inputs that passed although a policy read nothing of them: probably
-/// documents of another kind.
-fn unread_note(policy: &str, unread: &Unread) -> String {
-    let (policy, first) = (escape(policy), escape(&unread.first));
-    match unread.inputs {
-        1 => format!("the policy `{policy}` read nothing of `{first}`, which passed"),
-        inputs => {
-            format!(
-                "the policy `{policy}` read nothing of {inputs} inputs that passed, such as `{first}`"
-            )
-        }
-    }
-}
-
-/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
-/// `skipped` passes.
-fn skipped_note(count: u64) -> Option<String> {
-    let what = match count {
-        0 => return None,
-        1 => "an AI analysis was skipped".to_owned(),
-        count => format!("{count} AI analyses were skipped"),
-    };
-    Some(format!(
-        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
-    ))
-}
-
-/// Returns the notes about answers of which the verdicts don't know all.
-fn limited_notes(limited: &Limited) -> Vec<String> {
-    let counted = |count, one: &str, many: &str| match count {
-        0 => None,
-        1 => Some(one.to_owned()),
-        count => Some(format!("{count} {many}")),
-    };
-    let cut = counted(limited.cut, "a list was", "lists were")
-        .map(|what| format!("{what} cut at the policies' own `limit`: the rest wasn't looked at"));
-    let base64 = counted(limited.base64, "an artifact isn't", "artifacts aren't").map(|what| {
-        format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
-    });
-    [cut, base64].into_iter().flatten().collect()
-}
-
-/// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
-/// in them.
-fn status_notes(unknown: &BTreeMap<(&str, String), u64>) -> Vec<String> {
-    /// Each status that isn't known has a note of its own, up to this many.
-    const SHOWN: usize = 10;
-    let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let note = |((field, status), count): (&(&str, String), &u64)| {
-        let rows = match count {
-            1 => "an evaluation".to_owned(),
-            count => format!("{count} evaluations"),
-        };
-        let how = match status.as_str() {
-            "" => format!("without a `{field}`"),
-            status => format!("with the unknown `{field}` `{status}`"),
-        };
-        format!(
-            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
-             statuses are {known}"
-        )
-    };
-    unknown.iter().take(SHOWN).map(note).collect()
 }

@@ -30,6 +30,8 @@ rego_platform_client::settings! {
     TRUST_ROOT = "trust-root",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
     WARNINGS = "warnings",
+    /// Evaluating a part of the files, [`RunOptions::shard`](crate::RunOptions::shard)
+    PARTS = "parts",
     /// Giving no verdict if there are notes, [`Rules::fail_on_notes`](crate::model::Rules::fail_on_notes)
     NOTES = "notes",
 }

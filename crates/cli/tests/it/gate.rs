@@ -11,6 +11,7 @@ mod interrupted;
 mod keyless;
 mod memory;
 mod notes;
+mod parts;
 mod policies;
 mod reached;
 mod reports;

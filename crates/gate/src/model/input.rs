@@ -38,6 +38,9 @@ pub struct Input {
     pub ledger: Ledger,
     /// The time it took, in milliseconds.
     pub duration_ms: u64,
+    /// In a part of a run, the place of its file among those of all parts, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u64>,
 }
 
 /// A subject of an attestation.

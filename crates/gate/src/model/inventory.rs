@@ -117,12 +117,6 @@ pub struct PackageUse {
     /// The number of calls to the service that its verdicts depend on, over all inputs; for inputs
     /// without a verdict, all calls that were made.
     pub calls: u64,
-    /// Set if it was evaluated for an input; none may have been readable.
-    #[serde(skip)]
-    pub evaluated: bool,
-    /// Set if one of its evaluations ended with an error, so that its further calls aren't known.
-    #[serde(skip)]
-    pub cut_short: bool,
 }
 
 /// An option that relaxes the gate.
@@ -246,10 +240,26 @@ impl Inventory {
         arguments.map(|argument| argument.found.saturating_sub(argument.taken)).sum()
     }
 
-    /// Records that a relaxation had an effect this many times.
+    /// Records how often a relaxation had an effect.
     pub fn note_effect(&mut self, name: Relaxation, times: u64) {
-        for option in self.options.iter_mut().filter(|option| option.name == name && times > 0) {
-            (option.effect, option.times) = (OptionEffect::TookEffect, times);
+        let effect = if times > 0 { OptionEffect::TookEffect } else { OptionEffect::Recorded };
+        for option in self.options.iter_mut().filter(|option| option.name == name) {
+            (option.effect, option.times) = (effect, times);
+        }
+    }
+
+    /// Adds how often a call site was reached.
+    pub(crate) fn reached(&mut self, site: CallSite) {
+        let times = site.reached.unwrap_or(0);
+        let is_same = |known: &&mut CallSite| {
+            (&known.package, &known.function, &known.position)
+                == (&site.package, &site.function, &site.position)
+        };
+        match self.call_sites.iter_mut().find(is_same) {
+            Some(known) => *known.reached.get_or_insert(0) += times,
+            // A site of another package's.
+            None if times == 0 => {}
+            None => self.call_sites.push(site),
         }
     }
 

@@ -30,8 +30,15 @@ pub const fn outcome(outcome: Outcome) -> &'static str {
 pub fn headline(run: &Run) -> String {
     let t = &run.totals;
     let word = outcome(run.outcome);
+    let word = match &run.part {
+        None => word.to_owned(),
+        Some(part) => format!("part {} of {} {word}", part.number, part.of),
+    };
     if t.inputs == 0 {
-        return format!("{word}: nothing was evaluated");
+        return match &run.part {
+            Some(part) if part.files > 0 => format!("{word}: no input falls to it"),
+            _ => format!("{word}: nothing was evaluated"),
+        };
     }
     let mut out = format!("{word}: {}", count(t.inputs, "input"));
     let parts = [
@@ -134,6 +141,10 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         "files read",
         format!("policies {}, inputs {}", sum(&inventory.policies), sum(&inventory.inputs)),
     )];
+    if let Some(part) = &run.part {
+        let files = count(part.files, "file");
+        all.push(("part", format!("{} of {}, which have {files}", part.number, part.of)));
+    }
     if let Some(engine) = &inventory.engine {
         all.push(("engine", engine.clone()));
     }

@@ -1,0 +1,52 @@
+//! `gate merge`: one run of the reports of all its parts.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rego_platform::Error;
+use rego_platform::sources::Ignore;
+use rego_platform_gate::merge;
+
+use super::outputs::{self, Output, OutputFormat};
+use super::{Interrupt, reported};
+use crate::destinations::Reads;
+use crate::options::Options;
+use crate::{Exit, hint, report_files};
+
+/// Make one report of the reports of all parts (`gate --shard N/OF -o json=FILE`)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: that of one run over all inputs: 0 if every input passed, 1 if there are violations, 2 if \
+    there is no verdict, as when a part is missing.\n\n\
+    Examples:\n  \
+    rego-platform gate -d policies -i sboms --shard 1/2 -o json=part-1.json\n  \
+    rego-platform gate -d policies -i sboms --shard 2/2 -o json=part-2.json\n  \
+    rego-platform gate merge part-1.json part-2.json -o json=gate.json"
+)]
+pub(super) struct MergeArgs {
+    /// The JSON reports of all parts, in any order
+    #[arg(value_name = "REPORT", required = true)]
+    reports: Vec<PathBuf>,
+    /// Format of the report on standard output; `human` by default
+    #[arg(short, long, value_enum)]
+    format: Option<OutputFormat>,
+    /// Write an additional report to a file, such as `json=gate.json`; may be repeated
+    #[arg(short, long, value_name = "FORMAT=FILE")]
+    output: Vec<Output>,
+}
+
+pub(super) fn run(
+    args: &MergeArgs,
+    options: &Options,
+    interrupt: &Interrupt,
+) -> Result<Exit, Error> {
+    let read = Reads { given: Vec::new(), others: args.reports.clone() };
+    let accepted = outputs::accept(&args.output, args.format, None, (&read, &Ignore::default()));
+    reported(accepted, args.format, options, interrupt, |_| {
+        let read = |path: &PathBuf| {
+            Ok((path.display().to_string(), report_files::read(path, options.timeout)?))
+        };
+        let parts = args.reports.iter().map(read).collect::<Result<_, Error>>()?;
+        Ok((merge(parts, hint::of_failure)?, None))
+    })
+}

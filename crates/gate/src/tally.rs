@@ -1,0 +1,144 @@
+//! What a run counts over its inputs, and the end of every run: its totals, notes and outcome.
+//!
+//! Owns the wording of the notes that are counts. A run that was made of parts ends as any other.
+
+use std::collections::BTreeMap;
+
+use rego_platform::functions::known_fields::STATUSES;
+use rego_platform_client::text::escape;
+
+use super::account;
+use super::conclude;
+use super::model::{Run, Tally, Unread};
+use super::options::Hint;
+
+/// Completes a run of which the inputs, the failure, and the notes that aren't counts are known.
+pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
+    run.notes.extend(tally.notes());
+    conclude::totals(run);
+    account::settle(run, tally);
+    for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
+        let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
+        let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
+        let of: Vec<_> = policy.into_iter().chain(finding).collect();
+        let (of, subject) = (of.join(", "), &waiver.subject);
+        run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
+    }
+    conclude::run(run, hint);
+}
+
+impl Tally {
+    /// Adds what another part of the run counted. `place` gives the place of an input among all, by its
+    /// name.
+    pub(super) fn add(&mut self, other: Self, place: impl Fn(&str) -> usize) {
+        for (field, counts) in other.unknown_statuses {
+            let known = self.unknown_statuses.entry(field).or_default();
+            for (status, count) in counts {
+                *known.entry(status).or_default() += count;
+            }
+        }
+        self.undefined += other.undefined;
+        self.swallowed += other.swallowed;
+        self.skipped += other.skipped;
+        self.cut += other.cut;
+        self.base64 += other.base64;
+        self.requests += other.requests;
+        for (policy, unread) in other.unread {
+            let place = place(&unread.first);
+            self.add_unread(policy, Unread { place, ..unread });
+        }
+    }
+
+    /// Adds inputs of which a policy read nothing.
+    pub(super) fn add_unread(&mut self, policy: usize, more: Unread) {
+        match self.unread.get_mut(&policy) {
+            Some(known) => {
+                known.inputs += more.inputs;
+                if more.place < known.place {
+                    (known.place, known.first) = (more.place, more.first);
+                }
+            }
+            None => {
+                self.unread.insert(policy, more);
+            }
+        }
+    }
+
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let unread = self.unread.values().map(unread_note);
+        let skipped = skipped_note(self.skipped);
+        unread
+            .chain(skipped)
+            .chain(status_notes(&self.unknown_statuses))
+            .chain(self.limited_notes())
+    }
+
+    /// Returns the notes about answers of which the verdicts don't know all.
+    fn limited_notes(&self) -> impl Iterator<Item = String> + use<> {
+        let counted = |count, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(one.to_owned()),
+            count => Some(format!("{count} {many}")),
+        };
+        let cut = counted(self.cut, "a list was", "lists were").map(|what| {
+            format!("{what} cut at the policies' own `limit`: the rest wasn't looked at")
+        });
+        let base64 = counted(self.base64, "an artifact isn't", "artifacts aren't").map(|what| {
+            format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+        });
+        cut.into_iter().chain(base64)
+    }
+}
+
+/// Returns the note about inputs that passed although a policy read nothing of them: probably
+/// documents of another kind.
+fn unread_note(unread: &Unread) -> String {
+    let (policy, first) = (escape(&unread.policy), escape(&unread.first));
+    match unread.inputs {
+        1 => format!("the policy `{policy}` read nothing of `{first}`, which passed"),
+        inputs => {
+            format!(
+                "the policy `{policy}` read nothing of {inputs} inputs that passed, such as `{first}`"
+            )
+        }
+    }
+}
+
+/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
+/// `skipped` passes.
+fn skipped_note(count: u64) -> Option<String> {
+    let what = match count {
+        0 => return None,
+        1 => "an AI analysis was skipped".to_owned(),
+        count => format!("{count} AI analyses were skipped"),
+    };
+    Some(format!(
+        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
+    ))
+}
+
+/// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
+/// in them.
+fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String> {
+    /// Each status that isn't known has a note of its own, up to this many.
+    const SHOWN: usize = 10;
+    let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let note = |(field, status, count): (&String, &String, &u64)| {
+        let rows = match count {
+            1 => "an evaluation".to_owned(),
+            count => format!("{count} evaluations"),
+        };
+        let how = match status.as_str() {
+            "" => format!("without a `{field}`"),
+            status => format!("with the unknown `{field}` `{status}`"),
+        };
+        format!(
+            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
+             statuses are {known}"
+        )
+    };
+    let each = unknown.iter().flat_map(|(field, counts)| {
+        counts.iter().map(move |(status, count)| (field, status, count))
+    });
+    each.take(SHOWN).map(note).collect()
+}
