@@ -26,6 +26,7 @@ pub mod model;
 mod options;
 mod packages;
 mod parse;
+mod parts;
 mod pattern;
 mod policy_documents;
 mod reach;
@@ -60,7 +61,8 @@ pub use load::Material;
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
-pub use shard::{Shard, merge};
+pub use parts::merge;
+pub use shard::Shard;
 pub use signature::Signatures;
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};

@@ -20,6 +20,7 @@ use super::load::Gate;
 use super::metadata::Metadata;
 use super::model::{Failure, Input, Ledger, Outcome, Part, Run};
 use super::options::{RunObserver, RunOptions};
+use super::parts;
 use super::reports::facts;
 use super::tally;
 use super::work::{Event, Job, MemoryBound, Stop, Work, millis};
@@ -76,7 +77,8 @@ impl Gate {
         };
         self.refuse_materials(&files, &options.documents.metadata)?;
         let mut places: Vec<_> = (0..).zip(places).collect();
-        let part = options.shard.map(|shard| shard.keep(&mut places, options)).transpose()?;
+        let part =
+            options.shard.map(|shard| parts::keep(shard, &mut places, options)).transpose()?;
         let documents = Documents::new(
             (places, nothing),
             options.documents.clone(),
