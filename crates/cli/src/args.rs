@@ -42,7 +42,7 @@ pub(super) enum Command {
     Fmt(super::fmt::FmtArgs),
     Run(super::run::RunArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
-    Gate(Box<super::gate::GateArgs>),
+    Gate(Box<super::gate::GateCommand>),
     Attest(super::attest::AttestArgs),
     /// Check the waivers of a gate
     #[command(subcommand)]

@@ -14,7 +14,7 @@ mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -62,7 +62,6 @@ enum InputParser {
 
 /// Evaluate policies against inputs and report a verdict
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -75,9 +74,36 @@ enum InputParser {
     rego-platform gate -d policies -i 'sboms/*.json' --output json=gate.json\n  \
     rego-platform gate -d policy.yaml --arg severity=high -i scan.sarif.json"
 )]
-pub(super) struct GateArgs {
+pub(super) struct GateCommand {
     #[command(subcommand)]
-    command: Option<GateCommand>,
+    nested: Option<Nested>,
+    #[command(flatten)]
+    args: GateArgs,
+    #[command(flatten)]
+    reports: ReportArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Nested {
+    Merge(merge::MergeArgs),
+}
+
+/// Where the reports of a run go.
+#[derive(Debug, Args)]
+struct ReportArgs {
+    /// Format of the report on standard output; `human` by default
+    #[arg(short, long, value_enum)]
+    format: Option<OutputFormat>,
+    /// Write an additional report to a file, such as `json=gate.json`; `json=-` or `json` writes it to
+    /// standard output; may be repeated
+    #[arg(short, long, value_name = "FORMAT=FILE")]
+    output: Vec<Output>,
+}
+
+/// What policies are evaluated with.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
     /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated
     #[arg(
@@ -110,13 +136,6 @@ pub(super) struct GateArgs {
     /// Don't evaluate this package or policy document; `*` matches any text; may be repeated
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text, hide_short_help = true, help_heading = POLICIES)]
     skip: Vec<String>,
-    /// Format of the report on standard output; `human` by default
-    #[arg(short, long, value_enum)]
-    format: Option<OutputFormat>,
-    /// Write an additional report to a file, such as `json=gate.json`; `json=-` or `json` writes it to
-    /// standard output; may be repeated
-    #[arg(short, long, value_name = "FORMAT=FILE")]
-    output: Vec<Output>,
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
@@ -188,11 +207,6 @@ pub(super) struct GateArgs {
     evaluation: EvaluationArgs,
 }
 
-#[derive(Debug, Subcommand)]
-enum GateCommand {
-    Merge(merge::MergeArgs),
-}
-
 /// An input with its name as a material.
 #[derive(Debug, Clone)]
 struct Named {
@@ -237,12 +251,13 @@ struct Prepared {
 }
 
 pub(super) fn run(
-    mut args: GateArgs,
+    command: GateCommand,
     options: &Options,
     reporter: Reporter,
     interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
-    if let Some(GateCommand::Merge(args)) = &args.command {
+    let GateCommand { nested, mut args, reports } = command;
+    if let Some(Nested::Merge(args)) = &nested {
         return merge::run(args, options, interrupt);
     }
     args.input.append(&mut args.inputs);
@@ -261,9 +276,10 @@ pub(super) fn run(
     // The patterns are checked with the other options.
     let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
     let record = options.record.as_deref();
-    let accepted = outputs::accept(&args.output, args.format, record, (&read, &ignore));
-    reported(accepted, args.format, options, interrupt, |inventory| {
-        let prepared = prepare(&args, options, reporter, inventory)?;
+    let accepted = outputs::accept(&reports.output, reports.format, record, (&read, &ignore));
+    reported(accepted, reports.format, options, interrupt, |inventory| {
+        let written = reports.output.iter().map(|output| output.file.as_path());
+        let prepared = prepare(&args, options, reporter, written.chain(record), inventory)?;
         evaluate(prepared, options, reporter, interrupt, args.explain)
     })
 }
@@ -339,10 +355,12 @@ fn tool() -> Tool {
     }
 }
 
-fn prepare(
+/// Loads the policies and finds the inputs, among which the `written` files aren't.
+fn prepare<'a>(
     args: &GateArgs,
     options: &Options,
     reporter: Reporter,
+    written: impl Iterator<Item = &'a Path>,
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
     if args.no_input && args.all_inputs().next().is_some() {
@@ -351,9 +369,7 @@ fn prepare(
     }
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
-    let reports = args.output.iter().map(|output| output.file.as_path());
-    let ignore =
-        Ignore::new(&args.load.ignore)?.with_written(reports.chain(options.record.as_deref()));
+    let ignore = Ignore::new(&args.load.ignore)?.with_written(written);
     let arguments = arguments(&args.arg)?;
     let values = values::parse(&args.set)?;
     inventory.options = relaxed::given(args, options);

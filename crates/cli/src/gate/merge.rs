@@ -7,8 +7,7 @@ use rego_platform::Error;
 use rego_platform::sources::Ignore;
 use rego_platform_gate::merge;
 
-use super::outputs::{self, Output, OutputFormat};
-use super::{Interrupt, reported};
+use super::{Interrupt, ReportArgs, outputs, reported};
 use crate::destinations::Reads;
 use crate::options::Options;
 use crate::{Exit, hint, report_files};
@@ -27,12 +26,8 @@ pub(super) struct MergeArgs {
     /// The JSON reports of all parts, in any order
     #[arg(value_name = "REPORT", required = true)]
     reports: Vec<PathBuf>,
-    /// Format of the report on standard output; `human` by default
-    #[arg(short, long, value_enum)]
-    format: Option<OutputFormat>,
-    /// Write an additional report to a file, such as `json=gate.json`; may be repeated
-    #[arg(short, long, value_name = "FORMAT=FILE")]
-    output: Vec<Output>,
+    #[command(flatten)]
+    to: ReportArgs,
 }
 
 pub(super) fn run(
@@ -41,8 +36,9 @@ pub(super) fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
     let read = Reads { given: Vec::new(), others: args.reports.clone() };
-    let accepted = outputs::accept(&args.output, args.format, None, (&read, &Ignore::default()));
-    reported(accepted, args.format, options, interrupt, |_| {
+    let accepted =
+        outputs::accept(&args.to.output, args.to.format, None, (&read, &Ignore::default()));
+    reported(accepted, args.to.format, options, interrupt, |_| {
         let read = |path: &PathBuf| {
             Ok((path.display().to_string(), report_files::read(path, options.timeout)?))
         };
