@@ -43,6 +43,7 @@ pub(super) enum Command {
     Run(super::run::RunArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateCommand>),
+    Diff(Box<super::gate::diff::DiffArgs>),
     Attest(super::attest::AttestArgs),
     /// Check the waivers of a gate
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 //! Owns the options and their conflicts. [`rego_platform_gate`] owns the verdict, a file for each format
 //! the reports, and `outputs` their destinations.
 
+pub(super) mod diff;
 mod human;
 mod interrupt;
 mod json;
@@ -247,7 +248,15 @@ struct Prepared {
     options: RunOptions,
     platform: Option<Platform>,
     /// Serves until the run is over.
-    _emulator: Option<Emulator>,
+    emulator: Option<Emulator>,
+}
+
+impl Prepared {
+    /// Takes the answers of another run: equal calls have equal answers.
+    fn share_answers(&mut self, other: &Self) {
+        self.options.evaluate.answers = other.options.evaluate.answers.clone();
+        self.platform.clone_from(&other.platform);
+    }
 }
 
 pub(super) fn run(
@@ -411,7 +420,7 @@ fn prepare<'a>(
         Answers::Service(platform) => Some(platform.clone()),
         _ => None,
     };
-    Ok(Prepared { gate, places, options: run, platform, _emulator: emulator })
+    Ok(Prepared { gate, places, options: run, platform, emulator })
 }
 
 /// Runs the gate. Returns the run, whose outputs aren't written yet, and its recording.

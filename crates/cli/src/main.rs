@@ -148,6 +148,7 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Push(args) => remote::push::run(&args, &options, reporter),
         #[cfg(feature = "remote")]
         Command::Vendor(args) => remote::vendor::run(&args, &options),
+        Command::Diff(args) => gate::diff::run(*args, &options, reporter),
         Command::Attest(args) => attest::run(&args, &options),
         Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),

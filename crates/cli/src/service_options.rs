@@ -36,6 +36,13 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
     match subcommand.split_once(' ').map_or(subcommand, |(first, _)| first) {
         _ if subcommand == "gate merge" => &[],
         "eval" | "gate" | "run" | "test" => &ALL,
+        "diff" => &[
+            &SERVICE,
+            &CALLS,
+            &["max_calls", "max_passes", "eager_prompts", "replay", "not_found"],
+            &PRODUCT,
+            &BYTES,
+        ],
         "call" => &[&SERVICE, &CALLS, &PRODUCT, &BYTES, &["not_found"]],
         "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],

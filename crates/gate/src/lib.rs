@@ -14,6 +14,7 @@ mod attestation;
 mod beside_input;
 mod conclude;
 mod describe;
+pub mod difference;
 mod documents;
 mod find;
 mod findings;

@@ -7,6 +7,8 @@
 mod cases;
 mod ctrf;
 #[doc(hidden)]
+pub mod difference;
+#[doc(hidden)]
 pub mod errors;
 #[doc(hidden)]
 pub mod facts;

@@ -14,6 +14,7 @@ mod check;
 mod cli;
 #[path = "../../../../tests/compare/mod.rs"]
 mod compare;
+mod diff;
 #[allow(dead_code)]
 #[path = "../../../emulator/tests/it/support.rs"]
 mod emulator;

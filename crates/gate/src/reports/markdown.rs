@@ -15,7 +15,7 @@ use crate::model::{Input, Outcome, Run, Verdict, Violation};
 use crate::report::Report;
 
 /// The size of a comment on a pull request. GitHub has the lowest limit, 65,536 characters.
-const COMMENT: usize = 60_000;
+pub(super) const COMMENT: usize = 60_000;
 
 /// The report in Markdown, short enough for a comment on a pull request.
 #[derive(Debug, Clone, Default)]
@@ -30,15 +30,19 @@ impl Report for Markdown {
 }
 
 /// A text with a limit on its size.
-struct Page {
+pub(super) struct Page {
     text: String,
     limit: usize,
     left_out: u64,
 }
 
 impl Page {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit, left_out: 0 }
+    }
+
     /// Adds a block if all of it fits; otherwise counts it as left out.
-    fn add(&mut self, block: &str) {
+    pub(super) fn add(&mut self, block: &str) {
         // Reserves room for the sentence about what was left out.
         if self.text.len().saturating_add(block.len()).saturating_add(600) > self.limit {
             self.left_out += 1;
@@ -46,11 +50,24 @@ impl Page {
             self.text.push_str(block);
         }
     }
+
+    /// Returns the text, in which `complete` says where the blocks are that were left out.
+    pub(super) fn finish(mut self, complete: &str) -> String {
+        if self.left_out > 0 {
+            let _ = write!(
+                self.text,
+                "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
+                self.left_out,
+                code(&format!("everything is {complete}"))
+            );
+        }
+        if self.text.len() > self.limit { String::new() } else { self.text }
+    }
 }
 
 /// Returns the report in at most `limit` bytes, or an empty text if not even its first lines fit.
 pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
-    let mut page = Page { text: String::new(), limit, left_out: 0 };
+    let mut page = Page::new(limit);
     page.add(&format!("## rego-platform gate: {}\n\n{}\n\n", word(run), facts::headline(run)));
     for reason in facts::reasons(run) {
         page.add(&format!("- {}\n", code(&reason)));
@@ -84,15 +101,7 @@ pub(super) fn render(run: &Run, view: &View, limit: usize) -> String {
     for note in &run.notes {
         page.add(&format!("- {}\n", code(note)));
     }
-    if page.left_out > 0 {
-        let _ = write!(
-            page.text,
-            "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
-            page.left_out,
-            code(&format!("everything is {}", view.complete_report()))
-        );
-    }
-    if page.text.len() > limit { String::new() } else { page.text }
+    page.finish(&view.complete_report())
 }
 
 const fn word(run: &Run) -> &'static str {
@@ -159,7 +168,7 @@ fn found(
 /// Returns a code span. A text with a long run of backticks, which some renderers don't accept as a
 /// delimiter, has its backticks escaped; an empty text, for which there is no code span, is written
 /// as `(empty)`.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = line(text);
     if text.trim().is_empty() {
         return "(empty)".to_owned();

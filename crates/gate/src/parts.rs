@@ -1,0 +1,204 @@
+//! Parts of a run: which files each has, and one run of their reports.
+//!
+//! Owns what parts must have in common. A part ends as a run does (`tally`), and so does the run that is
+//! made of all of them.
+
+use std::collections::HashMap;
+
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::escape;
+use sha2::{Digest as _, Sha256};
+
+use super::conclude::NOTES;
+use super::inputs::InputSource;
+use super::model::{AnsweredBy, Failure, Inventory, OptionEffect, Part, Run, Tally, Waiver};
+use super::options::{Hint, RunOptions};
+use super::shard::Shard;
+use super::split::hex;
+use super::{setting, tally};
+
+/// Keeps one part of the files, and returns what is known of the part before it is evaluated.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] if the outcome of a part would depend on other parts.
+pub(super) fn keep(
+    shard: Shard,
+    places: &mut Vec<(u64, InputSource)>,
+    options: &RunOptions,
+) -> Result<Part, Error> {
+    let refuse =
+        |message| Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::PARTS));
+    if options.documents.combine {
+        return refuse("inputs that are combined have no parts");
+    }
+    if options.fail_fast {
+        return refuse("a run that stops at the first input that doesn't pass has no parts");
+    }
+    if places.is_empty() {
+        return refuse("a run without an input has no parts");
+    }
+    let mut names = Sha256::new();
+    for (_, place) in &*places {
+        if matches!(place, InputSource::Stream(..)) {
+            return refuse("a stream has no parts, since it can be read only once");
+        }
+        names.update(place.name());
+        // No path has it.
+        names.update([0]);
+    }
+    let files = places.len() as u64;
+    places.retain(|(_, place)| shard.has(&place.name()));
+    let names = hex(&names.finalize());
+    Ok(Part { number: shard.number(), of: shard.of(), files, names, ..Part::default() })
+}
+
+fn wrong(message: String, hint: &str) -> Error {
+    Error::new(ErrorKind::Configuration, message).with_hint(hint)
+}
+
+/// Makes one run of the reports of all its parts, in any order. The result is that of a run over all
+/// files, except for times, and for the numbers of requests where inputs share answers.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] if a report isn't of a part, a part is missing or there twice, or two
+/// differ in more than their inputs, such as in a policy, an option or the version of the tool.
+pub fn merge(mut reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
+    let again = "evaluate each part once, with the same command but for `N` in `N/OF`";
+    for (name, run) in &reports {
+        if run.part.is_none() {
+            let why = run.failure.as_ref().map(|failure| format!(": {}", failure.message));
+            let (name, why) = (escape(name), why.unwrap_or_default());
+            return Err(wrong(format!("the report `{name}` isn't that of a part{why}"), again));
+        }
+    }
+    let part = |run: &Run| run.part.clone().unwrap_or_default();
+    reports.sort_by_key(|(_, run)| part(run).number);
+    for pair in reports.windows(2) {
+        if let [(one, a), (other, b)] = pair
+            && let Some(what) = differing(a, b)
+        {
+            let message =
+                format!("the parts `{}` and `{}` differ in `{what}`", escape(one), escape(other));
+            return Err(wrong(message, again));
+        }
+    }
+    let of = reports.first().map_or(0, |(_, run)| part(run).of);
+    let mut numbers = reports.iter().map(|(_, run)| part(run).number).peekable();
+    for expected in 1..=of {
+        if numbers.next_if_eq(&expected).is_none() {
+            return Err(wrong(format!("the part {expected} of {of} is missing"), again));
+        }
+        if numbers.next_if_eq(&expected).is_some() {
+            return Err(wrong(format!("the part {expected} of {of} is there twice"), again));
+        }
+    }
+    let mut runs = reports.into_iter().map(|(_, run)| run);
+    let first = runs.next();
+    let none = || wrong("there is no report to merge".to_owned(), again);
+    first.map(|first| joined(first, runs.collect(), hint)).ok_or_else(none)
+}
+
+/// Returns the field in which two parts differ, though it isn't about their inputs.
+fn differing(a: &Run, b: &Run) -> Option<&'static str> {
+    let waivers = |run: &Run| -> Vec<_> {
+        run.waivers.iter().map(|waiver| Waiver { matched: 0, ..waiver.clone() }).collect()
+    };
+    let (one, other) = (common(a), common(b));
+    let equal = [
+        ("tool", a.tool == b.tool),
+        ("policies", a.policies == b.policies),
+        ("sources", a.sources == b.sources),
+        ("rules", a.rules == b.rules),
+        ("waivers", waivers(a) == waivers(b)),
+        ("answers", answers(a) == answers(b)),
+        ("inventory", inventory(a) == inventory(b)),
+        ("part", one.0 == other.0),
+        ("notes", one.1 == other.1),
+    ];
+    equal.into_iter().find(|(_, is_equal)| !is_equal).map(|(what, _)| what)
+}
+
+/// Returns the source of answers. Whether a service is an emulator is known only from an answer.
+fn answers(run: &Run) -> AnsweredBy {
+    if run.answers == AnsweredBy::Emulator { AnsweredBy::Service } else { run.answers }
+}
+
+/// Returns the whole that a part is of, and the notes that all its parts have.
+fn common(run: &Run) -> (Option<(u64, u64, &str)>, &[String]) {
+    let Some(part) = &run.part else { return (None, &[]) };
+    let notes = usize::try_from(part.common_notes).unwrap_or(usize::MAX);
+    let notes = run.notes.get(..notes).unwrap_or(&run.notes);
+    (Some((part.of, part.files, &part.names)), notes)
+}
+
+/// Returns an inventory without what is counted over inputs.
+fn inventory(run: &Run) -> Inventory {
+    let mut inventory = run.inventory.clone();
+    for package in &mut inventory.packages {
+        package.calls = 0;
+    }
+    for option in &mut inventory.options {
+        (option.effect, option.times) = (OptionEffect::Recorded, 0);
+    }
+    inventory.call_sites.clear();
+    inventory.service.answered_by = None;
+    inventory
+}
+
+/// Makes one run of parts that belong together.
+fn joined(mut whole: Run, mut others: Vec<Run>, hint: Hint) -> Run {
+    let (mut inputs, mut tallies, mut common_notes) = (Vec::new(), Vec::new(), 0);
+    for run in std::iter::once(&mut whole).chain(&mut others) {
+        inputs.append(&mut run.inputs);
+        let part = run.part.take().unwrap_or_default();
+        tallies.push(part.tally);
+        common_notes = part.common_notes;
+    }
+    inputs.sort_by_key(|input| input.place);
+    let mut places = HashMap::new();
+    for (place, input) in inputs.iter_mut().enumerate() {
+        input.place = None;
+        places.entry(input.name.clone()).or_insert(place);
+    }
+    let mut tally = Tally::default();
+    for own in tallies {
+        tally.add(own, |name| places.get(name).copied().unwrap_or(usize::MAX));
+    }
+    whole.failure = whole.failure.filter(is_of_part);
+    for run in others {
+        whole.ai |= run.ai;
+        if run.answers == AnsweredBy::Emulator {
+            whole.answers = run.answers;
+        }
+        whole.failure = whole.failure.or(run.failure.filter(is_of_part));
+        whole.duration_ms = whole.duration_ms.max(run.duration_ms);
+        if run.started < whole.started {
+            whole.started = run.started;
+        }
+        let (all, more) = (&mut whole.totals, run.totals);
+        all.not_evaluated += more.not_evaluated;
+        all.calls += more.calls;
+        all.attempts += more.attempts;
+        all.bytes += more.bytes;
+        for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {
+            package.calls += more.calls;
+        }
+        for site in run.inventory.call_sites {
+            whole.inventory.reached(site);
+        }
+    }
+    for waiver in &mut whole.waivers {
+        waiver.matched = 0;
+    }
+    whole.inventory.service.answered_by =
+        whole.inventory.service.answered_by.map(|_| whole.answers);
+    whole.inputs = inputs;
+    whole.notes.truncate(usize::try_from(common_notes).unwrap_or(usize::MAX));
+    tally::finish(&mut whole, &tally, hint);
+    whole
+}
+
+/// Returns `true` for a failure that isn't about the notes: those of all parts are judged together.
+fn is_of_part(failure: &Failure) -> bool {
+    failure.kind != NOTES
+}
