@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ pub enum InputSource {
     Pipe(PathBuf),
     /// A stream, such as standard input, with its name in reports.
     Stream(String, Box<dyn std::io::BufRead + Send>),
+    /// A document that is in memory, as JSON unless the run has another parser, with its name in reports.
+    Document(String, Vec<u8>),
 }
 
 impl InputSource {
@@ -37,7 +39,7 @@ impl InputSource {
     pub fn name(&self) -> String {
         match self {
             Self::File(path) | Self::Pipe(path) => path.to_string_lossy().into_owned(),
-            Self::Stream(name, _) => name.clone(),
+            Self::Stream(name, _) | Self::Document(name, _) => name.clone(),
         }
     }
 }
@@ -48,6 +50,7 @@ impl std::fmt::Debug for InputSource {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
             Self::Pipe(path) => f.debug_tuple("Pipe").field(path).finish(),
             Self::Stream(name, _) => f.debug_tuple("Stream").field(name).finish(),
+            Self::Document(name, _) => f.debug_tuple("Document").field(name).finish(),
         }
     }
 }
@@ -364,6 +367,9 @@ fn open(
         InputSource::Stream(_, stream) => {
             let timed = TimedStream::new(|| Ok(stream), deadline.clone());
             (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+        }
+        InputSource::Document(_, bytes) => {
+            (parser.or(Some(Parser::Json)), Ok(Box::new(Cursor::new(bytes)) as Stream))
         }
         InputSource::Pipe(path) => {
             let parser = parser.or_else(|| Parser::of(&path));

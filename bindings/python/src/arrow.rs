@@ -1,0 +1,167 @@
+//! Documents and verdicts as record batches of Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt64Builder};
+use arrow_array::cast::AsArray as _;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use rego_platform_gate::InputSource;
+use rego_platform_gate::model::{Outcome, Run, Violation};
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> PyResult<&'a ArrayRef> {
+    batch.column_by_name(name).ok_or_else(|| {
+        let schema = batch.schema();
+        let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        PyValueError::new_err(format!(
+            "the batch has no column `{name}`; its columns are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Returns the bytes of each row of a column of text or binary data. A row without any is an error.
+fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Vec<u8>>> {
+    fn of<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+        rows: impl Iterator<Item = Option<&'a T>>,
+        name: &str,
+    ) -> PyResult<Vec<Vec<u8>>> {
+        rows.enumerate()
+            .map(|(index, row)| {
+                let missing = || PyValueError::new_err(format!("row {index} of `{name}` is null"));
+                Ok(row.ok_or_else(missing)?.as_ref().to_vec())
+            })
+            .collect()
+    }
+    match column.data_type() {
+        DataType::Utf8 => of(column.as_string::<i32>().iter(), name),
+        DataType::LargeUtf8 => of(column.as_string::<i64>().iter(), name),
+        DataType::Utf8View => of(column.as_string_view().iter(), name),
+        DataType::Binary => of(column.as_binary::<i32>().iter(), name),
+        DataType::LargeBinary => of(column.as_binary::<i64>().iter(), name),
+        DataType::BinaryView => of(column.as_binary_view().iter(), name),
+        other => {
+            Err(PyTypeError::new_err(format!("the column `{name}` is {other}, not text or binary")))
+        }
+    }
+}
+
+/// Returns the documents of a batch, named by a column or else by their rows.
+pub(crate) fn documents(
+    batch: &RecordBatch,
+    document: &str,
+    name: Option<&str>,
+) -> PyResult<Vec<InputSource>> {
+    let documents = rows(column(batch, document)?, document)?;
+    let names = match name {
+        None => (0..documents.len()).map(|row| format!("row {row}")).collect(),
+        Some(name) => rows(column(batch, name)?, name)?
+            .into_iter()
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .collect::<Vec<_>>(),
+    };
+    Ok(names
+        .into_iter()
+        .zip(documents)
+        .map(|(name, json)| InputSource::Document(name, json))
+        .collect())
+}
+
+const VIOLATION: [&str; 7] = ["policy", "rule", "message", "class", "effect", "severity", "id"];
+
+/// What is known of one row.
+#[derive(Default)]
+struct Row<'a> {
+    outcome: Option<Outcome>,
+    digest: Option<&'a str>,
+    violations: Vec<(&'a str, &'a Violation)>,
+    error: Option<&'a str>,
+    calls: u64,
+    attempts: u64,
+}
+
+/// Returns a row for each row of documents. A row of several documents has the worst outcome of them.
+pub(crate) fn verdicts(run: Option<&Run>, count: usize) -> Result<RecordBatch, ArrowError> {
+    let mut rows: Vec<Row<'_>> = std::iter::repeat_with(Row::default).take(count).collect();
+    for input in run.iter().flat_map(|run| &run.inputs) {
+        let place = input.place.and_then(|place| usize::try_from(place).ok());
+        let Some(row) = place.and_then(|place| rows.get_mut(place)) else { continue };
+        row.outcome = row.outcome.max(Some(input.outcome));
+        row.digest = row.digest.or(input.digest.as_deref());
+        let of_verdicts = input.verdicts.iter().filter_map(|verdict| verdict.error.as_ref());
+        let error = input.error.iter().chain(of_verdicts).next();
+        row.error = row.error.or(error.map(|error| error.message.as_str()));
+        for verdict in &input.verdicts {
+            let policy = verdict.policy.as_str();
+            row.violations.extend(verdict.violations.iter().map(|found| (policy, found)));
+        }
+        row.calls += input.ledger.total();
+        row.attempts += input.ledger.attempts;
+    }
+    batch(&rows)
+}
+
+fn batch(rows: &[Row<'_>]) -> Result<RecordBatch, ArrowError> {
+    let (mut outcomes, mut digests, mut errors) =
+        (StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
+    let (mut calls, mut attempts) = (UInt64Builder::new(), UInt64Builder::new());
+    let fields: Fields =
+        VIOLATION.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
+    let mut violations = ListBuilder::new(StructBuilder::from_fields(fields, rows.len()));
+    for row in rows {
+        // A row that wasn't evaluated has no verdict.
+        outcomes.append_value(name(row.outcome.unwrap_or(Outcome::NoVerdict)));
+        digests.append_option(row.digest);
+        errors.append_option(row.error);
+        calls.append_value(row.calls);
+        attempts.append_value(row.attempts);
+        for (policy, found) in &row.violations {
+            let (class, effect) = (word(&found.class), word(&found.effect));
+            let texts = [
+                Some(*policy),
+                Some(&found.rule),
+                Some(&found.message),
+                class.as_deref(),
+                effect.as_deref(),
+                found.severity.as_deref(),
+                found.id.as_deref(),
+            ];
+            let one = violations.values();
+            for (index, text) in texts.into_iter().enumerate() {
+                if let Some(field) = one.field_builder::<StringBuilder>(index) {
+                    field.append_option(text);
+                }
+            }
+            one.append(true);
+        }
+        violations.append(true);
+    }
+    let columns: [(&str, ArrayRef); 6] = [
+        ("outcome", Arc::new(outcomes.finish())),
+        ("violations", Arc::new(violations.finish())),
+        ("error", Arc::new(errors.finish())),
+        ("digest", Arc::new(digests.finish())),
+        ("calls", Arc::new(calls.finish())),
+        ("attempts", Arc::new(attempts.finish())),
+    ];
+    let nullable = |name: &str| ["error", "digest"].contains(&name);
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, nullable(name))),
+    )
+}
+
+/// Returns an outcome as the JSON report has it.
+const fn name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+        Outcome::NoVerdict => "no_verdict",
+    }
+}
+
+/// Returns a word as the JSON report has it.
+fn word(of: &impl serde::Serialize) -> Option<String> {
+    serde_json::to_value(of).ok()?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,21 @@
+//! Rego policies that query a supply-chain compliance service, for Python.
+//!
+//! Each class has a file of its own; `convert` has the values, `arrow` the batches. Nothing is decided
+//! here: answers are those of `rego_platform`, verdicts those of `rego_platform_gate`. While a policy is
+//! evaluated, Python's lock isn't held.
+
+mod arrow;
+mod convert;
+mod error;
+mod policies;
+mod service;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `rego_platform`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<policies::Policies>()?;
+    module.add_class::<service::Service>()?;
+    error::add(module)
+}
