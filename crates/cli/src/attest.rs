@@ -162,7 +162,6 @@ impl AttestArgs {
     /// Returns SLSA's verification summary. No SLSA level was evaluated, and none is claimed.
     fn summary(&self, run: &Run) -> Value {
         let passed = run.outcome == Outcome::Passed;
-        let attested = run.inputs.iter().filter(|input| !input.subjects.is_empty());
         let mut version = run.tool.version.clone();
         if let Some(commit) = &run.tool.commit {
             version = format!("{version} ({commit})");
@@ -175,7 +174,7 @@ impl AttestArgs {
             "timeVerified": run.started,
             "resourceUri": self.resource,
             "policy": policy(run),
-            "inputAttestations": inputs(attested),
+            "inputAttestations": attestations(run),
             "verificationResult": if passed { "PASSED" } else { "FAILED" },
             "verifiedLevels": [if passed { "SLSA_BUILD_LEVEL_UNEVALUATED" } else { "FAILED" }],
             "slsaVersion": "1.0",
@@ -228,10 +227,12 @@ fn skipped(run: &Run) -> BTreeMap<&str, u64> {
     skipped
 }
 
-/// Who signed the attestations, by the inputs' names.
+/// Who signed the attestations, by the inputs' names, or by their digests if they are about an image.
 fn signers(run: &Run) -> BTreeMap<&str, &[Signer]> {
-    let signed = run.inputs.iter().filter(|input| !input.signers.is_empty());
-    signed.map(|input| (input.name.as_str(), input.signers.as_slice())).collect()
+    let evidence = run.inputs.iter().flat_map(|input| input.evidence.iter().flatten());
+    let about = evidence.map(|one| (one.digest.as_str(), one.signers.as_slice()));
+    let own = run.inputs.iter().map(|own| (own.name.as_str(), own.signers.as_slice()));
+    own.chain(about).filter(|(_, signers)| !signers.is_empty()).collect()
 }
 
 /// The options that made a difference, and how often.
@@ -263,6 +264,15 @@ fn inputs<'a>(inputs: impl Iterator<Item = &'a Input>) -> Vec<Value> {
             Some(json!({"name": input.name, "digest": {"sha256": digest}}))
         })
         .collect()
+}
+
+/// The attestations among the inputs, and those about images.
+fn attestations(run: &Run) -> Vec<Value> {
+    let attested = |input: &&Input| input.evidence.is_none() && !input.subjects.is_empty();
+    let mut all = inputs(run.inputs.iter().filter(attested));
+    let evidence = run.inputs.iter().flat_map(|input| input.evidence.iter().flatten());
+    all.extend(evidence.map(|one| json!({"digest": {"sha256": hex(&one.digest)}})));
+    all
 }
 
 /// Returns `true` unless a value can't be a digest of this name. Names that aren't known may stand

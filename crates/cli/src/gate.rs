@@ -5,6 +5,7 @@
 
 pub(super) mod diff;
 mod human;
+mod images;
 mod interrupt;
 mod json;
 mod merge;
@@ -39,9 +40,10 @@ use super::explain::Explain;
 use super::options::{EvaluationArgs, LoadArgs, Options, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
-use super::remote::{Given, RemoteArgs};
+use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values};
+use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
@@ -183,6 +185,8 @@ pub(super) struct GateArgs {
     /// Set an annotation in `input.platform_metadata.annotations`; may be repeated
     #[arg(long, value_name = "KEY=VALUE", hide_short_help = true, help_heading = INPUTS)]
     annotation: Vec<String>,
+    #[command(flatten)]
+    images: ImageArgs,
     #[command(flatten)]
     signatures: SignatureArgs,
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
@@ -372,8 +376,10 @@ fn prepare<'a>(
     written: impl Iterator<Item = &'a Path>,
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
-    if args.no_input && args.all_inputs().next().is_some() {
-        return Err(wrong("`--no-input` and `--input` can't be used together")
+    let has_input = args.images.any() || args.all_inputs().next().is_some();
+    if args.no_input && has_input {
+        let other = if args.images.any() { "--image" } else { "--input" };
+        return Err(wrong(format!("`--no-input` and `{other}` can't be used together"))
             .with_hint("use only one of them"));
     }
     let mut stdin = Stdin::default();
@@ -392,7 +398,11 @@ fn prepare<'a>(
     };
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
-    let signatures = args.signatures.check(args.kind.as_deref(), inventory, options.timeout)?;
+    let signatures = args.signatures.check(
+        args.is_attestation() || args.images.any(),
+        inventory,
+        options.timeout,
+    )?;
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
     let more = (http.clone(), options);
@@ -400,17 +410,23 @@ fn prepare<'a>(
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
-    if args.all_inputs().next().is_none() && !args.no_input {
+    if !has_input && !args.no_input {
         gate.refuse_no_input()?;
     }
     inventory.note_effect(Relaxation::SkipVerify, gate.unverified_bundles());
     inventory.note_effect(Relaxation::AllowWarnings, gate.allowed_warnings());
     let without = is_without_input && gate.reads_input();
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
-    let places = places(args, &ignore, &mut stdin, inventory, &mut metadata.materials)?;
+    let mut places = places(args, &ignore, &mut stdin, inventory, &mut metadata.materials)?;
+    if let Some(signatures) = &signatures {
+        for image in args.images.fetch(&args.fetcher(options), signatures)? {
+            inventory.inputs.push(image.account().clone());
+            places.push(InputSource::Image(Box::new(image)));
+        }
+    }
     let documents = DocumentOptions {
         wrap_arrays: args.wrap_arrays,
-        attestation: signatures,
+        attestation: signatures.filter(|_| args.is_attestation()),
         parser: args.parser(),
         combine: args.combine,
         metadata,
@@ -464,6 +480,11 @@ impl GateArgs {
         self.input.iter().chain(self.material.iter().map(|named| &named.path))
     }
 
+    fn fetcher(&self, options: &Options) -> Fetcher {
+        self.remote.fetcher(&self.evaluation.network, options, true)
+    }
+
+    /// Returns `true` if the inputs that are files are attestations.
     fn is_attestation(&self) -> bool {
         self.signatures.are_attestations(self.kind.as_deref())
     }
@@ -488,8 +509,8 @@ fn load(
     (arguments, values): (BTreeMap<String, String>, InputValues),
     (http, cli): (Option<Http>, &Options),
 ) -> Result<Gate, Error> {
-    let fetcher = args.remote.fetcher(&args.evaluation.network, cli, true);
-    let Given { mut paths, bundles, fetched, .. } = fetcher.given(&args.data, &args.bundle)?;
+    let given = args.fetcher(cli).given(&args.data, &args.bundle)?;
+    let Given { mut paths, bundles, fetched, .. } = given;
     // A glob may match what this run has begun to write.
     paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
     let options = GateOptions {

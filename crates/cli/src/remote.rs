@@ -110,6 +110,17 @@ impl Fetcher {
         self
     }
 
+    /// Fetches what the registries of images have about them.
+    #[cfg(feature = "remote")]
+    pub fn images(
+        &self,
+        references: &[rego_platform_remote::Reference],
+        wanted: fn(&str) -> bool,
+    ) -> Result<Vec<rego_platform_remote::Image>, Error> {
+        let remote = self.how.remote_of_images()?;
+        references.iter().map(|reference| remote.image(reference, wanted)).collect()
+    }
+
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
         let (paths, bundles) = (expanded(paths)?, expanded(bundles)?);

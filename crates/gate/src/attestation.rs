@@ -136,7 +136,7 @@ fn is_statement(sort: &str) -> bool {
 }
 
 /// Decodes base64: DSSE allows both alphabets, and padding is often missing.
-fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let url_safe = text.contains(['-', '_']);

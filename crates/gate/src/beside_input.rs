@@ -65,6 +65,11 @@ pub(super) fn of_file(file: &Path) -> Result<Vec<With>, Error> {
 
 /// Returns the replacement of `data.attestation.signers`.
 pub(super) fn of_signers(signers: &[Signer]) -> Result<Vec<With>, Error> {
+    replacement(&SIGNERS, signers_value(signers))
+}
+
+/// Returns those who signed something as policies see them.
+pub(super) fn signers_value(signers: &[Signer]) -> Value {
     let fields = |fields: [(&str, &str); 2]| {
         let fields = fields.map(|(name, text)| (Value::from(name), Value::from(text)));
         Value::from(Object::from(fields))
@@ -73,7 +78,7 @@ pub(super) fn of_signers(signers: &[Signer]) -> Result<Vec<With>, Error> {
         Signer::Key(key) => fields([("key", &key.key), ("fingerprint", &key.fingerprint)]),
         Signer::Identity(own) => fields([("issuer", &own.issuer), ("identity", &own.identity)]),
     };
-    replacement(&SIGNERS, signers.iter().map(signer).collect::<Vec<_>>().into())
+    signers.iter().map(signer).collect::<Vec<_>>().into()
 }
 
 fn replacement(path: &[&str], value: Value) -> Result<Vec<With>, Error> {

@@ -17,7 +17,8 @@ use rego_platform::{Error, ErrorKind, Limit};
 use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
-use super::model::{Signer, Subject};
+use super::image::Image;
+use super::model::{Evidence, Signer, Subject};
 use super::parse::Parsed;
 use super::split::{DocumentSplitter, MAX_BYTES, Parser, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
@@ -32,15 +33,23 @@ pub enum InputSource {
     Stream(String, Box<dyn std::io::BufRead + Send>),
     /// A document that is in memory, as JSON unless the run has another parser, with its name in reports.
     Document(String, Vec<u8>),
+    /// An image, with what its registry has about it.
+    Image(Box<Image>),
 }
 
 impl InputSource {
-    /// Returns the name of its file or stream, as reports show it.
+    /// Returns its name, as reports show it.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) | Self::Pipe(path) => path.to_string_lossy().into_owned(),
             Self::Stream(name, _) | Self::Document(name, _) => name.clone(),
+            Self::Image(image) => image.name.clone(),
         }
+    }
+
+    /// Returns the name of its file or stream, which an image hasn't.
+    pub(super) fn file(&self) -> Option<String> {
+        (!matches!(self, Self::Image(_))).then(|| self.name())
     }
 }
 
@@ -51,6 +60,7 @@ impl std::fmt::Debug for InputSource {
             Self::Pipe(path) => f.debug_tuple("Pipe").field(path).finish(),
             Self::Stream(name, _) => f.debug_tuple("Stream").field(name).finish(),
             Self::Document(name, _) => f.debug_tuple("Document").field(name).finish(),
+            Self::Image(image) => f.debug_tuple("Image").field(image).finish(),
         }
     }
 }
@@ -68,6 +78,8 @@ pub(super) struct Document {
     pub predicate_type: Option<String>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<Vec<Signer>>,
+    /// What counts among the artifacts about it, if it is an image.
+    pub evidence: Option<Vec<Evidence>>,
     pub value: Result<Option<Value>, Error>,
     /// The time it took to read.
     pub reading: Duration,
@@ -81,6 +93,17 @@ impl Document {
     /// Returns the only document of a run without inputs.
     pub fn none() -> Self {
         Self { name: "(no input)".to_owned(), value: Ok(None), ..Self::failed(String::new(), None) }
+    }
+
+    fn of_image(image: Image) -> Self {
+        Self {
+            digest: Some(image.digest),
+            subjects: vec![image.subject],
+            evidence: Some(image.evidence),
+            value: image.value.map(Some),
+            bytes: image.bytes,
+            ..Self::failed(image.name, None)
+        }
     }
 
     /// Returns a document of a file, parsed or not.
@@ -113,6 +136,7 @@ impl Document {
             subjects: Vec::new(),
             predicate_type: None,
             signers: None,
+            evidence: None,
             value,
             reading: Duration::ZERO,
             bytes: 0,
@@ -308,6 +332,9 @@ impl Documents {
             list.push(Value::from(Object::from(entry)));
             every_subject &= !document.subjects.is_empty();
             all.subjects.extend(document.subjects);
+            if let Some(evidence) = document.evidence {
+                all.evidence.get_or_insert_default().extend(evidence);
+            }
         }
         if !every_subject {
             all.subjects.clear();
@@ -352,6 +379,7 @@ impl Iterator for Documents {
     }
 }
 
+/// Opens a source to be split. One that needn't be, or can't be opened, is its document.
 fn open(
     place: InputSource,
     parser: Option<Parser>,
@@ -364,6 +392,7 @@ fn open(
     };
     let name = place.name();
     let (parser, stream) = match place {
+        InputSource::Image(image) => return Err(Box::new(Document::of_image(*image))),
         InputSource::Stream(_, stream) => {
             let timed = TimedStream::new(|| Ok(stream), deadline.clone());
             (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))

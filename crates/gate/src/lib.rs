@@ -19,6 +19,7 @@ mod documents;
 mod find;
 mod findings;
 mod gathered;
+mod image;
 mod inputs;
 mod load;
 mod materials;
@@ -56,6 +57,7 @@ pub use documents::argument;
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
+pub use image::{Artifact, Image};
 pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;

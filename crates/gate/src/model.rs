@@ -18,7 +18,7 @@ mod verdict;
 use serde::{Deserialize, Serialize};
 
 pub use exit::Exit;
-pub use input::{Call, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject};
+pub use input::{Call, Evidence, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject};
 pub use inventory::{
     Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Relaxation,
     Service, SignedBy, TokenUse,

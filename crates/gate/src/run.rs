@@ -73,8 +73,9 @@ impl Gate {
         let files: Vec<_> = if nothing || options.documents.combine {
             vec![None]
         } else {
-            places.iter().map(|place| Some(place.name())).collect()
+            places.iter().map(InputSource::file).collect()
         };
+        let of_images: Vec<String> = places.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
         let mut places: Vec<_> = (0..).zip(places).collect();
         let part =
@@ -120,6 +121,7 @@ impl Gate {
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
         run.notes.clone_from(&self.left_out);
+        run.notes.extend(of_images);
         self.note_unasked(&files, &options.documents.metadata, &mut run);
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
@@ -224,6 +226,7 @@ impl Gate {
                 subjects: document.subjects.clone(),
                 predicate_type: document.predicate_type,
                 signers: document.signers.clone().unwrap_or_default(),
+                evidence: document.evidence,
                 outcome: Outcome::NoVerdict,
                 error,
                 verdicts: Vec::new(),
@@ -280,5 +283,13 @@ impl Gate {
                 return;
             }
         }
+    }
+}
+
+/// Returns the note about artifacts of an image that don't count.
+fn note(place: &InputSource) -> Option<String> {
+    match place {
+        InputSource::Image(image) => image.note().map(str::to_owned),
+        _ => None,
     }
 }

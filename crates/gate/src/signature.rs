@@ -15,10 +15,11 @@ mod sign_key;
 #[cfg(feature = "keyless")]
 mod trust_root;
 
+use rego_platform::Error;
+#[cfg(feature = "signatures")]
+use rego_platform::ErrorKind;
 #[cfg(feature = "signatures")]
 use rego_platform::rego::Value;
-#[cfg(feature = "signatures")]
-use rego_platform::{Error, ErrorKind};
 
 #[cfg(feature = "keyless")]
 pub use identities::Identities;
@@ -30,7 +31,8 @@ pub use sign_key::SignKey;
 pub use trust_root::TrustRoot;
 
 #[cfg(feature = "signatures")]
-use crate::model::{SignedBy, Signer};
+use crate::model::SignedBy;
+use crate::model::Signer;
 #[cfg(feature = "signatures")]
 use crate::setting;
 
@@ -70,9 +72,9 @@ fn refused(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::SIGNATURES)
 }
 
-#[cfg(feature = "signatures")]
 impl Signatures {
     /// Returns what reports state about those who have to sign; `None` if it may be anyone.
+    #[cfg(feature = "signatures")]
     pub fn signed_by(&self) -> Option<SignedBy> {
         let of_keys = |keys: &VerifyKeys| SignedBy {
             keys: keys.shown(),
@@ -97,17 +99,42 @@ impl Signatures {
         }
     }
 
+    /// Returns who signed bytes that have no envelope around them; `None` if that isn't checked.
+    ///
+    /// # Errors
+    /// If they aren't signed by those who have to.
+    #[cfg_attr(not(feature = "signatures"), allow(unused_variables, clippy::unnecessary_wraps))]
+    pub(crate) fn signers_of_bytes(
+        &self,
+        signed: &[u8],
+        signatures: &[Vec<u8>],
+    ) -> Result<Option<Vec<Signer>>, Error> {
+        match self {
+            Self::Unverified => Ok(None),
+            #[cfg(feature = "signatures")]
+            _ if signatures.is_empty() => Err(refused("it has no signature")),
+            #[cfg(feature = "signatures")]
+            Self::Keys(keys) => by_key(keys, signed, signatures).map(Some),
+            #[cfg(feature = "keyless")]
+            Self::Either(keys, _) => by_key(keys, signed, signatures).map(Some),
+            #[cfg(feature = "keyless")]
+            Self::Identities(_) => {
+                Err(refused("it is signed, but not by an identity: it has no bundle around it"))
+            }
+        }
+    }
+
     /// Returns who signed an envelope.
     ///
     /// # Errors
     /// If it isn't signed by those who have to.
+    #[cfg(feature = "signatures")]
     pub(crate) fn signers(&self, envelope: &Signed<'_>) -> Result<Vec<Signer>, Error> {
         if envelope.signatures.is_empty() {
             return Err(refused("the envelope has no signature"));
         }
-        let by_key = |keys: &VerifyKeys| {
-            keys.signers(envelope).map(|all| all.into_iter().map(Signer::Key).collect::<Vec<_>>())
-        };
+        let signed = signed_bytes(envelope.payload_type, envelope.payload);
+        let by_key = |keys: &VerifyKeys| by_key(keys, &signed, envelope.signatures);
         #[cfg(feature = "keyless")]
         let by_identity =
             |identities: &Identities| identities.signer(envelope).map(Signer::Identity);
@@ -130,6 +157,11 @@ impl Signatures {
             },
         }
     }
+}
+
+#[cfg(feature = "signatures")]
+fn by_key(keys: &VerifyKeys, signed: &[u8], signatures: &[Vec<u8>]) -> Result<Vec<Signer>, Error> {
+    keys.signers(signed, signatures).map(|all| all.into_iter().map(Signer::Key).collect())
 }
 
 #[cfg(feature = "signatures")]

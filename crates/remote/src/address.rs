@@ -38,6 +38,9 @@ const REGISTRY: &str = "oci://";
 const PLAIN_REGISTRY: &str = "oci+http://";
 const ARCHIVE: &str = "https://";
 
+/// The form of the address of something in a registry.
+const FORM: &str = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
+
 /// The longest name of a repository and of a tag.
 const MAX_REPOSITORY: usize = 255;
 const MAX_TAG: usize = 128;
@@ -120,12 +123,11 @@ impl fmt::Display for Reference {
 
 impl Reference {
     fn parse(text: &str, rest: &str, plain_http: bool) -> Result<Self, Error> {
-        let form = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
         let (registry, name) = rest.split_once('/').unwrap_or((rest, ""));
         let origin = Url::parse(&format!("https://{registry}/"))
-            .map_err(|_| not_an_address(text).with_hint(form))?;
+            .map_err(|_| not_an_address(text).with_hint(FORM))?;
         refuse_secrets(&origin)?;
-        let broken = |what: &str| not_an_address(text).with_hint(format!("{what}: {form}"));
+        let broken = |what: &str| not_an_address(text).with_hint(format!("{what}: {FORM}"));
         let port = origin.port().map(|port| format!(":{port}")).unwrap_or_default();
         let host = origin.host_str().unwrap_or_default();
         if origin.path() != "/" || origin.query().is_some() || registry.contains(['\\', '#', '?']) {
@@ -156,6 +158,20 @@ impl Reference {
             tag: tag.map(str::to_owned),
             digest,
         })
+    }
+
+    /// Parses the name of an image, `REGISTRY/REPOSITORY[:TAG][@DIGEST]`, with or without `oci://` or
+    /// `oci+http://` before it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for any other text.
+    pub fn of_image(text: &str) -> Result<Self, Error> {
+        match Address::parse(text) {
+            None => Self::parse(text, text, false),
+            Some(Ok(Address::Registry(reference))) => Ok(reference),
+            Some(Ok(Address::Archive(_))) => Err(not_an_address(text).with_hint(FORM)),
+            Some(Err(error)) => Err(error),
+        }
     }
 
     /// The registry's host, with its port if it isn't the usual one.

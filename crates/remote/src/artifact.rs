@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const POLICY: &str = "application/vnd.cncf.openpolicyagent.policy.layer.v1+rego";
 const DATA: &str = "application/vnd.cncf.openpolicyagent.data.layer.v1+json";
 const CONFIGURATION: &str = "application/vnd.cncf.openpolicyagent.config.v1+json";

@@ -1,8 +1,9 @@
-//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`).
+//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`). And what a
+//! registry has about an [`Image`].
 //!
 //! A [`Remote`] fetches what an [`Address`] names, within a time and [`Limits`], and holds it against the
 //! digest that pins it; a [`Lock`] has these digests in a file that people review. It knows nothing of
-//! Rego: what it returns are files and archives. It has the credentials of registries, from Docker's
+//! Rego and of signatures: what it returns are files, archives and blobs. It has the credentials of registries, from Docker's
 //! configuration, and no others.
 
 #![forbid(unsafe_code)]
@@ -12,6 +13,8 @@ mod artifact;
 mod challenge;
 mod credentials;
 mod digest;
+mod image;
+mod link;
 mod lock;
 mod registry;
 mod remote;
@@ -21,5 +24,6 @@ mod transport;
 pub use address::{Address, Archive, Reference};
 pub use artifact::{Content, File, Limits};
 pub use digest::Digest;
+pub use image::{Attached, Image};
 pub use lock::Lock;
 pub use remote::{Fetched, Remote, RemoteBuilder};

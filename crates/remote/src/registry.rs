@@ -19,12 +19,12 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::address::Reference;
-use crate::artifact::{Artifact, Content, File, Layer, Limits, MANIFEST, layers};
+use crate::artifact::{Artifact, Content, File, INDEX, Limits, MANIFEST, layers};
 use crate::challenge::Challenge;
 use crate::credentials::{self, Credentials};
 use crate::digest::Digest;
-use crate::setting;
-use crate::transport::{Request, Transport, body, location, origin, success};
+use crate::transport::{Request, Transport, absent, body, location, origin, success};
+use crate::{link, setting};
 
 /// The size of the largest manifest, as registries have it.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -32,8 +32,11 @@ const MAX_MANIFEST: u64 = 4 << 20;
 /// The size of the largest answer of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
 
-/// The blobs that are fetched at once.
-const CONCURRENCY: usize = 8;
+/// The most pages of a list.
+const MAX_PAGES: usize = 100;
+
+/// The blobs and manifests that are fetched at once.
+pub(crate) const CONCURRENCY: usize = 8;
 
 /// What is done with a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,25 +78,76 @@ impl<'a> Session<'a> {
         Ok(Self { transport, allowed, reference, base, action, authorization })
     }
 
+    /// What the conversation is about.
+    pub const fn reference(&self) -> &Reference {
+        self.reference
+    }
+
+    /// The address of the registry's interface.
+    pub const fn base(&self) -> &Url {
+        &self.base
+    }
+
     /// Returns the manifest's bytes, and their digest.
     pub async fn manifest(&self) -> Result<(Bytes, Digest), Error> {
-        let what = self.reference.to_string();
-        let url = self.url(&format!("manifests/{}", self.reference.manifest()))?;
-        let request = Request { accept: Some(MANIFEST), ..Request::get(url.clone()) };
-        let answer = success(&format!("`{what}`"), &url, self.send(request).await?)?;
-        let manifest = body(&url, answer, MAX_MANIFEST).await?;
-        let digest = Digest::of(&manifest);
-        match Digest::parse(self.reference.manifest()) {
-            Some(wanted) if wanted != digest => Err(tampered(&url, &wanted, &digest)),
-            _ => Ok((manifest, digest)),
+        self.named(self.reference.manifest(), MANIFEST)
+            .await?
+            .ok_or_else(|| absent(&format!("`{}`", self.reference), &self.base))
+    }
+
+    /// Returns the manifest that the repository has by this name, a tag or a digest, and its digest; `None`
+    /// if it has none. `accept` are the media types that are asked for.
+    pub async fn named(
+        &self,
+        name: &str,
+        accept: &'static str,
+    ) -> Result<Option<(Bytes, Digest)>, Error> {
+        let url = self.url(&format!("manifests/{name}"))?;
+        let request = Request { accept: Some(accept), ..Request::get(url.clone()) };
+        let answer = self.send(request).await?;
+        if answer.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
         }
+        let what = format!("the manifest `{name}` of `{}`", self.reference);
+        let manifest = body(&url, success(&what, &url, answer)?, MAX_MANIFEST).await?;
+        let digest = Digest::of(&manifest);
+        match Digest::parse(name) {
+            Some(wanted) if wanted != digest => Err(tampered(&url, &wanted, &digest)),
+            _ => Ok(Some((manifest, digest))),
+        }
+    }
+
+    /// Returns the pages of the manifests that refer to another one, by the registry's own account; none if it
+    /// keeps none.
+    pub async fn referrers(&self, digest: &Digest) -> Result<Vec<Bytes>, Error> {
+        let mut url = self.url(&format!("referrers/{digest}"))?;
+        let mut pages = Vec::new();
+        while pages.len() < MAX_PAGES {
+            let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
+            let answer = self.send(request).await?;
+            if pages.is_empty() && answer.status() == StatusCode::NOT_FOUND {
+                return Ok(pages);
+            }
+            let answer = success(&format!("what refers to `{digest}`"), &url, answer)?;
+            let next = link::next(&url, &answer)?;
+            pages.push(body(&url, answer, MAX_MANIFEST).await?);
+            url = match next {
+                None => return Ok(pages),
+                Some(next) => next,
+            };
+        }
+        let message = format!(
+            "{} has more than {MAX_PAGES} pages of what refers to `{digest}`",
+            origin(&url)
+        );
+        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what isn't needed there"))
     }
 
     /// Fetches what a manifest holds.
     pub async fn content(&self, manifest: &[u8], limits: &Limits) -> Result<Content, Error> {
         let layers = layers(&self.reference.to_string(), manifest, limits)?;
         let fetched = layers.into_iter().map(|layer| async move {
-            let bytes = self.blob(&layer).await?;
+            let bytes = self.blob(&layer.digest, layer.size).await?;
             Ok::<_, Error>((layer.name, bytes))
         });
         let fetched: Vec<(Option<String>, Bytes)> =
@@ -109,24 +163,22 @@ impl<'a> Session<'a> {
         Ok(Content::Files(files))
     }
 
-    async fn blob(&self, layer: &Layer) -> Result<Bytes, Error> {
-        let url = self.url(&format!("blobs/{}", layer.digest))?;
+    /// Fetches a blob.
+    pub async fn blob(&self, digest: &Digest, size: u64) -> Result<Bytes, Error> {
+        let url = self.url(&format!("blobs/{digest}"))?;
         let answer = self.send(Request::get(url.clone())).await?;
         // Registries keep blobs elsewhere; manifests they answer themselves.
         let answer = self.transport.follow(&url, answer).await?;
-        let answer = success(&format!("the blob `{}`", layer.digest), &url, answer)?;
-        let bytes = body(&url, answer, layer.size).await?;
+        let answer = success(&format!("the blob `{digest}`"), &url, answer)?;
+        let bytes = body(&url, answer, size).await?;
         let found = Digest::of(&bytes);
-        if found != layer.digest {
-            return Err(tampered(&url, &layer.digest, &found));
+        if found != *digest {
+            return Err(tampered(&url, digest, &found));
         }
-        if bytes.len() as u64 != layer.size {
-            let message = format!(
-                "the blob `{}` has {} bytes, and {} in its manifest",
-                layer.digest,
-                bytes.len(),
-                layer.size
-            );
+        if bytes.len() as u64 != size {
+            let found = bytes.len();
+            let message =
+                format!("the blob `{digest}` has {found} bytes, and {size} in its manifest");
             return Err(Error::new(ErrorKind::Tampered, message).with_hint("push it again"));
         }
         Ok(bytes)

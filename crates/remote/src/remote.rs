@@ -11,6 +11,7 @@ use rego_platform_client::{Error, ErrorKind, Limit};
 use crate::address::{Address, Archive, Reference};
 use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
+use crate::image::Image;
 use crate::registry::{Action, Session};
 use crate::setting;
 use crate::transport::{Request, Transport, body, success};
@@ -120,6 +121,21 @@ impl Remote {
                 Address::Registry(reference) => inner.files(reference, pinned.as_ref()).await,
                 Address::Archive(archive) => inner.archive(archive, pinned.as_ref()).await,
             }
+        })
+    }
+
+    /// Returns an image of a registry, with what is attached to it there: what refers to it, by the
+    /// registry's account (referrers) and by the tag that stands in for that, and what cosign keeps by
+    /// tags of its own. Blobs are fetched whose media type is `wanted`. Blocks until all of it is there.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch). What isn't attached is no error; what is listed and isn't there is one.
+    pub fn image(&self, reference: &Reference, wanted: fn(&str) -> bool) -> Result<Image, Error> {
+        let (inner, reference) = (Arc::clone(&self.0), reference.clone());
+        self.wait(reference.to_string(), async move {
+            let Inner { transport, allowed, limits, .. } = &*inner;
+            let session = Session::new(transport, allowed, &reference, Action::Pull)?;
+            session.image(*limits, wanted).await
         })
     }
 

@@ -189,11 +189,7 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
             format!("{host} refuses {what}"),
             "may these credentials do that? `docker login` stores others",
         ),
-        StatusCode::NOT_FOUND => (
-            ErrorKind::NotFound,
-            format!("{host} doesn't have {what}"),
-            "is it the right address? some registries also answer so without credentials",
-        ),
+        StatusCode::NOT_FOUND => return Err(absent(what, url)),
         StatusCode::TOO_MANY_REQUESTS => {
             (ErrorKind::RateLimited, format!("{host} has had too many requests"), "try again later")
         }
@@ -209,6 +205,13 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
         ),
     };
     Err(Error::new(kind, message).with_hint(hint))
+}
+
+/// The error for something that isn't there.
+pub(crate) fn absent(what: &str, url: &Url) -> Error {
+    let message = format!("{} doesn't have {what}", origin(url));
+    Error::new(ErrorKind::NotFound, message)
+        .with_hint("is it the right address? some registries also answer so without credentials")
 }
 
 fn failure(url: &Url, error: reqwest::Error) -> Error {

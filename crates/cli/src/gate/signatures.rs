@@ -70,15 +70,15 @@ impl SignatureArgs {
         self.attestation || names_signers || kind == Some(ATTESTATION)
     }
 
-    /// Returns how the signatures of attestations are checked, if the inputs are some.
+    /// Returns how the signatures of attestations are checked, if there `are_some` among the inputs.
     pub fn check(
         &self,
-        kind: Option<&str>,
+        are_some: bool,
         inventory: &mut Inventory,
         timeout: Duration,
     ) -> Result<Option<Signatures>, Error> {
         let wrong = |message: &str| Error::new(ErrorKind::Configuration, message);
-        if !self.are_attestations(kind) {
+        if !are_some {
             let message = "`--unverified` is about attestations, and the inputs are none";
             return if self.unverified {
                 Err(wrong(message).with_hint("add `--attestation`, or leave it out"))

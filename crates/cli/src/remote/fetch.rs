@@ -13,6 +13,9 @@ use rego_platform_remote::{Address, Content, Limits, Remote, setting};
 use super::{Given, RemoteArgs, locked};
 use crate::paths::address;
 
+/// The limits on what is attached to an image.
+const OF_AN_IMAGE: Limits = Limits { file_bytes: 64 << 20, total_bytes: 256 << 20, files: 1_000 };
+
 /// The options that decide how policies are fetched.
 #[derive(Debug, Clone)]
 pub(super) struct How {
@@ -82,13 +85,20 @@ impl How {
         Ok(all)
     }
 
-    /// Returns what fetches, with the limits on files.
+    /// Returns what fetches policies, with the limits on files.
     pub fn remote(&self) -> Result<Remote, Error> {
         let SourceLimits { file_bytes, total_bytes, files } = SourceLimits::default();
-        let mut builder = Remote::builder()
-            .timeout(self.timeout)
-            .limits(Limits { file_bytes, total_bytes, files })
-            .insecure(self.insecure);
+        self.limited(Limits { file_bytes, total_bytes, files })
+    }
+
+    /// Returns what fetches what is known of images.
+    pub fn remote_of_images(&self) -> Result<Remote, Error> {
+        self.limited(OF_AN_IMAGE)
+    }
+
+    fn limited(&self, limits: Limits) -> Result<Remote, Error> {
+        let mut builder =
+            Remote::builder().timeout(self.timeout).limits(limits).insecure(self.insecure);
         for host in &self.allowed {
             builder = builder.allow_host(host.clone());
         }

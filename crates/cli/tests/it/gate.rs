@@ -15,8 +15,8 @@ mod parts;
 mod policies;
 mod reached;
 mod reports;
-mod signed;
-mod sigstore;
+pub(crate) mod signed;
+pub(crate) mod sigstore;
 mod verdicts;
 mod waivers;
 

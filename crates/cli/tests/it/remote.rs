@@ -4,6 +4,7 @@ mod archive;
 mod credentials;
 mod folders;
 mod hostile;
+mod image;
 mod lock;
 pub mod registry;
 

@@ -10,14 +10,14 @@ use super::{Failure, Outcome, Verdict};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Input {
-    /// Its file, `<stdin>`, or `(no input)`; followed by `#N` if the file contains several
-    /// documents.
+    /// Its file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file
+    /// contains several documents.
     pub name: String,
-    /// `sha256:` of its bytes as they were read, or with `--combine` of the files' digests; absent
-    /// if there is no input.
+    /// `sha256:` of its bytes as they were read, or with `--combine` of the files' digests; an image's
+    /// own; absent if there is no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The subjects, if it is an attestation.
+    /// The subjects, if it is an attestation; the image, if it is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<Subject>,
     /// The predicate type, if it is an attestation.
@@ -26,6 +26,9 @@ pub struct Input {
     /// Who signed it, if it is an attestation whose signatures are checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<Signer>,
+    /// What counts among the artifacts that its registry has about it, if it is an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Vec<Evidence>>,
     /// The verdict of all policies on this input.
     pub outcome: Outcome,
     /// The reason why it couldn't be read, or why it has no verdict although each policy has one.
@@ -53,6 +56,22 @@ pub struct Subject {
     /// Its digests, by algorithm.
     #[serde(default)]
     pub digest: BTreeMap<String, String>,
+}
+
+/// An artifact about an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// `sha256:` of its bytes.
+    pub digest: String,
+    /// Its media type in the registry.
+    pub media_type: String,
+    /// The predicate type, if it is an attestation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate_type: Option<String>,
+    /// Who signed it, if signatures are checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signers: Vec<Signer>,
 }
 
 /// Who signed an attestation.

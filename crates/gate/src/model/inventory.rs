@@ -278,19 +278,31 @@ impl Inventory {
     }
 }
 
-impl From<rego_platform::sources::Account> for Argument {
-    fn from(account: rego_platform::sources::Account) -> Self {
-        let left = account.left_out.len();
-        let listed = account.left_out.into_iter().take(MAX_LEFT_OUT);
-        let left_out: Vec<_> =
-            listed.map(|left| LeftOut { path: left.path, reason: left.reason }).collect();
+impl Argument {
+    /// Returns an account of what was read and what wasn't.
+    pub(crate) fn new(
+        argument: String,
+        digest: Option<String>,
+        taken: u64,
+        mut left_out: Vec<LeftOut>,
+    ) -> Self {
+        let left = left_out.len();
+        left_out.truncate(MAX_LEFT_OUT);
         Self {
-            argument: account.argument,
-            digest: account.digest,
-            found: account.taken + left as u64,
-            taken: account.taken,
+            argument,
+            digest,
+            found: taken + left as u64,
+            taken,
             left_out_unlisted: (left - left_out.len()) as u64,
             left_out,
         }
+    }
+}
+
+impl From<rego_platform::sources::Account> for Argument {
+    fn from(account: rego_platform::sources::Account) -> Self {
+        let left_out = account.left_out.into_iter();
+        let left_out = left_out.map(|left| LeftOut { path: left.path, reason: left.reason });
+        Self::new(account.argument, account.digest, account.taken, left_out.collect())
     }
 }

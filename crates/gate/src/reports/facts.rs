@@ -364,7 +364,14 @@ fn identity(identity: &SigningIdentity) -> String {
     format!("{} ({})", line(&identity.identity), line(&identity.issuer))
 }
 
-/// Returns the digest, predicate type, signers and subjects of an input, as names and values.
+fn signed_by(signer: &Signer) -> String {
+    match signer {
+        Signer::Key(key) => format!("{} ({})", line(&key.key), line(&key.fingerprint)),
+        Signer::Identity(own) => identity(own),
+    }
+}
+
+/// Returns the digest, predicate type, signers, evidence and subjects of an input, as names and values.
 #[doc(hidden)]
 pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
@@ -374,12 +381,14 @@ pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     if let Some(predicate) = &input.predicate_type {
         out.push(("predicate type", line(predicate)));
     }
-    for signer in &input.signers {
-        let signer = match signer {
-            Signer::Key(key) => format!("{} ({})", line(&key.key), line(&key.fingerprint)),
-            Signer::Identity(own) => identity(own),
-        };
-        out.push(("signed by", signer));
+    out.extend(input.signers.iter().map(|signer| ("signed by", signed_by(signer))));
+    for evidence in input.evidence.iter().flatten() {
+        let what = evidence.predicate_type.as_ref().unwrap_or(&evidence.media_type);
+        let mut text = format!("{} ({})", line(what), line(&evidence.digest));
+        for signer in &evidence.signers {
+            let _ = write!(text, ", signed by {}", signed_by(signer));
+        }
+        out.push(("evidence", text));
     }
     for subject in &input.subjects {
         let digests: Vec<String> =

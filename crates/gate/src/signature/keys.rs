@@ -1,4 +1,4 @@
-//! Which of the caller's keys signed an envelope.
+//! Which of the caller's keys signed something.
 //!
 //! Owns the keys. What an envelope looks like belongs to
 //! `documents`. Nothing that an envelope says about its keys is believed: each signature is tried with each
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use webpki::RawPublicKeyEntity;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
 
-use super::{Signed, refused, rsa, signed_bytes};
+use super::{refused, rsa};
 use crate::model::SigningKey;
 
 /// The ways to sign, each of which belongs to one kind of key.
@@ -90,20 +90,23 @@ impl VerifyKeys {
         self.threshold.get() as u64
     }
 
-    /// Returns which of the keys signed an envelope.
+    /// Returns which of the keys signed these bytes.
     ///
     /// # Errors
     /// If fewer of the keys did than have to.
-    pub(super) fn signers(&self, envelope: &Signed<'_>) -> Result<Vec<SigningKey>, Error> {
-        let count = envelope.signatures.len();
+    pub(super) fn signers(
+        &self,
+        signed: &[u8],
+        signatures: &[Vec<u8>],
+    ) -> Result<Vec<SigningKey>, Error> {
+        let count = signatures.len();
         if count > MAX_SIGNATURES {
             return Err(refused(format!(
-                "the envelope has {count} signatures, more than {MAX_SIGNATURES}, the limit"
+                "it has {count} signatures, more than {MAX_SIGNATURES}, the limit"
             )));
         }
-        let signed = signed_bytes(envelope.payload_type, envelope.payload);
         let is_signer = |key: &SubjectPublicKeyInfoDer<'_>| {
-            envelope.signatures.iter().any(|signature| is_signed(key, &signed, signature))
+            signatures.iter().any(|signature| is_signed(key, signed, signature))
         };
         let signers: Vec<SigningKey> = self
             .keys
@@ -114,11 +117,11 @@ impl VerifyKeys {
         match signers.len() {
             found if found >= self.threshold.get() => Ok(signers),
             0 => Err(refused(format!(
-                "the envelope is signed, but not by a key that is trusted (signatures: {count}, keys: {})",
+                "it is signed, but not by a key that is trusted (signatures: {count}, keys: {})",
                 self.keys.len()
             ))),
             found => Err(refused(format!(
-                "the envelope is signed by {found} of the keys, and {} have to sign",
+                "it is signed by {found} of the keys, and {} have to sign",
                 self.threshold
             ))),
         }

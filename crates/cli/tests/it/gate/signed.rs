@@ -17,14 +17,14 @@ const IN_TOTO: &str = "application/vnd.in-toto+json";
 const POLICY: &str = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
 
 /// A key that signs.
-pub(super) struct Key(KeyPair);
+pub(crate) struct Key(KeyPair);
 
 impl Key {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of(&PKCS_ECDSA_P256_SHA256)
     }
 
-    pub(super) fn ed25519() -> Self {
+    pub(crate) fn ed25519() -> Self {
         Self::of(&PKCS_ED25519)
     }
 
@@ -46,13 +46,17 @@ impl Key {
     }
 
     /// Writes the public key into a file.
-    pub(super) fn public(&self, sandbox: &Sandbox, name: &str) -> String {
+    pub(crate) fn public(&self, sandbox: &Sandbox, name: &str) -> String {
         sandbox.write(name, self.0.public_key_pem())
     }
 
     fn sign(&self, kind: &str, payload: &str) -> String {
         let signed = format!("DSSEv1 {} {kind} {} {payload}", kind.len(), payload.len());
-        STANDARD.encode(self.0.sign(signed.as_bytes()).unwrap())
+        self.sign_bytes(signed.as_bytes())
+    }
+
+    pub(crate) fn sign_bytes(&self, bytes: &[u8]) -> String {
+        STANDARD.encode(self.0.sign(bytes).unwrap())
     }
 }
 
@@ -73,7 +77,7 @@ fn signed_with(statement: &str, signatures: &[String]) -> Value {
 }
 
 /// Returns an envelope that these keys signed.
-pub(super) fn envelope(statement: &str, keys: &[&Key]) -> Value {
+pub(crate) fn envelope(statement: &str, keys: &[&Key]) -> Value {
     let signatures: Vec<String> = keys.iter().map(|key| key.sign(IN_TOTO, statement)).collect();
     signed_with(statement, &signatures)
 }

@@ -17,11 +17,11 @@ const IN_TOTO: &str = "application/vnd.in-toto+json";
 pub(super) const BEGIN: i64 = 1_735_689_600;
 
 /// A bundle of a version, and the certificate's field in it.
-pub(super) const V03: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+pub(crate) const V03: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 pub(super) const V02: &str = "application/vnd.dev.sigstore.bundle+json;version=0.2";
 pub(super) const V01: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
 
-pub(super) struct Sigstore {
+pub(crate) struct Sigstore {
     authority: Issuer<'static, KeyPair>,
     authority_der: Vec<u8>,
     certificates: KeyPair,
@@ -32,7 +32,7 @@ pub(super) struct Sigstore {
 
 /// The version of the transparency log that has an entry of the signature.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Log {
+pub(crate) enum Log {
     None,
     First,
     /// Its entries have no time.
@@ -40,7 +40,7 @@ pub(super) enum Log {
 }
 
 /// How an attestation is signed.
-pub(super) struct Signing {
+pub(crate) struct Signing {
     pub issuer: &'static str,
     pub identity: &'static str,
     pub log: Log,
@@ -120,7 +120,7 @@ pub(super) fn signed_bytes(kind: &str, payload: &str) -> Vec<u8> {
 }
 
 impl Sigstore {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -145,7 +145,7 @@ impl Sigstore {
     }
 
     /// Returns its `trusted_root.json`.
-    pub(super) fn trust_root(&self) -> Value {
+    pub(crate) fn trust_root(&self) -> Value {
         let valid = json!({"start": "2020-01-01T00:00:00Z"});
         let log = |key: &KeyPair| {
             json!([{
@@ -328,7 +328,7 @@ impl Sigstore {
     }
 
     /// Returns the bundle of a statement that an identity signed.
-    pub(super) fn sign(&self, statement: &str, signing: &Signing) -> Value {
+    pub(crate) fn sign(&self, statement: &str, signing: &Signing) -> Value {
         let key = KeyPair::generate().unwrap();
         let certificate = self.certificate(&key, signing);
         let signed = signed_bytes(signing.payload_type, statement);

@@ -12,6 +12,7 @@ use crate::hostile::server::{Request, Server, Step};
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const POLICY: &str = "application/vnd.cncf.openpolicyagent.policy.layer.v1+rego";
 pub const DATA: &str = "application/vnd.cncf.openpolicyagent.data.layer.v1+json";
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub const BUNDLE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 type Hook = Box<dyn Fn(&Request) -> Option<Vec<Step>> + Send + Sync>;
@@ -21,9 +22,25 @@ struct State {
     /// By repository and tag or digest, joined by a space.
     manifests: BTreeMap<String, Vec<u8>>,
     blobs: BTreeMap<String, Vec<u8>>,
+    /// The entries of the list of what refers to a manifest, by repository and digest; not kept unless
+    /// something is attached so.
+    referrers: BTreeMap<String, Vec<Value>>,
     /// Answers in place of the registry, where it does.
     hook: Option<Hook>,
 }
+
+/// How something is attached to an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Referrers,
+    /// The tag that stands in for them.
+    Fallback,
+    /// A tag of cosign's with this ending.
+    Tag(&'static str),
+}
+
+/// A layer of what is attached: its type, content and signature.
+pub type Layer<'a> = (&'a str, &'a [u8], &'a str);
 
 /// A running registry.
 pub struct Registry {
@@ -70,6 +87,62 @@ impl Registry {
         self.store_manifest(repository, tag, manifest.to_string().into_bytes())
     }
 
+    /// Attaches a manifest of layers to an image. Returns its digest.
+    pub fn attach(&self, image: (&str, &str), by: By, layers: &[Layer<'_>]) -> String {
+        let mut state = self.state.lock().unwrap();
+        let layer = |(kind, content, signature): &Layer<'_>| {
+            let digest = digest_of(content);
+            state.blobs.insert(digest.clone(), content.to_vec());
+            let note = json!({"dev.cosignproject.cosign/signature": signature});
+            json!({"mediaType": kind, "digest": digest, "size": content.len(), "annotations": note})
+        };
+        let layers: Vec<Value> = layers.iter().map(layer).collect();
+        drop(state);
+        let config = json!({"mediaType": "x", "digest": digest_of(b"{}"), "size": 2});
+        let mut manifest = json!({
+            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers,
+        });
+        if !matches!(by, By::Tag(_)) {
+            manifest["subject"] = json!({"mediaType": MANIFEST, "digest": image.1, "size": 1});
+        }
+        self.attach_manifest(image, by, &manifest)
+    }
+
+    /// Attaches a manifest, listed under a type that it hasn't, and with another size.
+    pub fn attach_manifest(
+        &self,
+        (repository, image): (&str, &str),
+        by: By,
+        manifest: &Value,
+    ) -> String {
+        let tag = image.replace(':', "-");
+        let content = manifest.to_string().into_bytes();
+        let digest = digest_of(&content);
+        let name = if let By::Tag(kind) = by { format!("{tag}.{kind}") } else { digest.clone() };
+        self.store_manifest(repository, &name, content);
+        let entry = json!({
+            "mediaType": MANIFEST, "digest": digest, "size": 1, "artifactType": "text/plain",
+        });
+        match by {
+            By::Tag(_) => {}
+            By::Referrers => {
+                let mut state = self.state.lock().unwrap();
+                state.referrers.entry(format!("{repository} {image}")).or_default().push(entry);
+            }
+            By::Fallback => {
+                let key = format!("{repository} {tag}");
+                let present = self.state.lock().unwrap().manifests.get(&key).cloned();
+                let mut index = present.map_or_else(
+                    || json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": []}),
+                    |index| serde_json::from_slice(&index).unwrap(),
+                );
+                index["manifests"].as_array_mut().unwrap().push(entry);
+                self.store_manifest(repository, &tag, index.to_string().into_bytes());
+            }
+        }
+        digest
+    }
+
     pub fn store_manifest(&self, repository: &str, tag: &str, manifest: Vec<u8>) -> String {
         let digest = digest_of(&manifest);
         let mut state = self.state.lock().unwrap();
@@ -100,6 +173,15 @@ fn answer(state: &mut State, request: &Request) -> Vec<Step> {
         return match state.manifests.get(&key) {
             Some(manifest) => send(200, &[("content-type", MANIFEST)], manifest),
             None => send(404, &[], b"{}"),
+        };
+    }
+    if let Some((repository, digest)) = path.split_once("/referrers/") {
+        return match state.referrers.get(&format!("{repository} {digest}")) {
+            Some(entries) => {
+                let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries});
+                send(200, &[("content-type", INDEX)], index.to_string().as_bytes())
+            }
+            None => send(404, &[], b"404 page not found"),
         };
     }
     if path.ends_with("/blobs/uploads/") && request.method() == "POST" {

@@ -1,0 +1,60 @@
+//! Images as inputs: the option, and fetching what their registries have about them.
+
+#![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
+
+use clap::Args;
+use rego_platform::Error;
+use rego_platform_gate::{Image, Signatures};
+
+use super::INPUTS;
+use crate::remote::Fetcher;
+
+#[derive(Debug, Args)]
+pub(super) struct ImageArgs {
+    /// An image in a registry as an input, with the attestations about it that `--verify-key` or
+    /// `--verify-identity` trust: `REGISTRY/REPOSITORY[:TAG]`, also with `@sha256:…`; may be repeated
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "REF", hide_short_help = true, help_heading = INPUTS)]
+    image: Vec<String>,
+}
+
+#[cfg(feature = "remote")]
+impl ImageArgs {
+    pub fn any(&self) -> bool {
+        !self.image.is_empty()
+    }
+
+    /// Fetches what the registries have about the images.
+    pub fn fetch(&self, fetcher: &Fetcher, signatures: &Signatures) -> Result<Vec<Image>, Error> {
+        use rego_platform_gate::Artifact;
+        use rego_platform_remote::{Attached, Reference};
+
+        let references = self.image.iter().map(|text| Reference::of_image(text));
+        let references = references.collect::<Result<Vec<_>, _>>()?;
+        let fetched = fetcher.images(&references, Image::reads)?;
+        let artifact = |attached: Attached| Artifact {
+            media_type: attached.media_type,
+            digest: attached.digest.to_string(),
+            signatures: attached.signatures,
+            content: attached.content.map(Into::into),
+        };
+        let images = references.iter().zip(fetched).map(|(reference, image)| {
+            let (address, digest) = (reference.to_string(), image.digest.to_string());
+            let name = address.split_once("://").map_or(address.as_str(), |(_, name)| name);
+            let artifacts = image.attached.into_iter().map(artifact).collect();
+            Image::open(&address, name, &digest, artifacts, signatures)
+        });
+        Ok(images.collect())
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+impl ImageArgs {
+    pub const fn any(&self) -> bool {
+        false
+    }
+
+    pub const fn fetch(&self, _: &Fetcher, _: &Signatures) -> Result<Vec<Image>, Error> {
+        Ok(Vec::new())
+    }
+}

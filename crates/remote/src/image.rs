@@ -1,0 +1,237 @@
+//! What a registry has about an image: its digest, and what is attached to it.
+//!
+//! Owns the places where that is looked for, and what a manifest among them is. Each is looked at whatever
+//! the others have, and each manifest is read: what a list says of it isn't believed. Where one of them
+//! can't be read, nothing is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rego_platform_client::text::escape;
+use rego_platform_client::{Error, ErrorKind};
+use serde::Deserialize;
+
+use crate::artifact::Limits;
+use crate::digest::Digest;
+use crate::registry::{CONCURRENCY, Session};
+use crate::transport::absent;
+
+/// The media types of images, and of what is attached to them.
+const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
+    application/vnd.docker.distribution.manifest.v2+json, \
+    application/vnd.docker.distribution.manifest.list.v2+json";
+
+/// What cosign appends to the tag of an image's digest.
+const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
+
+/// An image, with what its registry has about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The digest of its manifest or, if it is for several platforms, of its index.
+    pub digest: Digest,
+    /// What is attached to it, each once.
+    pub attached: Vec<Attached>,
+}
+
+/// A blob that is attached to an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// Its media type, as the manifest has it that holds it.
+    pub media_type: String,
+    /// Its digest.
+    pub digest: Digest,
+    /// The signatures that cosign keeps beside it, in base64.
+    pub signatures: Vec<String>,
+    /// Its content; `None` if its media type wasn't asked for.
+    pub content: Option<Bytes>,
+}
+
+/// A manifest or an index. A list's own account of it isn't read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Form {
+    schema_version: u32,
+    subject: Option<Entry>,
+    manifests: Option<Vec<Entry>>,
+    layers: Option<Vec<Descriptor>>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    digest: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    media_type: String,
+    digest: String,
+    size: u64,
+    annotations: Option<Annotations>,
+}
+
+#[derive(Deserialize)]
+struct Annotations {
+    #[serde(rename = "dev.cosignproject.cosign/signature")]
+    signature: Option<String>,
+}
+
+/// A blob, with one of its signatures.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Layer {
+    digest: Digest,
+    size: u64,
+    media_type: String,
+    signature: Option<String>,
+}
+
+/// What is found about an image, before its blobs are fetched.
+struct Found {
+    image: Digest,
+    /// The manifests that are still to be read.
+    waiting: Vec<Digest>,
+    known: BTreeSet<Digest>,
+    layers: BTreeSet<Layer>,
+    limits: Limits,
+}
+
+fn wrong(what: &str, message: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+        .with_hint("nothing else is known of what it holds")
+}
+
+fn digest(what: &str, text: &str) -> Result<Digest, Error> {
+    Digest::parse(text).ok_or_else(|| {
+        wrong(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
+    })
+}
+
+impl Form {
+    /// Reads a manifest or an index.
+    fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
+        let form: Self = serde_json::from_slice(bytes).map_err(|error| {
+            wrong(what, "is neither a manifest nor an index").with_source(error.to_string())
+        })?;
+        if form.schema_version != 2 || form.manifests.is_some() == form.layers.is_some() {
+            return Err(wrong(what, "is neither a manifest nor an index"));
+        }
+        Ok(form)
+    }
+
+    /// Returns the manifests of an index.
+    fn listed(self, what: &str) -> Result<Vec<Digest>, Error> {
+        let entries = self.manifests.ok_or_else(|| wrong(what, "isn't an index"))?;
+        entries.iter().map(|entry| digest(what, &entry.digest)).collect()
+    }
+}
+
+impl Found {
+    /// Takes what is in a manifest or an index.
+    fn read(&mut self, what: &str, bytes: &[u8]) -> Result<(), Error> {
+        let form = Form::read(what, bytes)?;
+        if let Some(subject) = &form.subject
+            && subject.digest != self.image.as_str()
+        {
+            let other = escape(&subject.digest);
+            return Err(wrong(what, &format!("is attached to `{other}`, not to the image")));
+        }
+        let Some(layers) = form.layers else {
+            self.waiting.extend(form.listed(what)?);
+            return Ok(());
+        };
+        for layer in layers {
+            let annotated = layer.annotations.and_then(|annotations| annotations.signature);
+            self.layers.insert(Layer {
+                digest: digest(what, &layer.digest)?,
+                size: layer.size,
+                media_type: layer.media_type,
+                signature: annotated.filter(|signature| !signature.is_empty()),
+            });
+        }
+        self.refuse_more(self.layers.len())
+    }
+
+    /// Returns the manifests that are to be read, each once.
+    fn unread(&mut self) -> Result<Vec<Digest>, Error> {
+        let mut unread = std::mem::take(&mut self.waiting);
+        unread.retain(|digest| self.known.insert(digest.clone()));
+        self.refuse_more(self.known.len())?;
+        Ok(unread)
+    }
+
+    fn refuse_more(&self, count: usize) -> Result<(), Error> {
+        let limit = self.limits.files;
+        if count <= limit {
+            return Ok(());
+        }
+        let message = format!("more than {limit} artifacts are attached to `{}`", self.image);
+        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+    }
+}
+
+impl Session<'_> {
+    /// Returns an image with what is attached to it. The blobs of the media types that are `wanted` are
+    /// fetched.
+    pub async fn image(&self, limits: Limits, wanted: fn(&str) -> bool) -> Result<Image, Error> {
+        let what = self.reference().to_string();
+        let manifest = self.named(self.reference().manifest(), MANIFESTS).await?;
+        let (manifest, image) =
+            manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
+        Form::read(&what, &manifest)?;
+        let found = self.attached(image, limits).await?;
+        let mut blobs: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        for Layer { digest, size, media_type, signature } in found.layers {
+            blobs.entry((digest, size, media_type)).or_default().extend(signature);
+        }
+        let sizes = blobs.keys().filter(|(_, _, media_type)| wanted(media_type));
+        let sizes: Vec<u64> = sizes.map(|(_, size, _)| *size).collect();
+        limits.check(&what, sizes.into_iter())?;
+        let fetched =
+            blobs.into_iter().map(|((digest, size, media_type), signatures)| async move {
+                let content =
+                    if wanted(&media_type) { Some(self.blob(&digest, size).await?) } else { None };
+                Ok::<_, Error>(Attached { media_type, digest, signatures, content })
+            });
+        let attached = stream::iter(fetched).buffered(CONCURRENCY).try_collect().await?;
+        Ok(Image { digest: found.image, attached })
+    }
+
+    /// Finds the layers of everything that is attached to an image.
+    async fn attached(&self, image: Digest, limits: Limits) -> Result<Found, Error> {
+        let tag = image.as_str().replace(':', "-");
+        let mut found = Found {
+            image,
+            waiting: Vec::new(),
+            known: BTreeSet::new(),
+            layers: BTreeSet::new(),
+            limits,
+        };
+        for page in self.referrers(&found.image).await? {
+            let what = format!("what refers to {}", found.image);
+            found.waiting.extend(Form::read(&what, &page)?.listed(&what)?);
+        }
+        if let Some((list, _)) = self.named(&tag, MANIFESTS).await? {
+            found.waiting.extend(Form::read(&tag, &list)?.listed(&tag)?);
+        }
+        for kind in COSIGN {
+            let name = format!("{tag}.{kind}");
+            if let Some((manifest, _)) = self.named(&name, MANIFESTS).await? {
+                found.read(&name, &manifest)?;
+            }
+        }
+        while !found.waiting.is_empty() {
+            let fetched = found.unread()?.into_iter().map(|digest| async move {
+                let manifest = self.named(digest.as_str(), MANIFESTS).await?;
+                let what = format!("`{digest}`, which it lists");
+                let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
+                Ok::<_, Error>((digest, manifest))
+            });
+            let mut fetched = stream::iter(fetched).buffered(CONCURRENCY);
+            while let Some((digest, manifest)) = fetched.try_next().await? {
+                found.read(digest.as_str(), &manifest)?;
+            }
+        }
+        Ok(found)
+    }
+}
