@@ -419,7 +419,7 @@ fn prepare<'a>(
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
     let mut places = places(args, &ignore, &mut stdin, inventory, &mut metadata.materials)?;
     if let Some(signatures) = &signatures {
-        for image in args.images.fetch(&args.fetcher(options), signatures)? {
+        for image in args.images.fetch(&args.fetcher(options), signatures, options.timeout)? {
             inventory.inputs.push(image.account().clone());
             places.push(InputSource::Image(Box::new(image)));
         }

@@ -14,6 +14,7 @@ use super::parse::{Parsed, field, text, value};
 #[cfg(feature = "signatures")]
 use super::signature::Signed;
 use super::signature::{PAYLOAD_TYPE, Signatures};
+use super::split::MAX_VALUES;
 use crate::setting;
 
 /// The prefix of the type of every in-toto statement.
@@ -86,6 +87,11 @@ fn unwrap(
         .ok_or_else(|| wrong("the envelope has no `payload` that is a string"))?;
     let payload = decode(payload)
         .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
+    // A value, the first or another one, follows each of these.
+    let values = payload.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    if values > MAX_VALUES {
+        return Err(wrong(format!("its statement has more than {MAX_VALUES} values")));
+    }
     // Nothing of it is read before.
     let signers = match signatures {
         Signatures::Unverified => None,

@@ -25,6 +25,9 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application
 /// What cosign appends to the tag of an image's digest.
 const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
 
+/// The most pages of a list.
+const MAX_PAGES: usize = 100;
+
 /// An image, with what its registry has about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
@@ -91,6 +94,7 @@ struct Found {
     image: Digest,
     /// The manifests that are still to be read.
     waiting: Vec<Digest>,
+    /// Those, and the ones that were read.
     known: BTreeSet<Digest>,
     layers: BTreeSet<Layer>,
     limits: Limits,
@@ -98,7 +102,7 @@ struct Found {
 
 fn wrong(what: &str, message: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
-        .with_hint("nothing else is known of what it holds")
+        .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
 }
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
@@ -118,12 +122,6 @@ impl Form {
         }
         Ok(form)
     }
-
-    /// Returns the manifests of an index.
-    fn listed(self, what: &str) -> Result<Vec<Digest>, Error> {
-        let entries = self.manifests.ok_or_else(|| wrong(what, "isn't an index"))?;
-        entries.iter().map(|entry| digest(what, &entry.digest)).collect()
-    }
 }
 
 impl Found {
@@ -137,8 +135,7 @@ impl Found {
             return Err(wrong(what, &format!("is attached to `{other}`, not to the image")));
         }
         let Some(layers) = form.layers else {
-            self.waiting.extend(form.listed(what)?);
-            return Ok(());
+            return self.list(what, form);
         };
         for layer in layers {
             let annotated = layer.annotations.and_then(|annotations| annotations.signature);
@@ -152,12 +149,16 @@ impl Found {
         self.refuse_more(self.layers.len())
     }
 
-    /// Returns the manifests that are to be read, each once.
-    fn unread(&mut self) -> Result<Vec<Digest>, Error> {
-        let mut unread = std::mem::take(&mut self.waiting);
-        unread.retain(|digest| self.known.insert(digest.clone()));
-        self.refuse_more(self.known.len())?;
-        Ok(unread)
+    /// Takes the manifests of an index.
+    fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
+        let entries = index.manifests.ok_or_else(|| wrong(what, "isn't an index"))?;
+        for entry in entries {
+            let digest = digest(what, &entry.digest)?;
+            if self.known.insert(digest.clone()) {
+                self.waiting.push(digest);
+            }
+        }
+        self.refuse_more(self.known.len())
     }
 
     fn refuse_more(&self, count: usize) -> Result<(), Error> {
@@ -197,6 +198,24 @@ impl Session<'_> {
         Ok(Image { digest: found.image, attached })
     }
 
+    /// Finds what refers to the image by the registry's account, if it keeps one.
+    async fn referring(&self, found: &mut Found) -> Result<(), Error> {
+        let what = "the list of what refers to it";
+        let mut next = Some(self.referrers(&found.image)?);
+        for number in 0..MAX_PAGES {
+            let Some(url) = next.take() else { return Ok(()) };
+            let Some((page, following)) = self.page(&url).await? else {
+                // What isn't there behind another page is missing.
+                return if number == 0 { Ok(()) } else { Err(absent("a page of a list", &url)) };
+            };
+            found.list(what, Form::read(what, &page)?)?;
+            next = following;
+        }
+        let message =
+            format!("the list of what refers to `{}` has more than {MAX_PAGES} pages", found.image);
+        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+    }
+
     /// Finds the layers of everything that is attached to an image.
     async fn attached(&self, image: Digest, limits: Limits) -> Result<Found, Error> {
         let tag = image.as_str().replace(':', "-");
@@ -207,12 +226,9 @@ impl Session<'_> {
             layers: BTreeSet::new(),
             limits,
         };
-        for page in self.referrers(&found.image).await? {
-            let what = format!("what refers to {}", found.image);
-            found.waiting.extend(Form::read(&what, &page)?.listed(&what)?);
-        }
+        self.referring(&mut found).await?;
         if let Some((list, _)) = self.named(&tag, MANIFESTS).await? {
-            found.waiting.extend(Form::read(&tag, &list)?.listed(&tag)?);
+            found.list(&tag, Form::read(&tag, &list)?)?;
         }
         for kind in COSIGN {
             let name = format!("{tag}.{kind}");
@@ -221,7 +237,7 @@ impl Session<'_> {
             }
         }
         while !found.waiting.is_empty() {
-            let fetched = found.unread()?.into_iter().map(|digest| async move {
+            let fetched = std::mem::take(&mut found.waiting).into_iter().map(|digest| async move {
                 let manifest = self.named(digest.as_str(), MANIFESTS).await?;
                 let what = format!("`{digest}`, which it lists");
                 let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;

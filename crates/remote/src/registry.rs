@@ -32,9 +32,6 @@ const MAX_MANIFEST: u64 = 4 << 20;
 /// The size of the largest answer of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
 
-/// The most pages of a list.
-const MAX_PAGES: usize = 100;
-
 /// The blobs and manifests that are fetched at once.
 pub(crate) const CONCURRENCY: usize = 8;
 
@@ -117,30 +114,22 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the pages of the manifests that refer to another one, by the registry's own account; none if it
-    /// keeps none.
-    pub async fn referrers(&self, digest: &Digest) -> Result<Vec<Bytes>, Error> {
-        let mut url = self.url(&format!("referrers/{digest}"))?;
-        let mut pages = Vec::new();
-        while pages.len() < MAX_PAGES {
-            let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
-            let answer = self.send(request).await?;
-            if pages.is_empty() && answer.status() == StatusCode::NOT_FOUND {
-                return Ok(pages);
-            }
-            let answer = success(&format!("what refers to `{digest}`"), &url, answer)?;
-            let next = link::next(&url, &answer)?;
-            pages.push(body(&url, answer, MAX_MANIFEST).await?);
-            url = match next {
-                None => return Ok(pages),
-                Some(next) => next,
-            };
+    /// The address of the list of what refers to a manifest.
+    pub fn referrers(&self, digest: &Digest) -> Result<Url, Error> {
+        self.url(&format!("referrers/{digest}"))
+    }
+
+    /// Returns a page of such a list, and where the next one is; `None` if there is none.
+    pub async fn page(&self, url: &Url) -> Result<Option<(Bytes, Option<Url>)>, Error> {
+        let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
+        let answer = self.send(request).await?;
+        if answer.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
         }
-        let message = format!(
-            "{} has more than {MAX_PAGES} pages of what refers to `{digest}`",
-            origin(&url)
-        );
-        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what isn't needed there"))
+        let what = format!("the list of what refers to `{}`", self.reference);
+        let answer = success(&what, url, answer)?;
+        let next = link::next(url, &answer)?;
+        Ok(Some((body(url, answer, MAX_MANIFEST).await?, next)))
     }
 
     /// Fetches what a manifest holds.

@@ -2,12 +2,16 @@
 
 #![cfg_attr(not(feature = "remote"), allow(clippy::unused_self, clippy::unnecessary_wraps))]
 
+use std::time::Duration;
+
 use clap::Args;
 use rego_platform::Error;
 use rego_platform_gate::{Image, Signatures};
 
 use super::INPUTS;
 use crate::remote::Fetcher;
+#[cfg(feature = "remote")]
+use crate::watchdog;
 
 #[derive(Debug, Args)]
 pub(super) struct ImageArgs {
@@ -25,13 +29,20 @@ impl ImageArgs {
     }
 
     /// Fetches what the registries have about the images.
-    pub fn fetch(&self, fetcher: &Fetcher, signatures: &Signatures) -> Result<Vec<Image>, Error> {
+    pub fn fetch(
+        &self,
+        fetcher: &Fetcher,
+        signatures: &Signatures,
+        timeout: Duration,
+    ) -> Result<Vec<Image>, Error> {
         use rego_platform_gate::Artifact;
         use rego_platform_remote::{Attached, Reference};
 
         let references = self.image.iter().map(|text| Reference::of_image(text));
         let references = references.collect::<Result<Vec<_>, _>>()?;
         let fetched = fetcher.images(&references, Image::reads)?;
+        // Checking what someone else attached may take long.
+        let _watchdog = watchdog::start(timeout)?;
         let artifact = |attached: Attached| Artifact {
             media_type: attached.media_type,
             digest: attached.digest.to_string(),
@@ -54,7 +65,12 @@ impl ImageArgs {
         false
     }
 
-    pub const fn fetch(&self, _: &Fetcher, _: &Signatures) -> Result<Vec<Image>, Error> {
+    pub const fn fetch(
+        &self,
+        _: &Fetcher,
+        _: &Signatures,
+        _: Duration,
+    ) -> Result<Vec<Image>, Error> {
         Ok(Vec::new())
     }
 }

@@ -19,7 +19,6 @@ use super::trust_root::{Root, TrustRoot};
 use super::{Signed, refused};
 use crate::model::{SigningIdentity, Source};
 use crate::parse::{field, text};
-use crate::split::MAX_VALUES;
 use crate::{pattern, setting};
 
 /// The largest verification material of a bundle, in bytes: everything in it takes time to check.
@@ -146,11 +145,6 @@ fn read(document: &Value, envelope: &Signed<'_>) -> Result<Bundle, Error> {
             "its envelope has {count} signatures, a bundle's has one"
         )));
     };
-    // A value, the first or another one, follows each of these.
-    let values = envelope.payload.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-    if values > MAX_VALUES {
-        return Err(unverified(&format!("its statement has more than {MAX_VALUES} values")));
-    }
     let none = || unverified("it isn't in a Sigstore bundle");
     let media_type = text(document, "mediaType").ok_or_else(none)?;
     let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;

@@ -480,6 +480,8 @@ fn a_statement_is_bounded_before_it_is_read() {
     let many = format!("\"predicate\":{{\"many\":[0{}],", ",0".repeat(10_000_000));
     let large = statement(false).replacen("\"predicate\":{", &many, 1);
     let document = sigstore.sign(&large, &Signing::default());
-    run(&sandbox, &sigstore, &document, RELEASE)
-        .fails("its statement has more than 10000000 values");
+    let says = "its statement has more than 10000000 values";
+    run(&sandbox, &sigstore, &document, RELEASE).fails(says);
+    let unverified = ["-i", "-", "--attestation", "--unverified"];
+    gate_with(&sandbox, POLICY, &unverified, &document.to_string()).fails(says);
 }
