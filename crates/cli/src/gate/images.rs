@@ -8,6 +8,7 @@ use clap::Args;
 use rego_platform::Error;
 use rego_platform_gate::{Image, Signatures};
 
+#[cfg(feature = "remote")]
 use super::INPUTS;
 use crate::remote::Fetcher;
 #[cfg(feature = "remote")]
