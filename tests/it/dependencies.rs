@@ -97,6 +97,17 @@ fn only_keyless_brings_its_crates() {
     }
 }
 
+#[test]
+fn only_formats_brings_its_crates() {
+    let of_formats = |name: &String| name.starts_with("hcl") || name == "rego-platform-formats";
+    let features = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let without = crates("rego-platform-gate", &features(&["keyless"]));
+    assert!(!without.iter().any(of_formats), "{without:?}");
+    assert!(crates("rego-platform-gate", &features(&["formats"])).iter().any(of_formats));
+    let library = crates("rego-platform", &features(&["regorus", "ring"]));
+    assert!(!library.iter().any(of_formats), "{library:?}");
+}
+
 /// Returns the crates that one of the workspace brings with these features.
 fn crates(package: &str, features: &[String]) -> BTreeSet<String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());

@@ -20,7 +20,7 @@ use rego_platform_gate::query_about_file;
 use super::context::Context;
 use super::errors::Errors;
 use super::explain::{self, Explain};
-use super::options::{EvaluationArgs, LoadArgs, Options};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs};
 use super::output::{self, Reporter};
 use super::remote::RemoteArgs;
 use super::stdin::Stdin;
@@ -45,9 +45,11 @@ pub(super) struct EvalArgs {
     /// A bundle, as an archive or a folder; may be repeated
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
-    /// The input, JSON or YAML; `-` for standard input
+    /// The input, of a format that its name tells; `-` for standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
+    #[command(flatten)]
+    parser: ParserArgs,
     /// The same as `--input -`
     #[arg(short = 'I', long, conflicts_with = "input")]
     stdin_input: bool,
@@ -172,7 +174,8 @@ impl Work<'_> {
     fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
         let Self { args, options, reporter, context } = *self;
         let values = values::parse(&args.set)?;
-        let input = args.input().map(|path| input::read(path, stdin)).transpose()?;
+        let input =
+            args.input().map(|path| input::read(path, args.parser.parser, stdin)).transpose()?;
         let input = values.put_into(input)?;
         let (evaluated, explanation, known) = {
             let _watchdog = watchdog::start(options.timeout)?;

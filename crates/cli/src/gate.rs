@@ -37,7 +37,7 @@ use rego_platform_gate::{
 use super::context::Context;
 use super::destinations::Reads;
 use super::explain::Explain;
-use super::options::{EvaluationArgs, LoadArgs, Options, text};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
@@ -54,14 +54,6 @@ const SHARED: Duration = Duration::from_hours(7 * 24);
 const POLICIES: &str = "Policies";
 const INPUTS: &str = "Inputs";
 const VERDICT: &str = "Verdict";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum InputParser {
-    /// JSON, and several values one after the other (JSON Lines)
-    Json,
-    /// YAML, of one or several documents
-    Yaml,
-}
 
 /// Evaluate policies against inputs and report a verdict
 #[derive(Debug, Args)]
@@ -130,9 +122,8 @@ pub(super) struct GateArgs {
     /// The same as `--input`
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Read the inputs with this parser, whatever their extensions
-    #[arg(long, value_enum, hide_short_help = true, help_heading = INPUTS)]
-    parser: Option<InputParser>,
+    #[command(flatten)]
+    parser: ParserArgs,
     /// Evaluate only this package or policy document; `*` matches any text; may be repeated
     #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
     namespace: Vec<String>,
@@ -427,7 +418,7 @@ fn prepare<'a>(
     let documents = DocumentOptions {
         wrap_arrays: args.wrap_arrays,
         attestation: signatures.filter(|_| args.is_attestation()),
-        parser: args.parser(),
+        parser: args.parser.parser,
         combine: args.combine,
         metadata,
     };
@@ -468,13 +459,6 @@ fn wrong(message: impl Into<String>) -> Error {
 }
 
 impl GateArgs {
-    fn parser(&self) -> Option<Parser> {
-        Some(match self.parser? {
-            InputParser::Json => Parser::Json,
-            InputParser::Yaml => Parser::Yaml,
-        })
-    }
-
     /// Returns the paths of all inputs.
     fn all_inputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.input.iter().chain(self.material.iter().map(|named| &named.path))
@@ -588,7 +572,8 @@ fn places(
             let stream = InputSource::Stream("<stdin>".to_owned(), Box::new(stream));
             (vec![stream], Argument { found: 1, taken: 1, ..argument })
         } else {
-            let parser = if args.is_attestation() { Some(Parser::Json) } else { args.parser() };
+            let parser =
+                if args.is_attestation() { Some(Parser::Json) } else { args.parser.parser };
             let (found, account) = find(path, ignore, parser)?;
             (found, account.into())
         };

@@ -70,7 +70,7 @@ fn option(setting: Setting) -> Option<String> {
         }
         setting::IGNORED_IN_BUNDLES => "leave it out of a gate with `--ignore GLOB`",
         gate::INPUTS => "name the files with `-i`, or leave them out with `--ignore GLOB`",
-        gate::PARSER => "`--parser json` or `--parser yaml` reads it whatever its extension",
+        gate::PARSER => "`--parser NAME`, such as `--parser json`, reads it whatever its name",
         gate::WITHOUT_INPUT => {
             "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
         }

@@ -15,6 +15,7 @@ use rego_platform::http::{AllowedHost, Http};
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{SchemaSet, SourceLimits};
 use rego_platform::{Error, Product};
+use rego_platform_gate::{Parser, conversion_for};
 use secrecy::SecretString;
 
 use super::{config, option_files, stdin};
@@ -303,6 +304,21 @@ pub(super) fn text(text: &str) -> Result<String, String> {
         return Err("it is empty: give it a value, or leave the option out".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// The option for the parser of inputs.
+#[derive(Debug, Args)]
+pub(super) struct ParserArgs {
+    /// Read inputs with this parser, whatever their names, such as `json`, `yaml`, `toml` or `hcl2`
+    #[arg(long, value_name = "NAME", value_parser = input_parser, hide_short_help = true, help_heading = "Inputs")]
+    pub parser: Option<Parser>,
+}
+
+fn input_parser(name: &str) -> Result<Parser, String> {
+    Parser::named(name).ok_or_else(|| match conversion_for(name) {
+        Some(convert) => format!("there is no parser of it; {convert}"),
+        None => format!("the parsers are {}", Parser::names().join(", ")),
+    })
 }
 
 fn functions(text: &str) -> Result<FunctionSet, String> {

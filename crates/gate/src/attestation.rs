@@ -11,6 +11,7 @@ use rego_platform::{Error, ErrorKind};
 
 use super::model::{Signer, Subject};
 use super::parse::{Parsed, field, text, value};
+use super::parser::Parser;
 #[cfg(feature = "signatures")]
 use super::signature::Signed;
 use super::signature::{PAYLOAD_TYPE, Signatures};
@@ -105,7 +106,7 @@ fn unwrap(
     };
     let payload =
         String::from_utf8(payload).map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
-    statement(value(&payload, "payload", false, 1)?, signers)
+    statement(value(&payload, "payload", Parser::Json, 1)?, signers)
 }
 
 /// Returns the signatures of an envelope.
@@ -164,7 +165,7 @@ mod tests {
         let dsse =
             format!(r#""payloadType": "application/vnd.in-toto+json", "payload": "{payload}""#);
         let twice = engine.encode(statement.replace("\"subject\"", "\"_type\": 1, \"subject\""));
-        let read = |text: &str| open(&value(text, "x", false, 1)?, &Signatures::Unverified);
+        let read = |text: &str| open(&value(text, "x", Parser::Json, 1)?, &Signatures::Unverified);
         let plain = format!("{{{dsse}, \"unknown\": 1, \"signatures\": []}}");
         read(&plain).unwrap();
         read(&format!("{{\"dsseEnvelope\": {plain}, \"mediaType\": \"m\"}}")).unwrap();

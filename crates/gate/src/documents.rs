@@ -12,8 +12,9 @@ use rego_platform::{Error, ErrorKind};
 use super::attestation;
 use super::metadata::{self, Metadata, Origin, Reader};
 use super::parse::{Parsed, field, value};
+use super::parser::Parser;
 use super::signature::Signatures;
-use super::split::{Parser, RawDocument};
+use super::split::RawDocument;
 use super::values::InputValues;
 use crate::setting;
 
@@ -95,7 +96,7 @@ fn parsed(raw: &RawDocument, name: &str) -> Result<Value, Error> {
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    value(text, name, raw.parser == Parser::Yaml, raw.line)
+    value(text, name, raw.parser, raw.line)
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.

@@ -13,7 +13,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, glob};
 
 use super::inputs::InputSource;
-use super::split::Parser;
+use super::parser::{Parser, conversion_of};
 use crate::setting;
 
 /// The deepest nesting of folders.
@@ -97,7 +97,10 @@ impl Search<'_> {
         let shown = escape(&path.to_string_lossy());
         if self.parser.or_else(|| Parser::of(path)).is_none() {
             let message = format!("the extension of the input `{shown}` names no parser");
-            return Err(wrong(message).by_setting(setting::PARSER));
+            return Err(match conversion_of(path) {
+                Some(convert) => wrong(message).with_hint(convert),
+                None => wrong(message).by_setting(setting::PARSER),
+            });
         }
         self.take(InputSource::File(path.to_owned()));
         Ok(())

@@ -15,8 +15,9 @@ use super::beside_input::signers_value;
 use super::documents;
 use super::model::{Argument, Evidence, LeftOut, Signer, Subject};
 use super::parse::{field, text};
+use super::parser::Parser;
 use super::signature::Signatures;
-use super::split::{DocumentSplitter, Parser};
+use super::split::DocumentSplitter;
 use crate::setting;
 
 const SHA256: &str = "sha256:";

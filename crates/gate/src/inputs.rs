@@ -20,7 +20,8 @@ use super::documents::{self, DocumentOptions};
 use super::image::Image;
 use super::model::{Evidence, Signer, Subject};
 use super::parse::Parsed;
-use super::split::{DocumentSplitter, MAX_BYTES, Parser, RawDocument, Stream, hex};
+use super::parser::Parser;
+use super::split::{DocumentSplitter, MAX_BYTES, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
 
 /// A source of input documents.

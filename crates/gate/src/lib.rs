@@ -28,6 +28,7 @@ pub mod model;
 mod options;
 mod packages;
 mod parse;
+mod parser;
 mod parts;
 mod pattern;
 mod policy_documents;
@@ -64,6 +65,9 @@ pub use load::Material;
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
+pub use parser::Parser;
+#[doc(hidden)]
+pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
 pub use shard::Shard;
 pub use signature::Signatures;
@@ -71,6 +75,5 @@ pub use signature::Signatures;
 pub use signature::{Identities, TrustRoot};
 #[cfg(feature = "signatures")]
 pub use signature::{SignKey, VerifyKeys};
-pub use split::Parser;
 pub use values::InputValues;
 pub use waivers::{WAIVERS_SCHEMA, Waivers};

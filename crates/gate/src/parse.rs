@@ -1,10 +1,10 @@
 //! A parsed document: the value of its text, and fields of it.
 
 use rego_platform::rego::Value;
-use rego_platform::sources::document;
 use rego_platform::{Error, ErrorKind};
 
 use super::model::{Signer, Subject};
+use super::parser::Parser;
 
 /// A parsed document, with the subjects of an attestation.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub(super) struct Parsed {
 }
 
 /// Parses a value exactly, or returns an error with its position.
-pub(super) fn value(text: &str, name: &str, yaml: bool, line: usize) -> Result<Value, Error> {
-    document(name, text, yaml).map_err(|found| {
+pub(super) fn value(text: &str, name: &str, parser: Parser, line: usize) -> Result<Value, Error> {
+    parser.read(name, text).map_err(|found| {
         let error = match &found.position {
             Some(at) => {
                 let line = at.line as usize + line - 1;

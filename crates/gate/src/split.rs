@@ -1,12 +1,13 @@
 //! Splitting a file or stream into its documents.
 //!
 //! Owns finding their boundaries without holding more than one in memory: consecutive JSON values
-//! (such as JSON Lines) and YAML documents. The meaning of the bytes belongs to `documents`.
+//! (such as JSON Lines) and YAML documents; a text of another format is one. The meaning of the bytes belongs to `documents`.
 
 use std::io::{self, BufRead, Read};
-use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+
+use super::parser::Parser;
 
 /// The size of the largest document.
 pub(super) const MAX_BYTES: usize = 256 << 20;
@@ -14,27 +15,6 @@ pub(super) const MAX_BYTES: usize = 256 << 20;
 /// The most values of a JSON document, the same as for YAML: a value takes far more memory than the
 /// two bytes in which it may be written.
 pub(super) const MAX_VALUES: usize = 10_000_000;
-
-/// A parser of inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Parser {
-    /// JSON, and several values one after the other (JSON Lines)
-    Json,
-    /// YAML, of one or several documents
-    Yaml,
-}
-
-impl Parser {
-    /// Returns the parser of a file by its extension.
-    pub fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "json" | "jsonl" | "ndjson" | "sarif" => Some(Self::Json),
-            "yaml" | "yml" => Some(Self::Yaml),
-            _ => None,
-        }
-    }
-}
 
 /// The bytes of a document.
 #[derive(Debug)]
@@ -118,6 +98,8 @@ impl DocumentSplitter {
         let document = match parser {
             Parser::Json => self.json()?,
             Parser::Yaml => self.yaml()?,
+            #[cfg(feature = "formats")]
+            Parser::Format(_) => self.whole()?,
         };
         let Some((bytes, line, last)) = document else { return Ok(None) };
         let only = last && std::mem::take(&mut self.first);
@@ -172,6 +154,15 @@ impl DocumentSplitter {
         }
         let last = self.skip_space()?.is_none();
         Ok(Some((bytes, start, last)))
+    }
+
+    #[cfg(feature = "formats")]
+    fn whole(&mut self) -> io::Result<Option<(Vec<u8>, usize, bool)>> {
+        let mut bytes = Vec::new();
+        self.stream.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        bounded(bytes.len())?;
+        let is_blank = bytes.trim_ascii().is_empty();
+        Ok((!is_blank).then_some((bytes, 1, true)))
     }
 
     fn yaml(&mut self) -> io::Result<Option<(Vec<u8>, usize, bool)>> {

@@ -161,6 +161,7 @@ fn published() -> Vec<Member> {
         "crates/client",
         "crates/emulator",
         ".",
+        "crates/formats",
         "crates/gate",
         "crates/remote",
         "crates/cli",

@@ -1,17 +1,17 @@
-//! The input document of `eval`: a JSON or YAML file, or standard input.
+//! The input document of `eval`: a file, or standard input.
 
 use std::path::Path;
 
 use rego_platform::rego::Value;
-use rego_platform::sources::document as document_of;
 use rego_platform::{Diagnostic, Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
+use rego_platform_gate::{Parser, conversion_of};
 
 use crate::stdin::{self, Stdin};
 
 /// Reads the document at `path`, `-` for standard input.
-pub(crate) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
+pub(crate) fn read(path: &Path, parser: Option<Parser>, stdin: &mut Stdin) -> Result<Value, Error> {
     let (bytes, name) = if path.as_os_str() == "-" {
         (stdin.read("`--input -`")?, "<stdin>".to_owned())
     } else {
@@ -19,24 +19,29 @@ pub(crate) fn read(path: &Path, stdin: &mut Stdin) -> Result<Value, Error> {
         let bytes = std::fs::read(path).map_err(|error| unreadable("the input", path, error))?;
         (bytes, name)
     };
-    document(bytes, &name)
+    document(bytes, &name, parser)
 }
 
-/// Parses a JSON or YAML document, by the extension of its name, or else by its first character.
-pub(crate) fn document(bytes: Vec<u8>, name: &str) -> Result<Value, Error> {
+/// Parses a document: with the parser that is given, that of its name, or else JSON or YAML by its first
+/// character.
+fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
     if text.trim().is_empty() {
         let message = format!("{}: the document is empty", escape(name));
         return Err(Error::new(ErrorKind::Configuration, message));
     }
-    let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let json = match extension.to_ascii_lowercase().as_str() {
-        "json" => true,
-        "yaml" | "yml" => false,
+    let path = Path::new(name);
+    let parser = match parser.or_else(|| Parser::of(path)) {
+        Some(parser) => parser,
+        None if let Some(convert) = conversion_of(path) => {
+            let message = format!("the extension of the input `{}` names no parser", escape(name));
+            return Err(Error::new(ErrorKind::Configuration, message).with_hint(convert));
+        }
         // A document that starts like this is JSON; everything else can only be YAML.
-        _ => text.trim_start().starts_with(['{', '[', '"']),
+        None if text.trim_start().starts_with(['{', '[', '"']) => Parser::Json,
+        None => Parser::Yaml,
     };
-    document_of(name, &text, !json).map_err(|found| match &found.position {
+    parser.read(name, &text).map_err(|found| match &found.position {
         Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
         None => wrong(name, &found),
     })
@@ -58,7 +63,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str, name: &str) -> Result<String, String> {
-        document(text.as_bytes().to_vec(), name)
+        document(text.as_bytes().to_vec(), name, None)
             .map(|value| serde_json::to_string(&value).unwrap())
             .map_err(|error| error.to_string())
     }
@@ -77,7 +82,7 @@ mod tests {
         assert!(parse("{\n \"a\": }", "x.json").unwrap_err().starts_with("x.json:2:7: "));
         assert!(parse("a: [\n", "x.yaml").unwrap_err().starts_with("x.yaml:"));
         assert!(parse(" \n", "x.json").unwrap_err().contains("empty"));
-        let error = document(vec![b'\n', 0xff], "x").unwrap_err().to_string();
+        let error = document(vec![b'\n', 0xff], "x", None).unwrap_err().to_string();
         assert_eq!(error, "x:2: the text isn't UTF-8");
     }
 }

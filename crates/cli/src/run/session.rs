@@ -148,7 +148,7 @@ impl Session {
     }
 
     pub fn read_input(&mut self, path: &Path) -> Result<(), Error> {
-        self.input = Some(input::read(path, &mut Stdin::default())?);
+        self.input = Some(input::read(path, None, &mut Stdin::default())?);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod account;
 mod attest;
 mod destinations;
 mod documents;
+mod formats;
 mod groups;
 mod hostile;
 mod inputs;

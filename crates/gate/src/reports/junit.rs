@@ -147,7 +147,7 @@ mod tests {
                     let mut list = tag.attributes();
                     let attributes = list.with_checks(true).map(|attribute| {
                         let attribute = attribute.unwrap();
-                        let key = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
+                        let key = attribute.key.as_ref().to_owned();
                         (
                             key,
                             attribute
@@ -156,21 +156,19 @@ mod tests {
                                 .into_owned(),
                         )
                     });
-                    let name = String::from_utf8(tag.name().as_ref().to_vec()).unwrap();
+                    let name = tag.name().as_ref().to_owned();
                     all.push((name, attributes.collect(), String::new()));
                     depth += i32::from(matches!(event, Event::Start(_)));
                 }
                 Event::Text(piece) => {
-                    let piece = piece.decode().unwrap();
                     if let Some((_, _, text)) = all.last_mut() {
-                        text.push_str(&piece);
+                        text.push_str(piece);
                     }
                 }
                 Event::GeneralRef(name) => {
-                    let name = name.decode().unwrap();
                     if let Some((_, _, text)) = all.last_mut() {
                         text.push('&');
-                        text.push_str(&name);
+                        text.push_str(name);
                     }
                 }
                 Event::End(_) => depth -= 1,

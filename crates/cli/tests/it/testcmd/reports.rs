@@ -186,7 +186,7 @@ fn junit_counts_as_the_status_does() {
         match reader.read_event().unwrap() {
             quick_xml::events::Event::Eof => break,
             quick_xml::events::Event::Start(tag) | quick_xml::events::Event::Empty(tag)
-                if tag.name().as_ref() == b"testcase" =>
+                if tag.name().as_ref() == "testcase" =>
             {
                 cases += 1;
             }

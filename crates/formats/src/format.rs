@@ -1,0 +1,133 @@
+//! The table of formats: names, files, readers.
+
+use std::path::Path;
+
+use rego::Value;
+
+use super::limits::MAX_BYTES;
+use super::problem::Problem;
+use super::{dockerfile, dotenv, hcl, ini, json5, properties, toml, xml};
+
+/// A format of configuration files.
+#[derive(Clone, Copy)]
+pub struct Format {
+    name: &'static str,
+    /// The names of its files, with their beginnings before a point and their ends after one.
+    files: &'static [&'static str],
+    extensions: &'static [&'static str],
+    read: fn(&str) -> Result<Value, Problem>,
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "dockerfile",
+        files: &["dockerfile"],
+        extensions: &["dockerfile"],
+        read: dockerfile::read,
+    },
+    Format { name: "dotenv", files: &[".env"], extensions: &["env"], read: dotenv::read },
+    Format { name: "hcl2", files: &[], extensions: &["hcl", "tf", "tfvars"], read: hcl::read },
+    Format { name: "ini", files: &[], extensions: &["ini"], read: ini::read },
+    Format { name: "json5", files: &[], extensions: &["json5"], read: json5::read },
+    Format { name: "jsonc", files: &[], extensions: &["jsonc"], read: json5::read },
+    Format { name: "properties", files: &[], extensions: &["properties"], read: properties::read },
+    Format { name: "toml", files: &[], extensions: &["toml"], read: toml::read },
+    Format { name: "xml", files: &[], extensions: &["xml"], read: xml::read },
+];
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Format").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
+
+impl Format {
+    /// Returns all formats, by name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FORMATS.iter().copied()
+    }
+
+    /// Returns the format of this name, such as `toml`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|format| format.name == name)
+    }
+
+    /// Returns the format of a file by its name, in any case: its extension, or for a Dockerfile and `.env`
+    /// the whole name or what is before its first point.
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        Self::all().find(|format| is_one(&name, format.files, format.extensions))
+    }
+
+    /// Its name, as conftest's `--parser` has it.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// Returns a problem if the text isn't of this format, has a key twice, or is larger than
+    /// [`MAX_BYTES`](crate::MAX_BYTES) or nested more than 1,000 deep.
+    pub fn read(self, text: &str) -> Result<Value, Problem> {
+        if text.len() > MAX_BYTES {
+            let size = MAX_BYTES >> 20;
+            return Err(Problem::on(1, format!("the text is larger than {size} MiB")));
+        }
+        (self.read)(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+}
+
+/// Returns `true` if a name in lower case is one of `files`, begins with one and a point, or has one of the
+/// extensions.
+pub(crate) fn is_one(name: &str, files: &[&str], extensions: &[&str]) -> bool {
+    let begins = |file: &&str| {
+        name.strip_prefix(*file).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    files.iter().any(begins)
+        || name.rsplit_once('.').is_some_and(|(_, end)| extensions.contains(&end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_format() {
+        for (path, expected) in [
+            ("a/Dockerfile", Some("dockerfile")),
+            ("Dockerfile.dev", Some("dockerfile")),
+            ("dev.Dockerfile", Some("dockerfile")),
+            ("Dockerfile-dev", None),
+            (".env", Some("dotenv")),
+            (".env.local", Some("dotenv")),
+            ("prod.env", Some("dotenv")),
+            (".environment", None),
+            ("MAIN.TF", Some("hcl2")),
+            ("x.tfvars", Some("hcl2")),
+            ("pom.xml", Some("xml")),
+            ("a.json", None),
+            ("toml", None),
+            ("a.toml.bak", None),
+        ] {
+            assert_eq!(Format::of(Path::new(path)).map(Format::name), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_large_is_refused() {
+        let text = " ".repeat(MAX_BYTES + 1);
+        for format in Format::all() {
+            let problem = format.read(&text).err();
+            assert!(problem.is_some_and(|own| own.message.contains("16 MiB")), "{format:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! INI: an object of sections, each an object of numbers, booleans and texts.
+//!
+//! What is before the first section is that of `DEFAULT`, which conftest leaves out.
+
+use rego::Value;
+use rego::value::{Number, Object};
+
+use super::problem::{Problem, add};
+
+/// The section of the keys before the first one.
+const DEFAULT: &str = "DEFAULT";
+
+pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    let mut sections = Object::new();
+    let mut name = DEFAULT.to_owned();
+    let mut lines = Lines { rest: text, number: 0 };
+    while let Some(line) = lines.next() {
+        let number = lines.number;
+        let wrong = |message: String| Problem::on(number, message);
+        let line = line.trim();
+        if is_comment(line) {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let (own, tail) = rest
+                .split_once(']')
+                .ok_or_else(|| wrong("the name of a section has no `]`".to_owned()))?;
+            if !is_comment(tail.trim_start()) {
+                return Err(wrong("text follows the `]` of a section".to_owned()));
+            }
+            own.clone_into(&mut name);
+            section(&mut sections, &name);
+            continue;
+        }
+        let (key, rest) = split(line).ok_or_else(|| {
+            wrong("the line is neither a section, `[NAME]`, nor `KEY = VALUE`".to_owned())
+        })?;
+        let value = value(rest.trim_start(), &mut lines).map_err(wrong)?;
+        if let Some(own) = section(&mut sections, &name) {
+            add(own, key, typed(&value)).map_err(wrong)?;
+        }
+    }
+    Ok(Value::from(sections))
+}
+
+fn section<'a>(sections: &'a mut Object, name: &str) -> Option<&'a mut Object> {
+    sections.get_or_insert_with(Value::from(name), Value::new_object).as_object_mut()
+}
+
+struct Lines<'t> {
+    rest: &'t str,
+    /// The number of the last line, from 1.
+    number: usize,
+}
+
+impl<'t> Lines<'t> {
+    fn next(&mut self) -> Option<&'t str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.number += 1;
+        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+        self.rest = rest;
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+fn is_comment(line: &str) -> bool {
+    line.is_empty() || line.starts_with([';', '#'])
+}
+
+/// Splits a line into its key, which may be quoted, and what follows the `=` or `:`.
+fn split(line: &str) -> Option<(&str, &str)> {
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '`'));
+    let (key, rest) = match quote {
+        Some(quote) => {
+            let (key, rest) = line.get(1..)?.split_once(quote)?;
+            (key, rest.trim_start().strip_prefix(['=', ':'])?)
+        }
+        None => {
+            let (key, rest) = line.split_once(['=', ':'])?;
+            (key.trim_end(), rest)
+        }
+    };
+    (!key.is_empty()).then_some((key, rest))
+}
+
+/// Returns the text of a value: a quoted one, also over several lines in `"""` and backticks, or one without
+/// its comment, continued on the next line by a backslash.
+fn value(first: &str, lines: &mut Lines<'_>) -> Result<String, String> {
+    for quote in ["\"\"\"", "`"] {
+        if let Some(begun) = first.strip_prefix(quote) {
+            return quoted(begun, quote, lines);
+        }
+    }
+    for quote in ['"', '\''] {
+        if let Some((own, tail)) = first.strip_prefix(quote).and_then(|rest| rest.split_once(quote))
+            && is_comment(tail.trim_start())
+        {
+            return Ok(own.to_owned());
+        }
+    }
+    let mut text = String::new();
+    let mut line = first;
+    loop {
+        let own = line.split([';', '#']).next().unwrap_or_default().trim();
+        let Some(begun) = line.trim_end().strip_suffix('\\').filter(|_| own.ends_with('\\')) else {
+            text.push_str(own);
+            return Ok(text);
+        };
+        text.push_str(begun.trim_start());
+        line = lines.next().ok_or("the last line ends with a backslash")?;
+    }
+}
+
+fn quoted(begun: &str, quote: &str, lines: &mut Lines<'_>) -> Result<String, String> {
+    let mut text = String::new();
+    let mut line = begun;
+    loop {
+        if let Some((end, tail)) = line.split_once(quote) {
+            if !is_comment(tail.trim_start()) {
+                return Err(format!("text follows the `{quote}` of a value"));
+            }
+            text.push_str(end);
+            return Ok(text);
+        }
+        text.push_str(line);
+        text.push('\n');
+        line = lines.next().ok_or_else(|| format!("a value has no closing `{quote}`"))?;
+    }
+}
+
+/// Returns a decimal number, one of Go's words for a boolean, or else the text.
+fn typed(text: &str) -> Value {
+    match text {
+        "t" | "T" | "TRUE" | "true" | "True" => true.into(),
+        "f" | "F" | "FALSE" | "false" | "False" => false.into(),
+        _ => number(text).map_or_else(|| Value::from(text), Value::from),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, format!("e{exponent}")),
+        None => (digits, String::new()),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    let point = if fraction.is_empty() { "" } else { "." };
+    Number::parse(&format!("{sign}{whole}{point}{fraction}{exponent}"))
+}

@@ -1,0 +1,24 @@
+//! Configuration formats as values: what a text of TOML, HCL, a Dockerfile and the like is to a policy.
+//!
+//! A [`Format`] is told by a file's name, and reads a text. The shapes are those that conftest gives to
+//! policies. It knows no files: a value depends on nothing but the text.
+
+#![forbid(unsafe_code)]
+
+mod dockerfile;
+mod dotenv;
+mod format;
+mod hcl;
+mod ini;
+mod json5;
+mod limits;
+mod problem;
+mod properties;
+mod refused;
+mod toml;
+mod xml;
+
+pub use format::Format;
+pub use limits::MAX_BYTES;
+pub use problem::Problem;
+pub use refused::{refused_file, refused_name};

@@ -1,0 +1,92 @@
+//! The formats that conftest reads and this crate doesn't, and what converts them.
+
+use std::path::Path;
+
+use super::format::is_one;
+
+struct Refused {
+    name: &'static str,
+    files: &'static [&'static str],
+    extensions: &'static [&'static str],
+    convert: &'static str,
+}
+
+const CONFTEST: &str = "convert it first: `conftest parse FILE > FILE.json`";
+
+const REFUSED: &[Refused] = &[
+    Refused {
+        name: "cue",
+        files: &[],
+        extensions: &["cue"],
+        convert: "convert it first: `cue export FILE > FILE.json`",
+    },
+    Refused {
+        name: "jsonnet",
+        files: &[],
+        extensions: &["jsonnet"],
+        convert: "convert it first: `jsonnet FILE > FILE.json`",
+    },
+    Refused {
+        name: "cyclonedx",
+        files: &[],
+        extensions: &["cyclonedx"],
+        convert: "an SBOM of CycloneDX is JSON or XML: `--parser json` or `--parser xml`",
+    },
+    Refused {
+        name: "spdx",
+        files: &[],
+        extensions: &["spdx"],
+        convert: "an SBOM of SPDX as JSON is read with `--parser json`; convert another first: \
+                  `pyspdxtools -i FILE -o FILE.spdx.json`",
+    },
+    Refused { name: "edn", files: &[], extensions: &["edn"], convert: CONFTEST },
+    Refused { name: "groovy", files: &["jenkinsfile"], extensions: &["groovy"], convert: CONFTEST },
+    Refused {
+        name: "hcl1",
+        files: &[],
+        extensions: &["hcl1"],
+        convert: "HCL's first version is nearly the second: try `--parser hcl2`",
+    },
+    Refused { name: "hocon", files: &[], extensions: &["hocon"], convert: CONFTEST },
+    Refused {
+        name: "ignore",
+        files: &[],
+        extensions: &["gitignore", "dockerignore"],
+        convert: CONFTEST,
+    },
+    Refused { name: "nginx", files: &["nginx.conf"], extensions: &["nginx"], convert: CONFTEST },
+    Refused {
+        name: "textproto",
+        files: &[],
+        extensions: &["textproto", "textpb", "txtpb", "pbtxt"],
+        convert: CONFTEST,
+    },
+    Refused { name: "vcl", files: &[], extensions: &["vcl"], convert: CONFTEST },
+];
+
+/// Returns what converts the files of a parser of conftest that this crate doesn't have.
+pub fn refused_name(name: &str) -> Option<&'static str> {
+    REFUSED.iter().find(|refused| refused.name == name).map(|refused| refused.convert)
+}
+
+/// Returns what converts a file, if conftest has a parser for it that this crate doesn't have.
+pub fn refused_file(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let found = REFUSED.iter().find(|refused| is_one(&name, refused.files, refused.extensions));
+    found.map(|refused| refused.convert)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_isnt_read() {
+        for refused in REFUSED {
+            assert!(crate::Format::named(refused.name).is_none(), "{}", refused.name);
+        }
+        assert!(refused_file(Path::new("a/Jenkinsfile.prod")).is_some());
+        assert!(refused_file(Path::new(".gitignore")).is_some());
+        assert!(refused_file(Path::new("a.toml")).is_none() && refused_name("toml").is_none());
+    }
+}

@@ -1,0 +1,175 @@
+//! XML: an element is an object of its attributes (`-name`), its text (`#content`) and its children by their
+//! names; one with nothing but text is that text, and several of one name are an array. Prefixes of
+//! namespaces are left out.
+//!
+//! Declarations of a document type aren't read: entities are the five of XML, and numbers of characters.
+
+use quick_xml::XmlVersion;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::reader::Reader;
+use rego::Value;
+use rego::value::Object;
+
+use super::limits::MAX_DEPTH;
+use super::problem::Problem;
+
+pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let mut open: Vec<Element> = Vec::new();
+    let mut root = None;
+    loop {
+        let before = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+        let event = reader.read_event().map_err(|error| {
+            let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
+            Problem::at(text, at, format!("invalid XML: {error}"))
+        })?;
+        let wrong = |message: String| Problem::at(text, before, message);
+        if matches!(event, Event::Eof) {
+            return match (root, open.is_empty()) {
+                (Some(root), true) => Ok(root),
+                (None, true) => Err(wrong("there is no element".to_owned())),
+                (_, false) => Err(wrong("an element has no end".to_owned())),
+            };
+        }
+        step(event, &mut open, &mut root).map_err(wrong)?;
+    }
+}
+
+/// An element that is still being read.
+struct Element {
+    name: String,
+    /// Attributes and children, by their names in the value.
+    members: Object,
+    /// The texts between children that aren't blank.
+    texts: Vec<String>,
+    /// The text since the last child.
+    text: String,
+}
+
+impl Element {
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let text = text.trim();
+        if !text.is_empty() {
+            self.texts.push(text.to_owned());
+        }
+    }
+
+    /// Adds an attribute or a child: several of one name are an array.
+    fn add(&mut self, key: &str, value: Value) {
+        let key = Value::from(key);
+        match self.members.get_mut(&key) {
+            None => {
+                self.members.insert(key, value);
+            }
+            // No single value is an array.
+            Some(other) => match other.as_array_mut() {
+                Some(list) => list.push(value),
+                None => *other = Value::from(vec![std::mem::take(other), value]),
+            },
+        }
+    }
+
+    fn value(mut self) -> Value {
+        self.end_text();
+        let text = self.texts.join(" ");
+        if self.members.is_empty() {
+            return Value::from(text);
+        }
+        if !text.is_empty() {
+            self.members.insert(Value::from("#content"), Value::from(text));
+        }
+        Value::from(self.members)
+    }
+}
+
+fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> Result<(), String> {
+    match event {
+        Event::Start(tag) => {
+            if open.is_empty() && root.is_some() {
+                return Err("another element follows the first".to_owned());
+            }
+            if open.len() >= MAX_DEPTH {
+                return Err(format!("the text is nested more than {MAX_DEPTH} deep"));
+            }
+            if let Some(parent) = open.last_mut() {
+                parent.end_text();
+            }
+            open.push(begin(&tag)?);
+        }
+        Event::End(_) => {
+            let Some(done) = open.pop() else { return Ok(()) };
+            let name = done.name.clone();
+            let value = done.value();
+            match open.last_mut() {
+                Some(parent) => parent.add(&name, value),
+                None => *root = Some(Value::from(Object::from([(Value::from(name), value)]))),
+            }
+        }
+        Event::Text(text) => {
+            let text = text.xml_content(XmlVersion::Implicit1_0).into_owned();
+            put(open, &text)?;
+        }
+        Event::CData(text) => {
+            let text = text.xml_content(XmlVersion::Implicit1_0).into_owned();
+            put(open, &text)?;
+        }
+        Event::GeneralRef(reference) => {
+            let number = reference.resolve_char_ref().map_err(|error| error.to_string())?;
+            match number {
+                Some(c) => put(open, c.encode_utf8(&mut [0; 4]))?,
+                None => {
+                    let text = resolve_xml_entity(&reference).ok_or_else(|| entity(&reference))?;
+                    put(open, text)?;
+                }
+            }
+        }
+        Event::Decl(declaration) => {
+            if let Some(encoding) = declaration.encoding() {
+                let encoding = encoding.map_err(|error| error.to_string())?;
+                if !encoding.eq_ignore_ascii_case("utf-8") {
+                    return Err(format!(
+                        "the text says that its encoding is `{encoding}`: save it as UTF-8"
+                    ));
+                }
+            }
+        }
+        Event::DocType(own) if own.contains('[') => {
+            return Err("a document type with declarations isn't read".to_owned());
+        }
+        Event::DocType(_) | Event::Comment(_) | Event::PI(_) | Event::Empty(_) | Event::Eof => {}
+    }
+    Ok(())
+}
+
+fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
+    let name = tag.local_name().into_inner().to_owned();
+    let mut element =
+        Element { name, members: Object::new(), texts: Vec::new(), text: String::new() };
+    for attribute in tag.attributes() {
+        let attribute = attribute.map_err(|error| error.to_string())?;
+        let value = attribute
+            .normalized_value(XmlVersion::Implicit1_0)
+            .map_err(|error| format!("an attribute can't be read: {error}"))?;
+        let name = attribute.key.local_name().into_inner().to_owned();
+        element.add(&format!("-{name}"), Value::from(value.into_owned()));
+    }
+    Ok(element)
+}
+
+/// Adds text to the element that is open; outside the only element there is none.
+fn put(open: &mut [Element], text: &str) -> Result<(), String> {
+    match open.last_mut() {
+        Some(element) => element.text.push_str(text),
+        None if text.trim().is_empty() => {}
+        None => return Err("text outside of the element".to_owned()),
+    }
+    Ok(())
+}
+
+fn entity(name: &str) -> String {
+    let shown: String = name.chars().take(40).collect();
+    format!("the entity `&{shown};` isn't one of XML's own five")
+}

@@ -1,0 +1,4 @@
+# escape=`
+FROM a
+RUN a `
+b \

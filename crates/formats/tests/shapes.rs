@@ -1,0 +1,269 @@
+//! The shapes of values: those of conftest, and where they differ.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use rego::Value;
+use rego_platform_formats::{Format, MAX_BYTES};
+
+fn read(format: &str, text: &str) -> Result<String, String> {
+    let read = Format::named(format).unwrap().read(text);
+    read.map(|value| value.to_json())
+        .map_err(|own| format!("{}:{}: {}", own.line, own.column, own.message))
+}
+
+/// Each file has beside it what `conftest parse` (0.68) writes for it.
+#[test]
+fn files_have_the_values_that_conftest_gives_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            continue;
+        }
+        let format = Format::of(&path).unwrap();
+        let value = format.read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let expected = std::fs::read_to_string(format!("{}.json", path.display())).unwrap();
+        let mut expected = Value::from_json(&expected).unwrap();
+        if format.name() == "dockerfile" {
+            // An array of documents, of which there is one.
+            expected = expected.as_array().unwrap().first().unwrap().clone();
+        }
+        let shown = (value.to_json_pretty(), expected.to_json_pretty());
+        assert!(value == expected, "{}: {}, expected {}", path.display(), shown.0, shown.1);
+        count += 1;
+    }
+    assert_eq!(count, 9);
+}
+
+/// What conftest loses, rounds, or takes from elsewhere.
+#[test]
+fn what_conftest_reads_otherwise() {
+    for (format, text, expected) in [
+        ("hcl2", "a = 12345678901234567890123", r#"{"a":12345678901234567890123}"#),
+        ("hcl2", "a = \"x${-1}\"", r#"{"a":"x-1"}"#),
+        ("json5", "{a: 12345678901234567890123}", r#"{"a":12345678901234567890123}"#),
+        ("jsonc", "{'a': [1,], // c\n}", r#"{"a":[1]}"#),
+        (
+            "ini",
+            "a = 1\n[s]\nb = 12345678901234567890123",
+            r#"{"DEFAULT":{"a":1},"s":{"b":12345678901234567890123}}"#,
+        ),
+        ("ini", "[s]\nq = \"quoted ; x\" ; c", r#"{"s":{"q":"quoted ; x"}}"#),
+        ("properties", "a = \\uD83D\\uDE00", "{\"a\":\"\u{1f600}\"}"),
+        ("dotenv", "A=$HOME ${NOPE}", r#"{"A":"$HOME ${NOPE}"}"#),
+        ("dotenv", "b=1\nA=\"$b ${b}\"", r#"{"A":"1 1","b":"1"}"#),
+        ("xml", "<a>x<b/>y</a>", r##"{"a":{"#content":"x y","b":""}}"##),
+        ("xml", "<a>x<![CDATA[<]]>&amp;&#65;</a>", r#"{"a":"x<&A"}"#),
+        (
+            "dockerfile",
+            "FROM a\nRUN <<EOF cat\ncurl x | sh\n# no\nEOF\nCOPY <<-\"X\" /y\n\tz\n\tX",
+            r#"[["from",["a"]],["run",["<<EOF cat\ncurl x | sh\n# no\nEOF"]],["copy",["<<-\"X\"\nz\nX","/y"]]]"#,
+        ),
+        (
+            "dockerfile",
+            "FROM a\nONBUILD COPY --from=x a b",
+            r#"[["from",["a"]],["onbuild",["a","b"]]]"#,
+        ),
+    ] {
+        let value = Format::named(format).unwrap().read(text).unwrap();
+        let shown = match value.as_array() {
+            Some(list) => list
+                .iter()
+                .map(|one| {
+                    let field = |name| one.get_str(name).unwrap().clone();
+                    Value::from(vec![field("Cmd"), field("Value")])
+                })
+                .collect::<Value>(),
+            None => value,
+        };
+        assert_eq!(shown.to_json(), expected, "{format}: {text}");
+    }
+}
+
+#[test]
+fn comments_and_stages_of_a_dockerfile() {
+    let value = Format::named("dockerfile").unwrap();
+    let value = value
+        .read("# one\n\nFROM a\n# two\n#\n# three\nFROM b\nONBUILD COPY --from=x a b")
+        .unwrap();
+    let shown: Vec<String> = value.as_array().unwrap().iter().map(Value::to_json).collect();
+    let comment = |text: &str, stage| {
+        format!(
+            r#"{{"Cmd":"comment","Flags":null,"JSON":false,"Stage":{stage},"SubCmd":"","Value":["{text}"]}}"#
+        )
+    };
+    let from = |image: &str, stage| {
+        format!(
+            r#"{{"Cmd":"from","Flags":[],"JSON":false,"Stage":{stage},"SubCmd":"","Value":["{image}"]}}"#
+        )
+    };
+    assert_eq!(
+        shown,
+        [
+            comment("one", 0),
+            from("a", 0),
+            comment("two", 1),
+            comment("three", 1),
+            from("b", 1),
+            r#"{"Cmd":"onbuild","Flags":["--from=x"],"JSON":false,"Stage":1,"SubCmd":"COPY","Value":["a","b"]}"#.to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn json5_has_its_own_ways_to_write_values() {
+    let text = "\u{feff}// c\n{a: +1, $b_ü: .5, 'c': -0xFF, d: 5., e: [1, 2,], /* x */ \"f\": 'it\\'s \\\n on\\x41\\u00e9\\0', 'g': 1E+2, \"\": null}";
+    let expected =
+        r#"{"":null,"$b_ü":0.5,"a":1,"c":-255,"d":5,"e":[1,2],"f":"it's  onAé\u0000","g":1e+2}"#;
+    assert_eq!(read("json5", text).unwrap(), expected);
+}
+
+#[test]
+fn a_text_with_two_readings_is_an_error_with_its_line() {
+    for (format, text, expected) in [
+        ("toml", "a = 1\na = 2", "2:1: invalid TOML: duplicate key"),
+        ("toml", "a = 9223372036854775808", "1:5: invalid TOML"),
+        ("toml", "a = inf", "1:1: the number `inf` has no equivalent in JSON"),
+        ("toml", "a = [", "1:6: invalid TOML"),
+        ("hcl2", "a = 1\na = 2", "2:1: "),
+        ("hcl2", "a = {\n  b = 1\n  \"b\" = 2\n}", "1:1: the key `b` appears twice"),
+        ("hcl2", "a {}\na = 2", "2:1: the key `a` appears twice"),
+        ("hcl2", "a {}\na \"b\" {}", "2:1: blocks of the type `a` differ in their labels"),
+        ("hcl2", "a \"b\" {}\na {}", "2:1: blocks of the type `a` differ in their labels"),
+        ("hcl2", "a = 1 +", "1:7: invalid HCL"),
+        ("ini", "[s]\na = 1\n[t]\n[s]\na = 2", "5:1: the key `a` appears twice"),
+        ("ini", "[s\na=1", "1:1: the name of a section has no `]`"),
+        ("ini", "[s] x\na=1", "1:1: text follows the `]`"),
+        ("ini", "[s]\nnothing", "2:1: the line is neither a section"),
+        ("ini", "[s]\na = \"\"\"x\ny", "2:1: a value has no closing"),
+        ("properties", "a=1\na : 2", "2:1: the key `a` appears twice"),
+        ("properties", "=1", "1:1: a line has no key"),
+        ("properties", "a=\\u12", "1:1: `\\u` isn't followed by four"),
+        ("properties", "a=\\ud800", "1:1: `\\u` is half of a character"),
+        ("dotenv", "A=1\nA=2", "2:1: the key `A` appears twice"),
+        ("dotenv", "export A", "1:1: the line isn't `NAME=VALUE`"),
+        ("dotenv", "A=1\nB-C=1", "2:1: the line isn't `NAME=VALUE`"),
+        ("dotenv", "A=\"x", "1:1: a value has no closing"),
+        ("dotenv", "A='x'y", "1:1: text follows the closing `'`"),
+        ("xml", "<a>\n<b></a>", "2:4: invalid XML"),
+        ("xml", "<a>", "1:4: an element has no end"),
+        ("xml", "<a/><b/>", "1:5: another element follows the first"),
+        ("xml", "<a/>x", "1:5: text outside of the element"),
+        ("xml", "<a b='1' b='2'/>", "1:1: "),
+        (
+            "xml",
+            "<!DOCTYPE a [<!ENTITY b 'x'>]><a>&b;</a>",
+            "1:1: a document type with declarations isn't read",
+        ),
+        (
+            "xml",
+            "<!DOCTYPE a SYSTEM 'x'><a>&b;</a>",
+            "the entity `&b;` isn't one of XML's own five",
+        ),
+        ("xml", "<a b='&c;'/>", "1:1: an attribute can't be read"),
+        ("xml", "<?xml version='1.0' encoding='UTF-16'?><a/>", "its encoding is `UTF-16`"),
+        ("xml", "", "there is no element"),
+        ("json5", "{a: 1, 'a': 2}", "1:14: the key `a` appears twice"),
+        ("json5", "[,]", "1:2: a value is expected"),
+        ("json5", "[1 2]", "1:4: `,` or `]` is expected"),
+        ("json5", "{a}", "`:` is expected"),
+        ("json5", "{: 1}", "a key is expected"),
+        ("json5", "[NaN]", "`Infinity` and `NaN` have no equivalent"),
+        ("json5", "01", "invalid number"),
+        ("json5", "1 // x\n2", "2:1: text follows the value"),
+        ("json5", "/* x", "a comment has no `*/`"),
+        ("json5", "'a\nb'", "a text has no closing quote"),
+        ("dockerfile", "# only a comment", "there is no instruction"),
+        ("dockerfile", "FROM a\nFOO b", "2:1: `FOO` is no instruction of a Dockerfile"),
+        ("dockerfile", "FROM a b", "1:1: `FROM` takes one argument, or three"),
+        ("dockerfile", "FROM a\nRUN", "2:1: `RUN` needs an argument"),
+        ("dockerfile", "FROM a\nCOPY b", "2:1: `COPY` needs a source and a destination"),
+        ("dockerfile", "FROM a\nRUN [\"a\", 1]", "2:1: an array of arguments has texts only"),
+        ("dockerfile", "FROM a\nSHELL a", "2:1: the arguments have to be an array of JSON"),
+        ("dockerfile", "FROM a\nENV a", "2:1: a name needs a value"),
+        ("dockerfile", "FROM a\nENV a=b c", "2:1: `c` has no `=`"),
+        ("dockerfile", "FROM a\n\nRUN <<E\nx", "3:1: the here-document `E` has no end"),
+        ("dockerfile", "FROM a\nONBUILD FROM b", "2:1: `ONBUILD` can't be followed by `FROM`"),
+    ] {
+        let wrong = read(format, text).unwrap_err();
+        assert!(wrong.contains(expected), "{format}: {text:?}: {wrong}");
+    }
+}
+
+/// Nesting, repetition and expansion, each as far as the size of a text allows.
+#[test]
+fn hostile_texts_end_in_an_error_or_a_value() {
+    let n = 200_000;
+    let doubled: Vec<_> = (1..40).map(|i| format!("A{i}=$A{0}$A{0}\n", i - 1)).collect();
+    let doubled = doubled.concat();
+    for (format, text) in [
+        ("json5", "[".repeat(n)),
+        ("json5", "{a:".repeat(n)),
+        ("json5", "/*".repeat(n)),
+        ("xml", "<a>".repeat(n)),
+        ("xml", format!("<a {}/>", "b:c='' ".repeat(n))),
+        ("xml", format!("<!DOCTYPE a [{}", "<!ENTITY a 'b'>".repeat(n))),
+        ("toml", format!("a = {}", "[".repeat(n))),
+        ("toml", format!("a = {}", "{a=".repeat(n))),
+        ("toml", format!("{}a = 1", "a.".repeat(n))),
+        ("toml", format!("[{}a]", "a.".repeat(n))),
+        ("hcl2", format!("a = {}", "[".repeat(n))),
+        ("hcl2", format!("a = {}", "(".repeat(n))),
+        ("hcl2", format!("a = {}", "{a=".repeat(n))),
+        ("hcl2", format!("a = {}1", "!".repeat(n))),
+        ("hcl2", format!("a = {}1", "-".repeat(n))),
+        ("hcl2", format!("a = {}", "x ? y : ".repeat(n))),
+        ("hcl2", format!("a = {}1", "1 + ".repeat(n))),
+        ("hcl2", format!("a = {}", "\"${".repeat(n))),
+        ("hcl2", format!("a = \"{}\"", "%{ if a }".repeat(n))),
+        ("hcl2", format!("a = {}", "f(".repeat(n))),
+        ("hcl2", format!("a = x{}", "[x".repeat(n))),
+        ("hcl2", "a {\n".repeat(n)),
+        ("hcl2", format!("a = {}", "[for a in ".repeat(n))),
+        ("dotenv", format!("A0=0123456789\n{doubled}")),
+        ("dotenv", format!("A={}\nB={}", "x".repeat(1 << 20), "$A".repeat(99))),
+        ("dockerfile", format!("FROM a\nRUN {}", "<<A ".repeat(n))),
+        ("dockerfile", format!("FROM a\n{}RUN x", "ONBUILD ".repeat(n))),
+        ("dockerfile", format!("FROM a\nRUN {}", "\\\n".repeat(n))),
+        ("properties", "a\\\n".repeat(n)),
+    ] {
+        let read = Format::named(format).unwrap().read(&text);
+        let begins: String = text.chars().take(30).collect();
+        match (format, read) {
+            ("properties", Ok(_)) => {}
+            (_, Ok(value)) => assert!(value.to_json().len() < MAX_BYTES, "{format}: {begins}"),
+            (_, Err(problem)) => assert!(!problem.message.is_empty(), "{format}: {begins}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_text_is_a_value_or_an_error(
+        text in proptest::collection::vec(prop_oneof![
+            Just("\n"), Just(" "), Just("a"), Just("="), Just(":"), Just("\""), Just("'"), Just("\\"),
+            Just("["), Just("]"), Just("{"), Just("}"), Just("${"), Just("%{"), Just("<"), Just("</a>"),
+            Just("<a>"), Just("&"), Just(";"), Just("#"), Just("//"), Just("/*"), Just("<<E"), Just("E"),
+            Just("FROM "), Just("RUN "), Just("--"), Just("é"), Just("\u{1f600}"), Just("\r"), Just("\t"),
+            Just("`"), Just("\"\"\""), Just("1"), Just("."), Just("\\u"), Just("export "), Just(","),
+            Just("if "), Just("~"), Just("<![CDATA["), Just("]]>"), Just("<!"), Just("<?"), Just("\u{2028}"),
+        ], 0..24)
+    ) {
+        let text = text.concat();
+        for format in Format::all() {
+            let lines = text.split('\n').count();
+            match format.read(&text) {
+                Ok(value) => prop_assert!(value.is_collection() || format.name().starts_with("json")),
+                Err(problem) => {
+                    prop_assert!((1..=lines).contains(&problem.line), "{}: {:?}", format.name(), problem);
+                }
+            }
+        }
+    }
+}

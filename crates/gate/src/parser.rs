@@ -1,0 +1,99 @@
+//! The parser of an input: which one reads a file of a name, and what it reads.
+
+use std::path::Path;
+
+use rego_platform::Diagnostic;
+use rego_platform::rego::Value;
+use rego_platform::sources::document;
+#[cfg(feature = "formats")]
+use rego_platform_formats::{Format, refused_file, refused_name};
+
+/// A parser of inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parser {
+    /// JSON, and several values one after the other (JSON Lines)
+    Json,
+    /// YAML, of one or several documents
+    Yaml,
+    /// Another format, whose text is one document
+    #[cfg(feature = "formats")]
+    Format(Format),
+}
+
+impl Parser {
+    /// Returns the parser of a file by its name, which decides alone.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.unwrap_or_default().to_ascii_lowercase().as_str() {
+            "json" | "jsonl" | "ndjson" | "sarif" => Some(Self::Json),
+            "yaml" | "yml" => Some(Self::Yaml),
+            #[cfg(feature = "formats")]
+            _ => Format::of(path).map(Self::Format),
+            #[cfg(not(feature = "formats"))]
+            _ => None,
+        }
+    }
+
+    /// Returns the parser of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "json" => Some(Self::Json),
+            "yaml" => Some(Self::Yaml),
+            #[cfg(feature = "formats")]
+            _ => Format::named(name).map(Self::Format),
+            #[cfg(not(feature = "formats"))]
+            _ => None,
+        }
+    }
+
+    /// Returns the names of all parsers.
+    pub fn names() -> Vec<&'static str> {
+        let all = vec!["json", "yaml"];
+        #[cfg(feature = "formats")]
+        let all = [all, Format::all().map(Format::name).collect()].concat();
+        all
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Returns the problem with its position.
+    #[doc(hidden)]
+    #[allow(clippy::result_large_err, reason = "an error ends the run: its size costs nothing")]
+    pub fn read(self, name: &str, text: &str) -> Result<Value, Diagnostic> {
+        match self {
+            Self::Json => document(name, text, false),
+            Self::Yaml => document(name, text, true),
+            #[cfg(feature = "formats")]
+            Self::Format(format) => format.read(text).map_err(|problem| {
+                let at = rego_platform::sources::place(name, text, problem.line, problem.column);
+                Diagnostic::error("data-error", problem.message).at(at)
+            }),
+        }
+    }
+}
+
+/// Returns what converts a file that conftest has a parser for, and this crate doesn't.
+#[doc(hidden)]
+pub fn conversion_of(path: &Path) -> Option<&'static str> {
+    #[cfg(feature = "formats")]
+    return refused_file(path);
+    #[cfg(not(feature = "formats"))]
+    return {
+        let _ = path;
+        None
+    };
+}
+
+/// Returns what converts the files of a parser that conftest has, and this crate doesn't.
+#[doc(hidden)]
+pub fn conversion_for(parser: &str) -> Option<&'static str> {
+    #[cfg(feature = "formats")]
+    return refused_name(parser);
+    #[cfg(not(feature = "formats"))]
+    return {
+        let _ = parser;
+        None
+    };
+}
