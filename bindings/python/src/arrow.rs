@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt64Builder};
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rego_platform_gate::InputSource;
@@ -22,30 +23,34 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> PyResult<&'a ArrayRef> {
     })
 }
 
-/// Returns the bytes of each row of a column of text or binary data. A row without any is an error.
-fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Vec<u8>>> {
+/// Returns the bytes of each row of a column of text or binary data, if it has any.
+fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Option<Vec<u8>>>> {
     fn of<'a, T: AsRef<[u8]> + ?Sized + 'a>(
         rows: impl Iterator<Item = Option<&'a T>>,
-        name: &str,
-    ) -> PyResult<Vec<Vec<u8>>> {
-        rows.enumerate()
-            .map(|(index, row)| {
-                let missing = || PyValueError::new_err(format!("row {index} of `{name}` is null"));
-                Ok(row.ok_or_else(missing)?.as_ref().to_vec())
-            })
-            .collect()
+    ) -> Vec<Option<Vec<u8>>> {
+        rows.map(|row| row.map(|row| row.as_ref().to_vec())).collect()
     }
-    match column.data_type() {
-        DataType::Utf8 => of(column.as_string::<i32>().iter(), name),
-        DataType::LargeUtf8 => of(column.as_string::<i64>().iter(), name),
-        DataType::Utf8View => of(column.as_string_view().iter(), name),
-        DataType::Binary => of(column.as_binary::<i32>().iter(), name),
-        DataType::LargeBinary => of(column.as_binary::<i64>().iter(), name),
-        DataType::BinaryView => of(column.as_binary_view().iter(), name),
+    Ok(match column.data_type() {
+        DataType::Utf8 => of(column.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => of(column.as_string::<i64>().iter()),
+        DataType::Utf8View => of(column.as_string_view().iter()),
+        DataType::Binary => of(column.as_binary::<i32>().iter()),
+        DataType::LargeBinary => of(column.as_binary::<i64>().iter()),
+        DataType::BinaryView => of(column.as_binary_view().iter()),
         other => {
-            Err(PyTypeError::new_err(format!("the column `{name}` is {other}, not text or binary")))
+            let message = format!("the column `{name}` is {other}, not text or binary");
+            return Err(PyTypeError::new_err(message));
         }
-    }
+    })
+}
+
+/// The documents of a batch.
+pub(crate) struct Documents {
+    pub places: Vec<InputSource>,
+    /// The row of each document.
+    rows: Vec<usize>,
+    /// The number of rows.
+    count: usize,
 }
 
 /// Returns the documents of a batch, named by a column or else by their rows.
@@ -53,20 +58,28 @@ pub(crate) fn documents(
     batch: &RecordBatch,
     document: &str,
     name: Option<&str>,
-) -> PyResult<Vec<InputSource>> {
+) -> PyResult<Documents> {
     let documents = rows(column(batch, document)?, document)?;
     let names = match name {
-        None => (0..documents.len()).map(|row| format!("row {row}")).collect(),
-        Some(name) => rows(column(batch, name)?, name)?
-            .into_iter()
-            .map(|text| String::from_utf8_lossy(&text).into_owned())
-            .collect::<Vec<_>>(),
+        None => vec![None; documents.len()],
+        Some(name) => rows(column(batch, name)?, name)?,
     };
-    Ok(names
-        .into_iter()
-        .zip(documents)
-        .map(|(name, json)| InputSource::Document(name, json))
-        .collect())
+    let count = documents.len();
+    let (mut places, mut rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (row, (document, name)) in documents.into_iter().zip(names).enumerate() {
+        let Some(document) = document else { continue };
+        let name = name.map(|name| String::from_utf8_lossy(&name).into_owned());
+        places.push(InputSource::Document(name.unwrap_or_else(|| format!("row {row}")), document));
+        rows.push(row);
+    }
+    Ok(Documents { places, rows, count })
+}
+
+/// Returns the schema of verdicts.
+#[pyfunction]
+pub(crate) fn verdict_schema() -> PyResult<PyArrowType<Schema>> {
+    let empty = batch(&[]).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyArrowType(empty.schema().as_ref().clone()))
 }
 
 const VIOLATION: [&str; 7] = ["policy", "rule", "message", "class", "effect", "severity", "id"];
@@ -78,16 +91,26 @@ struct Row<'a> {
     digest: Option<&'a str>,
     violations: Vec<(&'a str, &'a Violation)>,
     error: Option<&'a str>,
-    calls: u64,
-    attempts: u64,
+    calls: i64,
+    attempts: i64,
 }
 
 /// Returns a row for each row of documents. A row of several documents has the worst outcome of them.
-pub(crate) fn verdicts(run: Option<&Run>, count: usize) -> Result<RecordBatch, ArrowError> {
-    let mut rows: Vec<Row<'_>> = std::iter::repeat_with(Row::default).take(count).collect();
+pub(crate) fn verdicts(
+    run: Option<&Run>,
+    documents: &Documents,
+) -> Result<RecordBatch, ArrowError> {
+    let nothing = || Row { error: Some("the row has no document"), ..Row::default() };
+    let mut rows: Vec<_> = std::iter::repeat_with(nothing).take(documents.count).collect();
+    for row in &documents.rows {
+        if let Some(row) = rows.get_mut(*row) {
+            row.error = None;
+        }
+    }
     for input in run.iter().flat_map(|run| &run.inputs) {
         let place = input.place.and_then(|place| usize::try_from(place).ok());
-        let Some(row) = place.and_then(|place| rows.get_mut(place)) else { continue };
+        let row = place.and_then(|place| documents.rows.get(place));
+        let Some(row) = row.and_then(|row| rows.get_mut(*row)) else { continue };
         row.outcome = row.outcome.max(Some(input.outcome));
         row.digest = row.digest.or(input.digest.as_deref());
         let of_verdicts = input.verdicts.iter().filter_map(|verdict| verdict.error.as_ref());
@@ -97,8 +120,8 @@ pub(crate) fn verdicts(run: Option<&Run>, count: usize) -> Result<RecordBatch, A
             let policy = verdict.policy.as_str();
             row.violations.extend(verdict.violations.iter().map(|found| (policy, found)));
         }
-        row.calls += input.ledger.total();
-        row.attempts += input.ledger.attempts;
+        row.calls += input.ledger.total().cast_signed();
+        row.attempts += input.ledger.attempts.cast_signed();
     }
     batch(&rows)
 }
@@ -106,7 +129,7 @@ pub(crate) fn verdicts(run: Option<&Run>, count: usize) -> Result<RecordBatch, A
 fn batch(rows: &[Row<'_>]) -> Result<RecordBatch, ArrowError> {
     let (mut outcomes, mut digests, mut errors) =
         (StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
-    let (mut calls, mut attempts) = (UInt64Builder::new(), UInt64Builder::new());
+    let (mut calls, mut attempts) = (Int64Builder::new(), Int64Builder::new());
     let fields: Fields =
         VIOLATION.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
     let mut violations = ListBuilder::new(StructBuilder::from_fields(fields, rows.len()));

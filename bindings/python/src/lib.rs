@@ -17,5 +17,6 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::Policies>()?;
     module.add_class::<service::Service>()?;
+    module.add_function(wrap_pyfunction!(arrow::verdict_schema, module)?)?;
     error::add(module)
 }

@@ -155,8 +155,8 @@ impl Policies {
         let mut options = self.run_options(timeout)?;
         // The whole as a part, so that each input says which row it is of.
         options.shard = "1/1".parse().ok();
-        let places = arrow::documents(&batch.0, document, name)?;
-        let rows = places.len();
+        let mut documents = arrow::documents(&batch.0, document, name)?;
+        let places = std::mem::take(&mut documents.places);
         let run = py.detach(|| {
             if places.is_empty() {
                 return Ok(None);
@@ -164,7 +164,7 @@ impl Policies {
             self.run(places, &options).map(Some)
         });
         let run = run.map_err(|error| raised(py, &error))?;
-        let verdicts = arrow::verdicts(run.as_ref(), rows)
+        let verdicts = arrow::verdicts(run.as_ref(), &documents)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(PyArrowType(verdicts))
     }

@@ -10,7 +10,7 @@ import threading
 import pyarrow
 import pytest
 
-from rego_platform import Policies, RegoError, Service, UndefinedError
+from rego_platform import Policies, RegoError, Service, UndefinedError, verdict_schema
 
 ROOT = pathlib.Path(__file__).parents[3]
 POLICY = ROOT / "policies/required_evidence.rego"
@@ -134,10 +134,13 @@ def test_a_batch_may_name_its_columns(even):
         even.gate_arrow(batch)
     with pytest.raises(TypeError, match="is Int64, not text or binary"):
         even.gate_arrow(pyarrow.record_batch({"document": [1]}))
-    with pytest.raises(ValueError, match="row 1 of `document` is null"):
-        even.gate_arrow(pyarrow.record_batch({"document": ["{}", None]}))
+    missing = pyarrow.record_batch({"document": [None, '{"n": 1}', None], "name": ["a", None, "c"]})
+    rows = even.gate_arrow(missing, name="name").to_pylist()
+    assert [row["outcome"] for row in rows] == ["no_verdict", "failed", "no_verdict"]
+    assert rows[0]["error"] == rows[2]["error"] == "the row has no document"
     empty = pyarrow.record_batch({"document": pyarrow.array([], pyarrow.string())})
     assert even.gate_arrow(empty).num_rows == 0
+    assert even.gate_arrow(empty).schema == verdict_schema()
     assert even.gate_arrow(empty).schema == even.gate_arrow(batch, document="json").schema
 
 

@@ -4,9 +4,9 @@ import asyncio as _asyncio
 from os import PathLike as _PathLike
 
 from ._native import Policies as _Policies
-from ._native import RegoError, Service, UndefinedError
+from ._native import RegoError, Service, UndefinedError, verdict_schema
 
-__all__ = ["Policies", "RegoError", "Service", "UndefinedError"]
+__all__ = ["Policies", "RegoError", "Service", "UndefinedError", "verdict_schema"]
 
 
 class Policies:

@@ -33,6 +33,9 @@ class Service:
     def from_env(*, product: str = "platform") -> Service:
         """Reads the token and the addresses from the environment, such as `PLATFORM_TOKEN`."""
 
+def verdict_schema() -> pyarrow.Schema:
+    """Returns the schema of what `Policies.gate_arrow` returns."""
+
 class Policies:
     """Policies, loaded once and evaluated often, from any thread."""
 
