@@ -29,7 +29,7 @@ use crate::rego::value::Object;
 
 pub use account::{Account, Ignore, LeftOut};
 #[doc(hidden)]
-pub use bundle::Bundle;
+pub use bundle::{Bundle, BundleKeys};
 pub use fetched::Fetched;
 pub use schemas::SchemaSet;
 pub(crate) use schemas::remote_hint;
@@ -111,6 +111,9 @@ pub struct ReadOptions<'a> {
     pub bundles: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
+    /// Keys of which one has to have signed each bundle; without them, a signed bundle is an error, unless
+    /// `skip_verify` is set.
+    pub bundle_keys: Option<&'a BundleKeys>,
     /// What was fetched for arguments that are addresses, which aren't read as paths then.
     pub fetched: &'a [Fetched],
 }

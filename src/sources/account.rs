@@ -2,6 +2,7 @@
 //!
 //! Owns the account itself and the patterns that leave files out.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub struct Account {
     pub argument: String,
     /// The digest that pins it, if it was fetched from elsewhere.
     pub digest: Option<String>,
+    /// The names of the keys that signed it, if it is a bundle or holds some, and that was checked.
+    pub signers: BTreeSet<String>,
     /// The number of files that were read.
     pub taken: u64,
     /// Files, and parts of files, that weren't read.

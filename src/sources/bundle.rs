@@ -1,12 +1,13 @@
 //! Bundles: policies and data with a manifest, as an archive (`.tar.gz`) or a folder.
 //!
 //! Owns which files of a bundle are read, their place below `data`, and what OPA requires of a
-//! bundle. Nothing is written to disk. Signatures aren't verified: a signed bundle is loaded only if
-//! that is explicitly allowed.
+//! bundle. Nothing is written to disk. A signed bundle is loaded only if its signature is verified, or if that
+//! is explicitly left out.
 
 mod archive;
 mod folder;
 mod manifest;
+mod signed;
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -24,6 +25,8 @@ use crate::rego::value::Object;
 use crate::text::escape;
 use crate::{Diagnostic, setting};
 use manifest::{Manifest, overlap};
+pub use signed::BundleKeys;
+use signed::Hashes;
 
 /// A bundle that was read.
 #[derive(Debug, Clone)]
@@ -32,7 +35,8 @@ pub struct Bundle {
     /// The path of its file or folder.
     pub path: String,
     pub is_folder: bool,
-    pub is_signed: bool,
+    /// Set if it is signed, and nobody checked by whom.
+    pub is_unverified: bool,
     pub modules: Vec<ModuleSource>,
     /// The versions of Rego of its modules, where the manifest gives one.
     pub versions: Vec<(String, RegoVersion)>,
@@ -75,13 +79,29 @@ struct Reading<'a> {
     modules: Vec<(ModuleSource, String)>,
     /// Data below its folders, which `Data` names too.
     data: Vec<Data>,
-    is_signed: bool,
+    is_unverified: bool,
+    /// The files, and their signature, if that is to be verified.
+    hashes: Option<Hashes>,
+    signatures: Option<Vec<u8>>,
 }
 
 struct Data {
     path: String,
     folders: Vec<String>,
     value: Value,
+}
+
+/// The name of the file with the signatures of a bundle.
+const SIGNATURES: &str = ".signatures.json";
+
+/// Reads a file of at most `limit` bytes.
+fn bytes_of(content: &mut dyn Read, limit: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    content.take(limit + 1).read_to_end(&mut bytes).map_err(|error| format!("is cut: {error}"))?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("is larger than {}", crate::text::size(limit)));
+    }
+    Ok(bytes)
 }
 
 /// Returns the path of a file within a bundle, for positions.
@@ -115,7 +135,9 @@ pub(super) fn read(
         manifest: None,
         modules: Vec::new(),
         data: Vec::new(),
-        is_signed: false,
+        is_unverified: false,
+        hashes: options.bundle_keys.map(|_| Hashes::default()),
+        signatures: None,
     };
     if is_folder {
         folder::read(&mut reading)?;
@@ -143,21 +165,41 @@ impl Reading<'_> {
         if self.seen.len() > files {
             return Err(self.refused(format!("holds more than {files} files")));
         }
-        let last = name.rsplit('/').next().unwrap_or(name);
+        let is_signature = last_of(name) == SIGNATURES;
+        if let Some(hashes) = &mut self.hashes {
+            let read = bytes_of(content, self.options.limits.file_bytes)
+                .map_err(|what| holds(self.path, &what))?;
+            if !is_signature {
+                hashes.take(&file_path(self.path, self.is_folder, name), name, &read)?;
+                return self.place(name, raw, &mut read.as_slice());
+            }
+            if self.signatures.replace(read).is_some() {
+                return Err(self.refused(format!("has two signatures, one of them in `{shown}`")));
+            }
+            return Ok(());
+        }
+        if !is_signature {
+            return self.place(name, raw, content);
+        }
+        if !self.options.skip_verify {
+            return Err(self
+                .refused("is signed, and no key is given that verifies it")
+                .by_setting(setting::SIGNED_BUNDLES));
+        }
+        self.is_unverified = true;
+        self.account.leave(Path::new(name), "its signatures weren't checked");
+        Ok(())
+    }
+
+    /// Takes a file that is no signature.
+    fn place(&mut self, name: &str, raw: &str, content: &mut dyn Read) -> Result<(), Diagnostic> {
+        let shown = escape(name);
+        let holds =
+            |path: &str, what: &str| refused(path, format!("holds `{shown}`, which {what}"));
+        let last = last_of(name);
         let is_rego = ending_of(name) == "rego";
         let is_data = matches!(last, "data.json" | "data.yaml" | "data.yml");
         let is_manifest = name.ends_with(".manifest");
-        if last == ".signatures.json" {
-            if !self.options.skip_verify {
-                return Err(self
-                    .refused("is signed, and signatures aren't checked here")
-                    .with_hint("check it with `opa`")
-                    .by_setting(setting::SIGNED_BUNDLES));
-            }
-            self.is_signed = true;
-            self.account.leave(Path::new(name), "its signatures weren't checked");
-            return Ok(());
-        }
         if last == "patch.json" {
             return Err(self
                 .refused(format!("is a delta (`{shown}`), which holds no policies"))
@@ -226,12 +268,7 @@ impl Reading<'_> {
     /// Reads a file as text, within the limits.
     fn text(&mut self, content: &mut dyn Read) -> Result<String, String> {
         let limits = self.options.limits;
-        let mut bytes = Vec::new();
-        let limit = limits.file_bytes;
-        content.take(limit + 1).read_to_end(&mut bytes).map_err(|e| format!("is cut: {e}"))?;
-        if bytes.len() as u64 > limit {
-            return Err(format!("is larger than {}", crate::text::size(limit)));
-        }
+        let bytes = bytes_of(content, limits.file_bytes)?;
         self.total += bytes.len() as u64;
         if self.total > limits.total_bytes {
             let most = crate::text::size(limits.total_bytes);
@@ -240,7 +277,21 @@ impl Reading<'_> {
         String::from_utf8(bytes).map_err(|_| "isn't UTF-8".to_owned())
     }
 
-    fn finish(self, prefix: &[String], asked: BundleArgument) -> Result<Bundle, Diagnostic> {
+    /// Checks who signed the bundle, if that is asked for.
+    fn verify(&mut self) -> Result<(), Diagnostic> {
+        let Some((keys, hashes)) = self.options.bundle_keys.zip(self.hashes.as_ref()) else {
+            return Ok(());
+        };
+        let refused = |what: String| refused(self.path, what).by_setting(setting::SIGNED_BUNDLES);
+        let signatures =
+            self.signatures.as_ref().ok_or_else(|| refused("isn't signed".to_owned()))?;
+        let signer = keys.signer(signatures, hashes).map_err(refused)?;
+        self.account.signers.insert(signer.to_owned());
+        Ok(())
+    }
+
+    fn finish(mut self, prefix: &[String], asked: BundleArgument) -> Result<Bundle, Diagnostic> {
+        self.verify()?;
         let (path, is_folder) = (self.path, self.is_folder);
         let (manifest_path, manifest) = match self.manifest {
             Some((name, manifest)) => (Some(file_path(path, is_folder, &name)), manifest),
@@ -278,7 +329,7 @@ impl Reading<'_> {
         Ok(Bundle {
             path: path.to_owned(),
             is_folder,
-            is_signed: self.is_signed,
+            is_unverified: self.is_unverified,
             modules,
             versions,
             data: sources.into_iter().map(below).collect(),
@@ -304,6 +355,11 @@ fn nested(path: &[String], value: Value) -> Value {
         let object: Object = [(Value::from(key.as_str()), value)].into();
         Value::from(object)
     })
+}
+
+/// Returns what follows the last slash of a name.
+fn last_of(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Returns what follows the last dot of a name, whose case counts.

@@ -133,6 +133,16 @@ pub(super) struct GateArgs {
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
+    /// Public key (PEM) of bundles' signers (`opa sign`), of which one has to have signed each bundle; may be
+    /// repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "skip_verify",
+        hide_short_help = true,
+        help_heading = POLICIES
+    )]
+    bundle_key: Vec<PathBuf>,
     /// Load signed bundles without checking their signatures
     #[arg(long, hide_short_help = true, help_heading = POLICIES)]
     skip_verify: bool,
@@ -509,6 +519,7 @@ fn load(
         fetched,
         http,
         skip_verify: args.skip_verify,
+        bundle_keys: signatures::bundle_keys(&args.bundle_key, cli.timeout)?,
         allow_warnings: args.allow_warnings,
     };
     Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))

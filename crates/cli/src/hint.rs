@@ -88,7 +88,9 @@ fn option(setting: Setting) -> Option<String> {
         gate::TRUST_ROOT => {
             "`--trust-root FILE` names other certificates and logs than those of sigstore.dev"
         }
-        setting::SIGNED_BUNDLES => "`--skip-verify` loads it unchecked",
+        setting::SIGNED_BUNDLES => {
+            "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
+        }
         gate::WARNINGS => "`--allow-warnings` allows such policies",
         gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",
         #[cfg(feature = "remote")]

@@ -17,7 +17,9 @@ use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
-use rego_platform::sources::{Account, Bundle, Fetched, Gathered, Ignore, ReadOptions, Sources};
+use rego_platform::sources::{
+    Account, Bundle, BundleKeys, Fetched, Gathered, Ignore, ReadOptions, Sources,
+};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
@@ -64,6 +66,8 @@ pub struct GateOptions {
     pub fetched: Vec<Fetched>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
+    /// Keys of which one has to have signed each bundle.
+    pub bundle_keys: Option<BundleKeys>,
     /// Set to note rules that no verdict uses, and fields, values, rules and data that don't exist,
     /// instead of refusing the policies.
     pub allow_warnings: bool,
@@ -121,6 +125,7 @@ fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
     how.ignore = Some(&options.ignore);
     how.bundles = &options.bundles;
     how.skip_verify = options.skip_verify;
+    how.bundle_keys = options.bundle_keys.as_ref();
     how.fetched = &options.fetched;
     Sources::gather(paths, how)
 }
@@ -154,6 +159,11 @@ impl Gate {
         options: &GateOptions,
         loaded: Loaded,
     ) -> Result<Self, Error> {
+        if options.bundle_keys.is_some() && gathered.bundles.is_empty() {
+            return Err(wrong("a key of bundles is given, and no bundle").with_hint(
+                "name bundles, or leave the key out: it says nothing about other files",
+            ));
+        }
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(wrong(format!(
                 "the bundle `{}` contains no policies and no data",
@@ -324,7 +334,7 @@ impl Gate {
 
     /// Records the digest of a bundle, or of the files of its folder.
     fn record_bundle(&mut self, bundle: &Bundle, fetched: &[Fetched]) -> Result<(), Error> {
-        self.unverified_bundles += u64::from(bundle.is_signed);
+        self.unverified_bundles += u64::from(bundle.is_unverified);
         let mut record = |path: &str| {
             self.sources.push(Source { path: path.to_owned(), digest: digest_of(path, fetched)? });
             Ok(())

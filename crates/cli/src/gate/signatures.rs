@@ -1,16 +1,17 @@
-//! Whose signatures attestations need: the options, and the files of keys and trust roots.
+//! Whose signatures attestations and bundles need: the options, and the files of keys and trust roots.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use rego_platform::sources::BundleKeys;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_gate::model::Inventory;
 use rego_platform_gate::{Identities, Signatures, TrustRoot, VerifyKeys};
 
 use super::INPUTS;
-use crate::option_files;
+use crate::{option_files, stdin};
 
 /// The kind of inputs that are attestations.
 const ATTESTATION: &str = "ATTESTATION";
@@ -63,6 +64,29 @@ pub(super) struct SignatureArgs {
     unverified: bool,
 }
 
+/// Reads the files of public keys. Each comes with its name.
+fn key_files(paths: &[PathBuf], timeout: Duration) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let read = |path: &PathBuf| {
+        let pem = option_files::read("the public key", path, MAX_KEY, timeout)?;
+        Ok((path.display().to_string(), pem))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Returns the keys that sign bundles, if any are named.
+pub(super) fn bundle_keys(
+    paths: &[PathBuf],
+    timeout: Duration,
+) -> Result<Option<BundleKeys>, Error> {
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let files = key_files(paths, timeout)?;
+    let files = files.into_iter().map(|(name, pem)| Ok((stdin::text(pem, &name)?, name)));
+    let files: Vec<(String, String)> = files.collect::<Result<_, Error>>()?;
+    BundleKeys::new(files.iter().map(|(pem, name)| (name.as_str(), pem.as_str()))).map(Some)
+}
+
 impl SignatureArgs {
     /// Returns `true` if the inputs, which are of this kind, are attestations.
     pub fn are_attestations(&self, kind: Option<&str>) -> bool {
@@ -110,11 +134,7 @@ impl SignatureArgs {
         if self.verify_key.is_empty() {
             return Ok(None);
         }
-        let mut files = Vec::new();
-        for path in &self.verify_key {
-            let pem = option_files::read("the public key", path, MAX_KEY, timeout)?;
-            files.push((path.display().to_string(), pem));
-        }
+        let files = key_files(&self.verify_key, timeout)?;
         let files = files.iter().map(|(name, pem)| (name.as_str(), pem.as_slice()));
         VerifyKeys::new(files, self.verify_threshold.unwrap_or(NonZeroUsize::MIN)).map(Some)
     }

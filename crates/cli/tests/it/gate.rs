@@ -2,6 +2,7 @@
 
 mod account;
 mod attest;
+mod bundle_keys;
 mod destinations;
 mod documents;
 mod formats;

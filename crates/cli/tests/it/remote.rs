@@ -103,6 +103,13 @@ fn a_bundle_in_a_registry_is_read_as_opa_does() {
         assert_eq!(violation["position"]["file"], format!("{pinned}:/p.rego"), "{report}");
         assert_eq!(report["sources"][0]["digest"], digest_of(&archive));
     }
+    let signed = include_bytes!("gate/signed/bundle.tar.gz");
+    let signed = registry.store("acme/signed", "v1", &[(BUNDLE, "", signed)]);
+    let signed = registry.address(&format!("acme/signed@{signed}"));
+    let key = sandbox.write("key.pub", include_str!("gate/signed/bundle.pub"));
+    run(&sandbox, &["gate", "-d", &signed, "-i", "-"]).fails("no key is given that verifies it");
+    run(&sandbox, &["gate", "-d", &signed, "-i", "-", "--bundle-key", &key]).code(1);
+    run(&sandbox, &["gate", "-d", &pinned, "-i", "-", "--bundle-key", &key]).fails("isn't signed");
     let both =
         registry.store("acme/both", "v1", &[(BUNDLE, "", &archive), (POLICY, "p.rego", DENY)]);
     let both = registry.address(&format!("acme/both@{both}"));

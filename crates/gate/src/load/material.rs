@@ -61,6 +61,7 @@ impl Material {
         let options = GateOptions {
             bundles: how.bundles.to_vec(),
             skip_verify: how.skip_verify,
+            bundle_keys: how.bundle_keys.cloned(),
             http,
             fetched: how.fetched.to_vec(),
             ignore: how.ignore.cloned().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! The inventory of a run: everything that it was given, and what was and wasn't used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rego_platform::Position;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,9 @@ pub struct Argument {
     /// The digest that pins it, if it was fetched from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The keys that signed it, by their files, if it is a bundle or holds some, and that was checked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub signers: BTreeSet<String>,
     /// The number of files that were found.
     pub found: u64,
     /// The number of files that were read.
@@ -291,6 +294,7 @@ impl Argument {
         Self {
             argument,
             digest,
+            signers: BTreeSet::new(),
             found: taken + left as u64,
             taken,
             left_out_unlisted: (left - left_out.len()) as u64,
@@ -303,6 +307,8 @@ impl From<rego_platform::sources::Account> for Argument {
     fn from(account: rego_platform::sources::Account) -> Self {
         let left_out = account.left_out.into_iter();
         let left_out = left_out.map(|left| LeftOut { path: left.path, reason: left.reason });
-        Self::new(account.argument, account.digest, account.taken, left_out.collect())
+        let (argument, signers) = (account.argument, account.signers);
+        let own = Self::new(argument, account.digest, account.taken, left_out.collect());
+        Self { signers, ..own }
     }
 }
