@@ -8,6 +8,8 @@ pub enum Role {
     Violations,
     Findings,
     Warnings,
+    /// Names the rules whose items don't count, in plain Rego, as in conftest.
+    Exception,
     /// This role and the next three exist only in policy documents.
     Skipped,
     SkipReason,
@@ -65,6 +67,9 @@ pub fn role(name: &str, origin: PackageOrigin) -> Option<Role> {
     {
         return Some(*role);
     }
+    if origin == PackageOrigin::Plain && name == "exception" {
+        return Some(Role::Exception);
+    }
     let mut own = OF_DOCUMENTS.iter().filter(|_| origin == PackageOrigin::Document);
     own.find(|(known, _)| *known == name).map(|(_, role)| *role)
 }
@@ -91,9 +96,12 @@ mod tests {
             ("result", Some(Role::Result)),
             ("result_x", None),
             ("skipped", None),
+            ("exception", Some(Role::Exception)),
+            ("exceptions", None),
         ] {
             assert_eq!(role(name, PackageOrigin::Plain), expected, "{name}");
         }
         assert_eq!(role("skipped", PackageOrigin::Document), Some(Role::Skipped));
+        assert_eq!(role("exception", PackageOrigin::Document), None);
     }
 }

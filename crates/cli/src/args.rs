@@ -111,11 +111,6 @@ fn is_help(error: &clap::Error) -> bool {
 fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(names)))
-            if names.iter().any(|name| name.starts_with("--data ")) =>
-        {
-            "policies are named with `-d`; other arguments are inputs"
-        }
         (ErrorKind::UnknownArgument, Some(ContextValue::String(name)))
             if !name.starts_with('-') && arguments.iter().any(|word| word == "eval") =>
         {

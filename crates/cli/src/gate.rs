@@ -100,15 +100,9 @@ struct ReportArgs {
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
-    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated
-    #[arg(
-        short,
-        long,
-        value_name = "PATH",
-        required_unless_present = "bundle",
-        short_alias = 'p',
-        alias = "policy"
-    )]
+    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated.
+    /// Without any, the folder `policy`, as in conftest
+    #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// A bundle, as an archive or a folder; may be repeated
     #[arg(short, long, value_name = "PATH")]
@@ -167,6 +161,9 @@ pub(super) struct GateArgs {
     /// Pass inputs that every policy skips
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     allow_skipped: bool,
+    /// Take each element of an array, in JSON or YAML, for an input of its own, as conftest does
+    #[arg(long, conflicts_with = "wrap_arrays", hide_short_help = true, help_heading = INPUTS)]
+    split_arrays: bool,
     /// Pass an array to policies as `{"elements": [...]}`
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     wrap_arrays: bool,
@@ -275,6 +272,7 @@ pub(super) fn run(
         return merge::run(args, options, interrupt);
     }
     args.input.append(&mut args.inputs);
+    args.add_default(reporter);
     let read = Reads {
         given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
         others: args
@@ -377,6 +375,11 @@ fn prepare<'a>(
     written: impl Iterator<Item = &'a Path>,
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
+    if args.data.is_empty() && args.bundle.is_empty() {
+        return Err(wrong("there are no policies").with_hint(
+            "policies are named with `-d`, or in the folder `policy`; other arguments are inputs",
+        ));
+    }
     let has_input = args.images.any() || args.all_inputs().next().is_some();
     if args.no_input && has_input {
         let other = if args.images.any() { "--image" } else { "--input" };
@@ -426,6 +429,7 @@ fn prepare<'a>(
         }
     }
     let documents = DocumentOptions {
+        split_arrays: args.split_arrays,
         wrap_arrays: args.wrap_arrays,
         attestation: signatures.filter(|_| args.is_attestation()),
         parser: args.parser.parser,
@@ -469,6 +473,15 @@ fn wrong(message: impl Into<String>) -> Error {
 }
 
 impl GateArgs {
+    /// Adds the folder of policies that is used without any, if it is there.
+    fn add_default(&mut self, reporter: Reporter) {
+        let folder = Path::new("policy");
+        if self.data.is_empty() && self.bundle.is_empty() && folder.is_dir() {
+            reporter.note("the policies are those of the folder `policy`");
+            self.data.push(folder.to_owned());
+        }
+    }
+
     /// Returns the paths of all inputs.
     fn all_inputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.input.iter().chain(self.material.iter().map(|named| &named.path))

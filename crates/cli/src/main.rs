@@ -35,6 +35,8 @@ mod new;
 mod option_files;
 mod options;
 mod output;
+#[cfg(feature = "formats")]
+mod parse_config;
 mod paths;
 mod previous_outputs;
 mod remote;

@@ -18,6 +18,8 @@ use rego_platform::{Error, Product};
 use rego_platform_gate::{Parser, conversion_for};
 use secrecy::SecretString;
 
+#[cfg(feature = "formats")]
+use super::parse_config;
 use super::{config, option_files, stdin};
 use crate::engines::Regorus;
 
@@ -173,6 +175,12 @@ impl LoadArgs {
             Some(path) => declared_functions(&option_files::json(path)?, &product)
                 .map_err(|error| option_files::in_file(path, "can't be used", error))?,
             None => Vec::new(),
+        };
+        #[cfg(feature = "formats")]
+        let host_functions = {
+            let mut all = host_functions;
+            parse_config::declare(&mut all);
+            all
         };
         let mut load = LoadOptions::default();
         load.product = product;

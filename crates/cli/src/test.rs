@@ -192,11 +192,14 @@ impl Work<'_> {
 
     fn suite(&self) -> Result<Suite, Error> {
         let _watchdog = watchdog::start(self.options.timeout)?;
-        let load = self.args.load.options(self.product.clone(), self.options.timeout)?;
+        #[cfg_attr(not(feature = "formats"), allow(unused_mut))]
+        let mut load = self.args.load.options(self.product.clone(), self.options.timeout)?;
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
         let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher)?;
+        #[cfg(feature = "formats")]
+        super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;
         let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());
         let all = suite.tests().count();

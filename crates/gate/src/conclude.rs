@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::options::Hint;
 use super::packages::VerdictPackage;
-use super::verdict::{Item, RawVerdict};
+use super::verdict::{Item, RawVerdict, excepts};
 use super::waivers::{Candidate, Waivers};
 use crate::setting;
 
@@ -33,8 +33,9 @@ pub(super) struct VerdictContext<'a> {
 pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
+    let own = Own { ignored, exceptions: &raw.exceptions };
     let violations: Vec<Violation> =
-        raw.items.into_iter().map(|item| violation(item, ignored, context)).collect();
+        raw.items.into_iter().map(|item| violation(item, &own, context)).collect();
     let status = if ignored {
         Status::Ignored
     } else if violations.iter().any(Violation::fails) {
@@ -50,12 +51,19 @@ pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict 
         status,
         reason,
         violations,
+        exceptions: raw.exceptions,
         error: None,
         duration_ms: 0,
     }
 }
 
-fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Violation {
+/// What a policy says about its own violations.
+struct Own<'a> {
+    ignored: bool,
+    exceptions: &'a [String],
+}
+
+fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violation {
     let verdict_rule = context.package.rules.get(item.rule);
     let rule =
         verdict_rule.and_then(|own| context.policy.rules.iter().find(|r| r.name == own.name));
@@ -68,8 +76,11 @@ fn violation(item: Item, disregarded: bool, context: &VerdictContext<'_>) -> Vio
     // As the vendor's engine takes it: of its documents, and nothing but `true`.
     let suppressed = context.policy.document.is_some()
         && item.fields.get("suppress") == Some(&serde_json::Value::Bool(true));
+    let is_excepted = verdict_rule
+        .is_some_and(|rule| own.exceptions.iter().any(|name| excepts(name, &rule.name)));
     let mut effect = match item.class {
-        _ if disregarded || suppressed => Effect::Disregarded,
+        _ if own.ignored || suppressed => Effect::Disregarded,
+        _ if is_excepted => Effect::Excepted,
         Class::Warning if !context.rules.fail_on_warn => Effect::Warns,
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
@@ -109,6 +120,7 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint
         status: Status::NoVerdict,
         reason: None,
         violations: Vec::new(),
+        exceptions: Vec::new(),
         error: Some(failure(error, at, hint)),
         duration_ms: 0,
     }
@@ -251,6 +263,7 @@ pub(super) fn totals(run: &mut Run) {
                     Effect::Warns => &mut totals.warnings,
                     Effect::Waived => &mut totals.waived,
                     Effect::BelowThreshold => &mut totals.below_threshold,
+                    Effect::Excepted => &mut totals.excepted,
                     Effect::Disregarded => continue,
                 };
                 *sum += 1;

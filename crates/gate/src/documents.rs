@@ -14,7 +14,7 @@ use super::metadata::{self, Metadata, Origin, Reader};
 use super::parse::{Parsed, field, value};
 use super::parser::Parser;
 use super::signature::Signatures;
-use super::split::RawDocument;
+use super::split::{DocumentSplitter, RawDocument};
 use super::values::InputValues;
 use crate::setting;
 
@@ -23,6 +23,8 @@ use crate::setting;
 pub struct DocumentOptions {
     /// Set to wrap an array as `{"elements": [...]}`.
     pub wrap_arrays: bool,
+    /// Set to take each element of an array, in JSON or YAML, for an input of its own, as conftest does.
+    pub split_arrays: bool,
     /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else; and how their
     /// signatures are checked.
     pub attestation: Option<Signatures>,
@@ -46,6 +48,9 @@ pub(super) const ARGUMENTS: &str = "args";
 
 /// The field that an array is wrapped in.
 const ELEMENTS: &str = "elements";
+
+/// The most elements of an array that are an input each.
+const MAX_ELEMENTS: usize = 100_000;
 
 /// The kind of the reports that are JSON lines: one that has a single line, or none, is a list
 /// nevertheless.
@@ -76,17 +81,51 @@ pub(super) fn parse_each(
     name: &str,
     options: &DocumentOptions,
 ) -> Vec<Result<Parsed, Error>> {
-    let Some(signatures) = &options.attestation else { return vec![parse(raw, name)] };
+    let Some(signatures) = &options.attestation else {
+        return match parse(raw, name) {
+            Ok(parsed) if options.split_arrays && raw.parser.has_documents() => elements(parsed),
+            parsed => vec![parsed],
+        };
+    };
     match parsed(raw, name).and_then(attestation::each) {
         Ok(all) => all.iter().map(|one| attestation::open(one, signatures)).collect(),
         Err(error) => vec![Err(error)],
     }
 }
 
+/// Parses all documents of a text.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a text that can't be read, with its line.
+#[doc(hidden)]
+pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>, Error> {
+    let stream = Box::new(std::io::Cursor::new(text));
+    let mut splitter = DocumentSplitter::new(stream, Some(parser));
+    let mut all = Vec::new();
+    let unreadable =
+        |error: std::io::Error| wrong(format!("{name}: the text can't be read")).with_source(error);
+    while let Some(raw) = splitter.next().map_err(unreadable)? {
+        all.push(parsed(&raw, name)?);
+    }
+    Ok(all)
+}
+
+/// Returns the elements of an array, an input each.
+fn elements(parsed: Parsed) -> Vec<Result<Parsed, Error>> {
+    match parsed.value.as_array().map(Vec::as_slice) {
+        None => vec![Ok(parsed)],
+        Some([]) => vec![Err(wrong("the array has no element, so there is no input"))],
+        Some(list) if list.len() > MAX_ELEMENTS => {
+            let message = format!("the array has more than {MAX_ELEMENTS} elements");
+            vec![Err(Error::new(ErrorKind::TooLarge, message))]
+        }
+        Some(list) => list.iter().map(|one| Ok(Parsed::of(one.clone()))).collect(),
+    }
+}
+
 /// Parses a document that is no attestation.
 pub(super) fn parse(raw: &RawDocument, name: &str) -> Result<Parsed, Error> {
-    let value = parsed(raw, name)?;
-    Ok(Parsed { value, subjects: Vec::new(), predicate_type: None, signers: None })
+    Ok(Parsed::of(parsed(raw, name)?))
 }
 
 fn parsed(raw: &RawDocument, name: &str) -> Result<Value, Error> {

@@ -107,12 +107,17 @@ impl Document {
         }
     }
 
-    /// Returns a document of a file, parsed or not.
-    fn of(name: String, file: &str, raw: &RawDocument, parsed: Result<Parsed, Error>) -> Self {
+    /// Returns a document of a file, parsed or not; it may be one of several in a text.
+    fn of(
+        name: String,
+        file: &str,
+        (raw, of): (&RawDocument, usize),
+        parsed: Result<Parsed, Error>,
+    ) -> Self {
         let document = Self {
             file: Some(file.to_owned()),
             digest: Some(raw.digest.clone()),
-            bytes: raw.bytes.len(),
+            bytes: raw.bytes.len().div_ceil(of.max(1)),
             ..Self::failed(name, None)
         };
         match parsed {
@@ -238,11 +243,12 @@ impl Documents {
                 Ok(Some(raw)) => {
                     let all = documents::parse_each(&raw, name, &self.options);
                     let file = name.clone();
-                    let only = raw.only && all.len() == 1;
+                    let of = all.len();
+                    let only = raw.only && of == 1;
                     for (index, parsed) in all.into_iter().enumerate() {
                         *count += usize::from(index > 0);
                         let name = if only { file.clone() } else { format!("{file}#{count}") };
-                        self.read.push_back(Document::of(name, &file, &raw, parsed));
+                        self.read.push_back(Document::of(name, &file, (&raw, of), parsed));
                     }
                     return self.read.pop_front();
                 }

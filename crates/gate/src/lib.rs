@@ -54,7 +54,7 @@ mod work;
 pub use beside_input::query_about_file;
 pub use documents::DocumentOptions;
 #[doc(hidden)]
-pub use documents::argument;
+pub use documents::{argument, parse_all};
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;

@@ -212,6 +212,9 @@ pub struct Totals {
     pub waived: u64,
     /// The number of violations below the severity that fails.
     pub below_threshold: u64,
+    /// The number of violations and warnings that policies except (`exception`).
+    #[serde(default)]
+    pub excepted: u64,
     /// The number of calls to the service.
     pub calls: u64,
     /// The number of requests sent.

@@ -133,7 +133,7 @@ pub(super) fn dotted(path: &[String]) -> String {
 pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
     let own = package.rules.iter().filter(|rule| !is_function(rule));
     let mut names = own.filter_map(|rule| rule.path.get(package.path.len()).map(String::as_str));
-    names.find(|name| role(name, PackageOrigin::Plain).is_some())
+    names.find(|name| role(name, PackageOrigin::Plain).is_some_and(Role::gives_verdict))
 }
 
 fn gives_verdict(rules: &[VerdictRule]) -> bool {
@@ -187,6 +187,9 @@ fn verdict_rules(
     for rule in &package.rules {
         let Some(first) = rule.path.get(package.path.len()) else { continue };
         let Some(role) = role(first, origin) else { continue };
+        if role == Role::Exception && is_function(rule) {
+            continue;
+        }
         if rule.path.len() > package.path.len() + 1 {
             let message = format!("the verdict rule `{first}` has further parts in its name");
             found.push(

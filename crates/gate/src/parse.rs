@@ -16,6 +16,13 @@ pub(super) struct Parsed {
     pub signers: Option<Vec<Signer>>,
 }
 
+impl Parsed {
+    /// Creates a document that is no attestation.
+    pub fn of(value: Value) -> Self {
+        Self { value, subjects: Vec::new(), predicate_type: None, signers: None }
+    }
+}
+
 /// Parses a value exactly, or returns an error with its position.
 pub(super) fn value(text: &str, name: &str, parser: Parser, line: usize) -> Result<Value, Error> {
     parser.read(name, text).map_err(|found| {

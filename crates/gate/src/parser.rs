@@ -55,6 +55,11 @@ impl Parser {
         all
     }
 
+    /// Returns `true` if a text may hold several documents: JSON and YAML may, another format is one.
+    pub(crate) fn has_documents(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
+
     /// Reads a document.
     ///
     /// # Errors

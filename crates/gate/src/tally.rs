@@ -2,7 +2,7 @@
 //!
 //! Owns the wording of the notes that are counts. A run that was made of parts ends as any other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rego_platform::functions::known_fields::STATUSES;
 use rego_platform_client::text::escape;
@@ -11,6 +11,10 @@ use super::account;
 use super::conclude;
 use super::model::{Run, Tally, Unread};
 use super::options::Hint;
+use super::verdict::excepts;
+
+/// The most notes of one kind: each status or name that isn't known has one of its own.
+const SHOWN: usize = 10;
 
 /// Completes a run of which the inputs, the failure, and the notes that aren't counts are known.
 pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
@@ -24,7 +28,27 @@ pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
         let (of, subject) = (of.join(", "), &waiver.subject);
         run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
     }
+    run.notes.extend(exception_notes(run));
     conclude::run(run, hint);
+}
+
+/// Returns a note for each name that a policy excepts and that none of its rules has.
+fn exception_notes(run: &Run) -> Vec<String> {
+    let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
+    let names = verdicts.flat_map(|own| own.exceptions.iter().map(|name| (&own.policy, name)));
+    let is_unknown = |(policy, name): &(&String, &String)| {
+        let mut rules =
+            run.policies.iter().filter(|own| own.name == **policy).flat_map(|own| &own.rules);
+        !rules.any(|rule| excepts(name, &rule.name))
+    };
+    let unknown: BTreeSet<_> = names.filter(is_unknown).collect();
+    let note = |(policy, name): (&String, &String)| {
+        let (policy, name) = (escape(policy), escape(name));
+        format!("`exception` of the policy `{policy}` names `{name}`, which is none of its rules")
+    };
+    let more = unknown.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("exceptions name {more} more rules that don't exist"));
+    unknown.into_iter().take(SHOWN).map(note).chain(more).collect()
 }
 
 impl Tally {
@@ -120,8 +144,6 @@ fn skipped_note(count: u64) -> Option<String> {
 /// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
 /// in them.
 fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String> {
-    /// Each status that isn't known has a note of its own, up to this many.
-    const SHOWN: usize = 10;
     let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let note = |(field, status, count): (&String, &String, &u64)| {
         let rows = match count {

@@ -31,6 +31,8 @@ pub(super) struct RawVerdict {
     pub ignored: bool,
     pub reason: Option<String>,
     pub items: Vec<Item>,
+    /// The names of rules that the package excepts, as its rule `exception` has them.
+    pub exceptions: Vec<String>,
 }
 
 /// A violation, finding or warning of a package.
@@ -95,6 +97,7 @@ pub(super) fn read(
             Role::Skipped => raw.skipped |= value.map_or(Ok(false), |v| at.boolean(v))?,
             Role::Ignore => raw.ignored |= value.map_or(Ok(false), |v| at.boolean(v))?,
             Role::SkipReason => raw.reason = reason(&at, value)?,
+            Role::Exception => raw.exceptions = exceptions(&at, value)?,
             Role::ValidInput => {}
         }
     }
@@ -185,7 +188,7 @@ fn result(
     let violations = items("violations", violations, Class::Violation)?;
     let findings = items("findings", findings, Class::Finding)?;
     let items = combined(|_| true, violations, findings, described);
-    Ok(RawVerdict { skipped, ignored, reason, items })
+    Ok(RawVerdict { skipped, ignored, reason, items, exceptions: Vec::new() })
 }
 
 /// Reads a reason; an empty one counts as absent.
@@ -197,6 +200,39 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
             Err(at.wrong(format!("is {}, not a string", describe(other)), "say why in a string"))
         }
     }
+}
+
+/// Reads the names of the rules that are excepted: a set of arrays of them.
+fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String>, Error> {
+    let wrong = |what: &str| {
+        let hint = "it is a set of arrays of names of rules, such as `exception contains [\"x\"]` for \
+                    `deny_x`; give a rule of another meaning another name";
+        at.wrong(what, hint)
+    };
+    let lists: Vec<&Value> = match value {
+        None => Vec::new(),
+        Some(Value::Set(set)) => set.iter().collect(),
+        Some(Value::Array(list)) => list.iter().collect(),
+        Some(_) => return Err(wrong("isn't a set")),
+    };
+    let mut names = Vec::new();
+    for list in lists {
+        let list = list.as_array().ok_or_else(|| wrong("has an item that isn't an array"))?;
+        for name in list {
+            let name = name.as_str().ok_or_else(|| wrong("has a name that isn't a string"))?;
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// Returns `true` if a name that a package excepts is that of a rule: its whole name, or what follows
+/// `deny_`, `violation_` or `warn_`.
+pub(super) fn excepts(name: &str, rule: &str) -> bool {
+    let family = ["deny_", "violation_", "warn_"].iter().find_map(|own| rule.strip_prefix(own));
+    family.unwrap_or(rule) == name
 }
 
 /// Refuses a `result` that reports nothing while a verdict rule beside it isn't empty.

@@ -228,8 +228,13 @@ const MAX_MESSAGES: usize = 64 << 20;
 
 /// Refuses a verdict that no report could show.
 fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
-    let bytes: usize = raw.items.iter().map(|item| item.message.len()).sum();
-    let message = if raw.items.len() > MAX_ITEMS {
+    let bytes: usize = {
+        let messages = raw.items.iter().map(|item| item.message.len());
+        messages.chain(raw.exceptions.iter().map(String::len)).sum()
+    };
+    let message = if raw.exceptions.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} exceptions")
+    } else if raw.items.len() > MAX_ITEMS {
         format!("the policy gives more than {MAX_ITEMS} violations and warnings")
     } else if bytes > MAX_MESSAGES {
         let limit = rego_platform_client::text::size(MAX_MESSAGES as u64);

@@ -28,7 +28,6 @@ enum DiffFormat {
 /// Show which verdicts a change of policies changes
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("data", |data| data.required_unless_present("before")),
     after_help = "Exit status: 0 if no verdict changes, 1 if one does, 2 if an input has no verdict before or after.\n\n\
     Examples:\n  \
     rego-platform diff --before main/policies --after policies -i sboms\n  \

@@ -3,6 +3,7 @@
 mod account;
 mod attest;
 mod bundle_keys;
+mod conftest;
 mod destinations;
 mod documents;
 mod formats;

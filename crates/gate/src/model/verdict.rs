@@ -19,6 +19,9 @@ pub struct Verdict {
     /// warnings last.
     #[serde(default)]
     pub violations: Vec<Violation>,
+    /// The names of the rules that the policy's rule `exception` excepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exceptions: Vec<String>,
     /// The reason why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
@@ -100,6 +103,8 @@ pub enum Effect {
     Warns,
     /// A waiver covers it: see `waiver`.
     Waived,
+    /// The policy's rule `exception` names its rule: see `exceptions` of the verdict.
+    Excepted,
     /// It is less severe than the threshold for failing.
     BelowThreshold,
     /// The policy says that its verdict (`ignore`), or a policy document's that this violation

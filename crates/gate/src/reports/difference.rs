@@ -112,6 +112,7 @@ const fn effect(effect: Effect) -> Option<&'static str> {
         Effect::Warns => Some("warning"),
         Effect::Waived => Some("waived"),
         Effect::BelowThreshold => Some("below the threshold"),
+        Effect::Excepted => Some("excepted by the policy"),
         Effect::Disregarded => Some("ignored by the policy"),
     }
 }

@@ -67,7 +67,9 @@ pub fn headline(run: &Run) -> String {
         sign = ',';
     }
     let threshold = below(run);
-    for (number, words) in [(t.waived, "waived"), (t.below_threshold, threshold.as_str())] {
+    let parts =
+        [(t.waived, "waived"), (t.excepted, "excepted"), (t.below_threshold, threshold.as_str())];
+    for (number, words) in parts {
         if number > 0 {
             let _ = write!(out, "{sign} {number} {words}");
             sign = ',';
@@ -234,6 +236,7 @@ pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
             },
         )),
         Effect::BelowThreshold => Some(below(run)),
+        Effect::Excepted => Some("excepted by the policy".to_owned()),
         Effect::Disregarded => Some("ignored by the policy".to_owned()),
     }
 }

@@ -1,7 +1,7 @@
 //! Reports in the format of GitLab's code quality, which a merge request shows beside its changes.
 //!
 //! Owns the translation. What counts is an issue at its input, and so is a missing verdict, the worst:
-//! GitLab takes an issue that disappears for one that was mended. Waived and disregarded findings are
+//! GitLab takes an issue that disappears for one that was mended. Waived, excepted and disregarded findings are
 //! none.
 
 use std::io::{self, Write};
@@ -33,9 +33,7 @@ fn issues(run: &Run, folder: &Path) -> Vec<Value> {
     let mut issues = Vec::new();
     for input in &run.inputs {
         for verdict in &input.verdicts {
-            let counts =
-                |found: &&Violation| !matches!(found.effect, Effect::Waived | Effect::Disregarded);
-            let counted = verdict.violations.iter().filter(counts);
+            let counted = verdict.violations.iter().filter(|found| counts(found.effect));
             issues.extend(counted.map(|found| issue(run, input, verdict, found, folder)));
         }
     }
@@ -58,6 +56,11 @@ fn issue(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder:
     one(&id, &message, severity(found), place, folder, &print)
 }
 
+/// Returns `true` for what isn't mended and isn't accepted either.
+const fn counts(effect: Effect) -> bool {
+    !matches!(effect, Effect::Waived | Effect::Excepted | Effect::Disregarded)
+}
+
 /// Returns the severity on GitLab's scale: what fails is major or worse, what doesn't is minor or less.
 fn severity(found: &Violation) -> &'static str {
     let own = found.severity.as_deref().and_then(Severity::parse);
@@ -66,7 +69,7 @@ fn severity(found: &Violation) -> &'static str {
         (Effect::Fails, Some(Severity::High)) => "critical",
         (Effect::Fails, _) => "major",
         (Effect::Warns, _) => "minor",
-        (Effect::BelowThreshold | Effect::Waived | Effect::Disregarded, _) => "info",
+        _ => "info",
     }
 }
 
@@ -114,9 +117,7 @@ mod tests {
         let issues = read(&run);
         let verdicts = || run.inputs.iter().flat_map(|input| &input.verdicts);
         let found = verdicts().flat_map(|verdict| &verdict.violations);
-        let counted = found
-            .filter(|found| !matches!(found.effect, Effect::Waived | Effect::Disregarded))
-            .count();
+        let counted = found.filter(|found| counts(found.effect)).count();
         let unknown = issues.iter().filter(|issue| issue["check_name"] == NO_VERDICT);
         assert!(unknown.clone().count() > 0);
         assert!(unknown.clone().all(|issue| issue["severity"] == "blocker"));

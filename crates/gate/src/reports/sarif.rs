@@ -179,12 +179,12 @@ fn result(
         Effect::Fails | Effect::Waived => ResultLevel::Error,
         Effect::Warns => ResultLevel::Warning,
         Effect::BelowThreshold => ResultLevel::Note,
-        Effect::Disregarded => ResultLevel::None,
+        Effect::Excepted | Effect::Disregarded => ResultLevel::None,
     });
-    if found.effect == Effect::Disregarded {
+    if matches!(found.effect, Effect::Excepted | Effect::Disregarded) {
         out.kind = Some(ResultKind::NotApplicable);
     }
-    if matches!(found.effect, Effect::Waived | Effect::Disregarded) {
+    if matches!(found.effect, Effect::Waived | Effect::Excepted | Effect::Disregarded) {
         let mut suppression = Suppression::builder().kind(json!("external")).build();
         suppression.status = Some(json!("accepted"));
         let reason = verdict.reason.as_deref().map(line);

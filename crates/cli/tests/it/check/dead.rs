@@ -15,7 +15,7 @@ fn beside_a_verdict(rules: &str) -> Vec<(String, u64, u64)> {
 fn rules_that_nothing_reaches_are_dead() {
     for rules in [
         "edny contains \"x\" if input.y",
-        "exception contains \"x\" if input.y",
+        "exempt contains \"x\" if input.y",
         "allow if not denied\ndenied if input.y",
         "roles[x] := 1 if some x in input.l",
         "x.deny contains \"x\" if input.y",

@@ -249,7 +249,7 @@ fn rules_that_no_verdict_uses_are_refused() {
     let input = sandbox.write("1.json", r#"{"bad": true}"#);
     for (rule, hint) in [
         ("edny contains \"b\" if input.bad", "did you mean `deny`?"),
-        ("exception contains \"b\" if input.bad", "use it in `deny`"),
+        ("exempt contains \"b\" if input.bad", "use it in `deny`"),
         ("default allow := false\n\nallow if not input.bad", "use it in `deny`"),
     ] {
         let text = format!(
