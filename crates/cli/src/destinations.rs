@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rego_platform::sources::{Ignore, split};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
-use rego_platform_gate::expand;
+use rego_platform_gate::{Parser, expand};
 
 use super::previous_outputs::{self, Content};
 
@@ -48,9 +48,9 @@ pub(super) struct Reads<'a> {
     pub others: Vec<PathBuf>,
 }
 
-/// The endings of files that are policies or data, whatever a report would write into them.
-const READ: [&str; 9] =
-    [".rego", ".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".sarif", ".gz", ".tgz"];
+/// The endings of files that are policies, whatever a report would write into them; data and inputs have
+/// those of parsers.
+const POLICIES: [&str; 3] = [".rego", ".gz", ".tgz"];
 
 /// The most links that lead from one to the next.
 const MAX_LINKS: usize = 40;
@@ -119,10 +119,9 @@ pub(super) fn judge(
 /// Returns `true` if the next run would read what is written, in a folder that is `read`: this one
 /// leaves it out.
 fn would_be_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Ignore) -> bool {
-    let Some(name) = own.file_name().filter(|_| own.starts_with(read)) else { return false };
-    let name = name.to_string_lossy().to_lowercase();
-    destination.content == Content::Other
-        && READ.iter().any(|ending| name.ends_with(ending))
+    own.starts_with(read)
+        && destination.content == Content::Other
+        && is_taken(own)
         && ignore.reason(own).is_none()
 }
 
@@ -186,7 +185,7 @@ fn is_folder(entry: &std::fs::DirEntry) -> bool {
 /// Returns `true` if a file in a folder is read rather than left out.
 fn is_taken(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    READ.iter().any(|ending| name.ends_with(ending))
+    POLICIES.iter().any(|ending| name.ends_with(ending)) || Parser::of(path).is_some()
 }
 
 /// Returns `true` if two paths are the same file although their names differ, as on a file system
