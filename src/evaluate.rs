@@ -18,6 +18,7 @@ mod evaluation;
 mod fetch;
 mod ledger;
 mod network;
+mod opa_error;
 mod options;
 mod output;
 mod pass_loop;
@@ -55,7 +56,9 @@ pub(crate) use evaluation::{Callable, Ended, Evaluation, Record, cancel_on_drop}
 #[doc(hidden)]
 pub use network::is_network;
 #[doc(hidden)]
-pub use output::compact;
+pub use opa_error::{OpaError, OpaLocation};
+#[doc(hidden)]
+pub use output::{compact, pretty};
 #[doc(hidden)]
 pub use policies::OtherEngine;
 #[cfg(feature = "regorus-core")]

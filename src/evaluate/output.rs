@@ -196,8 +196,11 @@ pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
     Ok(output)
 }
 
-/// Returns `value` as indented JSON.
-pub(crate) fn pretty(value: &Value) -> Result<String, Error> {
+/// Returns `value` as indented JSON, otherwise as [`compact`] does.
+///
+/// # Errors
+/// [`ErrorKind::Policy`] when two keys of an object are the same in JSON.
+pub fn pretty(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
     write_indented(value, 0, &mut out)?;
     Ok(out)

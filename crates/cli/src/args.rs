@@ -45,6 +45,8 @@ pub(super) enum Command {
     Gate(Box<super::gate::GateCommand>),
     Diff(Box<super::gate::diff::DiffArgs>),
     Attest(super::attest::AttestArgs),
+    #[cfg(feature = "serve")]
+    Serve(Box<super::serve::ServeArgs>),
     /// Check the waivers of a gate
     #[command(subcommand)]
     Waivers(super::waivers::WaiversCommand),

@@ -67,7 +67,7 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
     Ok(Exit::Passed)
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let numeric = match text.strip_prefix("localhost:") {
         Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
         None => text.to_owned(),

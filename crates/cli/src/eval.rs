@@ -203,7 +203,8 @@ impl Work<'_> {
             if let Some(warning) = &unknown {
                 reporter.warning(warning);
             }
-            let how = evaluation::options(context, options, &args.evaluation)?;
+            let (is_strict, network) = (args.evaluation.is_strict(), &args.evaluation.network);
+            let how = evaluation::options(context, options, is_strict, network)?;
             let evaluated = policies.evaluate(&query, input.as_ref(), &how);
             let explanation = args
                 .explain

@@ -22,7 +22,7 @@ use rego_platform_client::text::escape;
 use super::context::Context;
 use super::destinations::{self, Destination, Reads};
 use super::option_files;
-use super::options::{EvaluationArgs, LoadArgs, Options};
+use super::options::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::Fetcher;
 
@@ -50,14 +50,15 @@ pub(super) fn query_context(text: &str, load: &LoadOptions) -> Option<QueryConte
 pub(super) fn options(
     context: &Context,
     options: &Options,
-    args: &EvaluationArgs,
+    is_strict: bool,
+    network: &NetworkArgs,
 ) -> Result<EvaluateOptions, Error> {
     let answers = match &options.replay {
         Some(path) => replayed(path, &recording(path, options)?)?,
         None => Answers::Service(context.platform(options)?),
     };
-    let http = args.network.http(options, || context.certificates())?;
-    Ok(answered_by(answers, options, args, http))
+    let http = network.http(options, || context.certificates())?;
+    Ok(answered_by(answers, options, is_strict, http))
 }
 
 /// Reads a recording's text.
@@ -95,12 +96,12 @@ fn is_function(name: &str) -> bool {
 pub(super) fn answered_by(
     answers: Answers,
     options: &Options,
-    args: &EvaluationArgs,
+    is_strict: bool,
     http: Option<Http>,
 ) -> EvaluateOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.not_found = options.not_found.into();
-    evaluate.strict_builtin_errors = args.is_strict();
+    evaluate.strict_builtin_errors = is_strict;
     evaluate.budget.timeout = options.timeout;
     evaluate.budget.calls = usize::try_from(options.max_calls).unwrap_or(usize::MAX);
     evaluate.budget.bytes = options.max_bytes;

@@ -359,7 +359,7 @@ fn unfinished() -> Failure {
     }
 }
 
-fn tool() -> Tool {
+pub(super) fn tool() -> Tool {
     Tool {
         name: super::previous_outputs::TOOL.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -640,8 +640,8 @@ fn run_options(
         let answered_by = if emulated { AnsweredBy::Emulator } else { AnsweredBy::Service };
         (Answers::Service(platform), answered_by)
     };
-    let mut evaluate = evaluation::answered_by(answers, options, &args.evaluation, http);
-    evaluate.strict_builtin_errors = args.evaluation.is_strict_gate();
+    let is_strict = args.evaluation.is_strict_gate();
+    let evaluate = evaluation::answered_by(answers, options, is_strict, http);
     inventory.service.answered_by = asks.then_some(answered_by);
     let waivers = match &args.waivers {
         Some(path) => {
@@ -683,6 +683,6 @@ fn run_options(
 }
 
 /// Returns the origin of an address: the rest of it may be secret.
-fn origin(address: Option<&str>) -> Option<String> {
+pub(super) fn origin(address: Option<&str>) -> Option<String> {
     Some(url::Url::parse(address?).ok()?.origin().ascii_serialization())
 }

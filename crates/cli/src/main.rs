@@ -42,6 +42,8 @@ mod previous_outputs;
 mod remote;
 mod report_files;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod service_options;
 mod signals;
 mod stdin;
@@ -151,6 +153,8 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         #[cfg(feature = "remote")]
         Command::Vendor(args) => remote::vendor::run(&args, &options),
         Command::Diff(args) => gate::diff::run(*args, &options, reporter),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(*args, &options, reporter),
         Command::Attest(args) => attest::run(&args, &options),
         Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),

@@ -24,12 +24,12 @@ use super::{config, option_files, stdin};
 use crate::engines::Regorus;
 
 const SERVICE: &str = "Service options";
-const LIMITS: &str = "Limits";
+pub(super) const LIMITS: &str = "Limits";
 const LANGUAGE: &str = "Language";
 const GENERAL: &str = "General options";
 
 /// The options that every subcommand takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
     /// Product name: the prefix of functions and environment variables, and the name of folders
@@ -130,7 +130,7 @@ impl Options {
 }
 
 /// The functions that policies can call.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct FunctionsArgs {
     /// Enable optional functions: `all`, or names separated by commas
     #[arg(long, value_name = "NAMES", value_parser = functions, help_heading = LANGUAGE, hide_short_help = true)]
@@ -138,7 +138,7 @@ pub(super) struct FunctionsArgs {
 }
 
 /// Options for loading policies.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct LoadArgs {
     /// Skip files and folders below the paths that match, such as `*.sarif`; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = text)]
@@ -268,7 +268,7 @@ impl EvaluationArgs {
 }
 
 /// The hosts other than the service that policies may contact.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct NetworkArgs {
     /// A host that `http.send` and `net.lookup_ip_addr` may contact, and that policies from elsewhere may
     /// need besides a registry; may be repeated. Without a port,
@@ -376,7 +376,7 @@ const MAX_CONCURRENCY: u16 = 10_000;
 /// The limit of a duration; longer ones overflow clocks on some systems.
 const MAX_DURATION: Duration = Duration::from_hours(7 * 24);
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|_| "a time is a number with a unit, such as `30s`, `500ms` or `2m`".to_owned())?;
     if duration.is_zero() || duration > MAX_DURATION {
@@ -399,7 +399,7 @@ fn concurrency(text: &str) -> Result<u16, String> {
 }
 
 /// Parses a number of bytes: `1048576`, `64KiB`, `512MiB`, `2GiB`; `KB` and the like are decimal.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let bad = || "a size is a number of bytes, such as `1048576`, `512MiB` or `2GB`".to_owned();
     let zero = "a size is at least 1 byte".to_owned();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -69,7 +69,8 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     stdin.take("what is typed")?;
     let load = args.load.options(context.product.clone(), options.timeout)?;
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data).cloned().collect();
-    let how = evaluation::options(&context, options, &args.evaluation)?;
+    let (is_strict, network) = (args.evaluation.is_strict(), &args.evaluation.network);
+    let how = evaluation::options(&context, options, is_strict, network)?;
     let fetcher =
         args.remote.fetcher(&args.evaluation.network, options, false).without(&args.load.ignore);
     let mut session = Session::load((paths, args.bundle, fetcher), load, how, reporter)?;

@@ -36,7 +36,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
     match subcommand.split_once(' ').map_or(subcommand, |(first, _)| first) {
         _ if subcommand == "gate merge" => &[],
         "eval" | "gate" | "run" | "test" => &ALL,
-        "diff" => &[
+        "diff" | "serve" => &[
             &SERVICE,
             &CALLS,
             &["max_calls", "max_passes", "eager_prompts", "replay", "not_found"],

@@ -139,15 +139,16 @@ fn answers(
     reporter: Reporter,
     stdin: &mut Stdin,
 ) -> Result<AnswerSource, Error> {
+    let is_strict = args.evaluation.is_strict();
     if !args.live && options.local.is_none() && options.replay.is_none() {
         let answers = Answers::Unavailable(MOCK.to_owned());
         let certificates = || super::context::certificates(options);
         let http = args.evaluation.network.http(options, certificates)?;
-        let evaluate = evaluation::answered_by(answers, options, &args.evaluation, http);
+        let evaluate = evaluation::answered_by(answers, options, is_strict, http);
         return Ok((Product::new(&options.product)?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
-    let evaluate = evaluation::options(&context, options, &args.evaluation)?;
+    let evaluate = evaluation::options(&context, options, is_strict, &args.evaluation.network)?;
     Ok((context.product, evaluate, emulator))
 }
 

@@ -1,0 +1,259 @@
+//! `serve`: decisions over HTTP, until interrupted.
+//!
+//! Owns the options, and loading policies again when they change. The interface belongs to the crate
+//! `rego-platform-serve`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
+use rego_platform::http::Http;
+use rego_platform::sources::{Ignore, Sources};
+use rego_platform::{Api, Error, ErrorKind, Product};
+use rego_platform_client::text::escape;
+use rego_platform_gate::model::{AnsweredBy, Service};
+use rego_platform_gate::{Gate, GateOptions, RunOptions};
+use rego_platform_serve::{
+    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions, Tls,
+};
+
+use super::context::Context;
+use super::emulate::address;
+use super::options::{self, LoadArgs, NetworkArgs, Options};
+use super::output::{self, Reporter};
+use super::remote::{Fetcher, RemoteArgs};
+use super::signals::{self, Signals};
+use super::stdin::{self, Stdin};
+use super::{Exit, evaluation, gate, hint, option_files, paths, watch};
+
+/// The largest file of tokens or certificates.
+const MAX_FILE: u64 = 1 << 20;
+
+const ACCESS: &str = "Access";
+
+/// Serve decisions over HTTP, as `opa run --server` does
+#[derive(Debug, Args)]
+#[command(after_help = "Serves until interrupted, and then finishes what has begun.\n\n\
+    Example:\n  rego-platform serve -d policies\n  \
+    curl 127.0.0.1:8181/v1/data/release/deny -d '{\"input\": {}}'")]
+pub(super) struct ServeArgs {
+    /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders, and bundles (`.tar.gz`); may be repeated
+    #[arg(short, long, value_name = "PATH", required_unless_present = "bundle")]
+    data: Vec<PathBuf>,
+    /// A bundle, as an archive or a folder; may be repeated
+    #[arg(short, long, value_name = "PATH")]
+    bundle: Vec<PathBuf>,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDR", value_parser = address, default_value = "127.0.0.1:8181")]
+    listen: SocketAddr,
+    /// Load policies again when a file changes; those that don't load leave the ones before in place
+    #[arg(short, long)]
+    watch: bool,
+    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output
+    #[arg(long, value_name = "FILE")]
+    decision_log: Option<PathBuf>,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    bounds: BoundsArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+/// Who may ask.
+#[derive(Debug, Args)]
+struct AccessArgs {
+    /// Allow an address that other machines can reach; needs `--auth-token-file` or `--tls-client-ca`
+    #[arg(long, help_heading = ACCESS)]
+    expose: bool,
+    /// Answer only requests with one of the tokens in this file, a line each
+    #[arg(long, value_name = "FILE", help_heading = ACCESS)]
+    auth_token_file: Option<PathBuf>,
+    /// The server's certificate with its chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = ACCESS)]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the server's certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = ACCESS)]
+    tls_key: Option<PathBuf>,
+    /// Answer only clients with a certificate of these authorities (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = ACCESS)]
+    tls_client_ca: Option<PathBuf>,
+}
+
+/// The bounds on requests.
+#[derive(Debug, Args)]
+struct BoundsArgs {
+    /// Maximum size of a request's body
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = options::size,
+        help_heading = options::LIMITS, hide_short_help = true)]
+    max_body: u64,
+    /// Maximum number of requests that are evaluated or wait for it
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = options::number::<usize>,
+        help_heading = options::LIMITS, hide_short_help = true)]
+    queue: usize,
+    /// The time for which requests that have begun go on after an interrupt
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration,
+        help_heading = options::LIMITS, hide_short_help = true)]
+    grace: Duration,
+}
+
+/// Prints what happens on standard error.
+#[derive(Debug)]
+struct Printed;
+
+impl Journal for Printed {
+    fn printed(&self, print: &Print) {
+        output::print(&format!("{}:{}", print.file, print.line), &print.message);
+    }
+
+    fn failed(&self, error: &Error) {
+        output::error(error);
+    }
+}
+
+pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    // Signals are handled before the server starts, so that no interrupt gets lost.
+    let mut signals = Signals::listen()?;
+    let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
+    let evaluate = evaluation::options(&context, options, false, &args.network)?;
+    let gate = gate_run(&evaluate, options);
+    let http = evaluate.http.clone();
+    let mut server = ServerOptions::new(evaluate, gate, Arc::new(Printed));
+    server.listen = args.listen;
+    server.access = args.access.access(options)?;
+    server.bounds.body = usize::try_from(args.bounds.max_body).unwrap_or(usize::MAX);
+    server.bounds.queue = args.bounds.queue;
+    server.bounds.grace = args.bounds.grace;
+    server.decision_log = args.decision_log.clone().map(|path| match path {
+        path if path == Path::new("-") => LogDestination::Stdout,
+        path => LogDestination::File(path),
+    });
+    if args.access.expose && server.access.tls.is_none() {
+        let message =
+            "tokens and inputs travel unencrypted; `--tls-cert` and `--tls-key` encrypt them";
+        reporter.warning(message);
+    }
+    let scheme = if server.access.tls.is_some() { "https" } else { "http" };
+    let watched = args.watch.then(|| watched(&args)).transpose()?;
+    let load = policies(args, context.product.clone(), options.clone(), http);
+    let server = Arc::new(Server::start(load, server)?);
+    output::plain_note(&format!("serving {scheme}://{} until interrupted", server.address()));
+    if let Some(watched) = watched {
+        let server = Arc::clone(&server);
+        signals::thread(move || {
+            let reload = || server.reload().map(|()| Exit::Passed);
+            if let Err(error) = watch::run(&watched, reload) {
+                output::error(&error);
+            }
+        })?;
+    }
+    let name = signals.next()?;
+    output::plain_note(&format!("{name}: finishing what has begun"));
+    signals::thread(move || {
+        if signals.next().is_ok() {
+            std::process::exit(i32::from(Exit::NoVerdict.code()));
+        }
+    })?;
+    server.stop();
+    Ok(Exit::Passed)
+}
+
+/// Returns the paths that are watched.
+fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
+    let mut watched = paths::expanded(&args.data)?;
+    watched.extend(paths::expanded(&args.bundle)?);
+    Ok(watched)
+}
+
+/// Returns what loads the policies, for queries and as a gate.
+fn policies(args: ServeArgs, product: Product, options: Options, http: Option<Http>) -> Load {
+    let ServeArgs { data, bundle, remote, load, network, .. } = args;
+    let fetcher = remote.fetcher(&network, &options, true).without(&load.ignore);
+    Load(Box::new(move || {
+        loaded(&fetcher, (&data, &bundle), &load, (&product, options.timeout), http.as_ref())
+    }))
+}
+
+fn loaded(
+    fetcher: &Fetcher,
+    (data, bundles): (&[PathBuf], &[PathBuf]),
+    load: &LoadArgs,
+    (product, timeout): (&Product, Duration),
+    http: Option<&Http>,
+) -> Result<Loaded, Error> {
+    let given = fetcher.given(data, bundles)?;
+    let load_options = load.options(product.clone(), timeout)?;
+    let mut read = given.options();
+    read.skip_verify = false;
+    let sources = Sources::read_with(&given.paths, read)?;
+    let policies = Policies::load(&sources, load_options.clone())?;
+    let options = GateOptions {
+        load: load_options,
+        ignore: Ignore::new(&load.ignore)?,
+        bundles: given.bundles,
+        fetched: given.fetched,
+        http: http.cloned(),
+        ..GateOptions::default()
+    };
+    let gate = Gate::load(&given.paths, &options);
+    Ok(Loaded { policies, gate })
+}
+
+/// Returns what makes the options of a gate's run.
+fn gate_run(evaluate: &EvaluateOptions, options: &Options) -> GateRun {
+    let (answered_by, origins) = match &evaluate.answers {
+        Answers::Service(platform) => {
+            let by =
+                if options.local.is_some() { AnsweredBy::Emulator } else { AnsweredBy::Service };
+            (by, [Api::ControlPlane, Api::Backend].map(|api| gate::origin(platform.address(api))))
+        }
+        _ => (AnsweredBy::Replay, [None, None]),
+    };
+    let [controlplane, backend] = origins;
+    let service = Service { controlplane, backend, answered_by: Some(answered_by) };
+    GateRun(Box::new(move |mut evaluate| {
+        evaluate.strict_builtin_errors = true;
+        let mut run = RunOptions::new(evaluate, answered_by, gate::tool());
+        run.hint = hint::of_failure;
+        run.inventory.service = service.clone();
+        run
+    }))
+}
+
+impl AccessArgs {
+    fn access(&self, options: &Options) -> Result<Access, Error> {
+        let read =
+            |what: &str, path: &Path| option_files::read(what, path, MAX_FILE, options.timeout);
+        let mut access = Access::default();
+        access.expose = self.expose;
+        if let Some(path) = &self.auth_token_file {
+            let text = stdin::text(read("the file of tokens", path)?, &path.display().to_string())?;
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let tokens: Result<Vec<_>, _> = lines.map(AccessToken::new).collect();
+            access.tokens =
+                tokens.map_err(|error| option_files::in_file(path, "can't be used", error))?;
+            if access.tokens.is_empty() {
+                let message = format!("`{}` has no token", escape(&path.display().to_string()));
+                return Err(Error::new(ErrorKind::Configuration, message)
+                    .with_hint("write one on a line of its own"));
+            }
+        }
+        if let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) {
+            let authorities = self.tls_client_ca.as_ref();
+            let authorities = authorities
+                .map(|path| read("the authorities of clients' certificates", path))
+                .transpose()?;
+            let certificate = read("the server's certificate", certificate)?;
+            let key = read("the server's private key", key)?;
+            access.tls = Some(Tls::new(&certificate, &key, authorities.as_deref())?);
+        }
+        Ok(access)
+    }
+}

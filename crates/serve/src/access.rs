@@ -1,0 +1,143 @@
+//! Who may ask: the address that a server listens on, tokens, certificates, and what browsers send.
+//!
+//! Owns the refusal of a request before anything of it is read.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header, uri::Authority};
+use rego_platform::{Error, ErrorKind};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use super::answer::Refusal;
+use super::tls::Tls;
+
+/// The fewest characters of a token, so that it can't be guessed.
+const SHORTEST: usize = 16;
+
+/// Who may ask a server.
+///
+/// A request is refused if it carries `Origin`, as those that a page in a browser sends do. On loopback it
+/// must name a loopback address as its host. With tokens, every request but `GET /health` must carry one.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Access {
+    /// Set to allow an address that other machines can reach.
+    pub expose: bool,
+    /// The tokens, one of which a request must carry as `Authorization: Bearer`; none by default.
+    pub tokens: Vec<AccessToken>,
+    /// Encryption, and the certificates that clients must show; none by default.
+    pub tls: Option<Tls>,
+}
+
+/// A token that a client may carry. Only its digest is kept.
+#[derive(Clone)]
+pub struct AccessToken([u8; 32]);
+
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessToken(..)")
+    }
+}
+
+impl AccessToken {
+    /// Creates a token from its text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when it has less than 16 characters, or others than those of ASCII that
+    /// can be seen.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        let wrong = |message: String| {
+            Error::new(ErrorKind::Configuration, message)
+                .with_hint("`openssl rand -hex 32` makes a good one")
+        };
+        if text.len() < SHORTEST {
+            return Err(wrong(format!("a token needs at least {SHORTEST} characters")));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(wrong("a token has a character that isn't visible ASCII".to_owned()));
+        }
+        Ok(Self(digest(text)))
+    }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+impl Access {
+    /// Checks that `listen` may be listened on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] when other machines could reach it and that isn't allowed, or anyone
+    /// could ask.
+    pub(crate) fn check(&self, listen: SocketAddr) -> Result<(), Error> {
+        let wrong = |message: String, hint: &str| {
+            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
+        };
+        if !listen.ip().is_loopback() && !self.expose {
+            let hint = "listen on 127.0.0.1, or add `--expose`";
+            return wrong(format!("other machines could reach `{listen}`"), hint);
+        }
+        let knows = self.tls.as_ref().is_some_and(Tls::knows_clients);
+        if self.expose && self.tokens.is_empty() && !knows {
+            let hint = "`--auth-token-file` or `--tls-client-ca` says who may ask";
+            return wrong(format!("anyone who reaches `{listen}` could ask"), hint);
+        }
+        Ok(())
+    }
+
+    /// Returns why a request isn't answered, if its client may not ask.
+    pub(crate) fn refusal(&self, request: &Request) -> Option<Refusal> {
+        let refused = |status, message: &str| Some(Refusal::new(status, "unauthorized", message));
+        if request.headers().contains_key(header::ORIGIN) {
+            let message = "requests from pages in a browser aren't answered";
+            return refused(StatusCode::FORBIDDEN, message);
+        }
+        let host = host(request);
+        if !self.expose && !host.as_deref().is_some_and(is_loopback) {
+            let message = "the request is for another host than this machine's loopback";
+            return refused(StatusCode::FORBIDDEN, message);
+        }
+        let is_health = request.uri().path() == "/health";
+        if !self.tokens.is_empty() && !is_health && !self.has_token(request.headers()) {
+            return refused(StatusCode::UNAUTHORIZED, "the request has no valid token");
+        }
+        None
+    }
+
+    /// Returns `true` if the headers have one of the tokens. The time that it takes doesn't depend on
+    /// which, or on how much of one is right.
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some((scheme, given)) = given.and_then(|value| value.split_once(' ')) else {
+            return false;
+        };
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return false;
+        }
+        let given = digest(given.trim());
+        let equal = |all, token: &AccessToken| all | token.0.ct_eq(&given);
+        self.tokens.iter().fold(subtle::Choice::from(0), equal).into()
+    }
+}
+
+/// Returns the host that a request names, without its port: that of its address, if it has one, and that of
+/// its only `Host` otherwise.
+fn host(request: &Request) -> Option<String> {
+    if let Some(authority) = request.uri().authority() {
+        return Some(authority.host().to_owned());
+    }
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let (Some(only), None) = (named.next(), named.next()) else { return None };
+    let authority: Authority = only.to_str().ok()?.parse().ok()?;
+    Some(authority.host().to_owned())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let is_address = || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    host.eq_ignore_ascii_case("localhost") || is_address()
+}

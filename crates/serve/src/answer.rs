@@ -1,0 +1,91 @@
+//! Answers in OPA's forms: JSON with a line break at its end, and errors with a code, a message and a list.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rego_platform::evaluate::{OpaError, compact, pretty};
+use rego_platform::{Error, Position, Value};
+use serde::Serialize;
+
+/// A request that isn't answered, with the reason.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Refusal {
+    #[serde(skip)]
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<OpaError>,
+}
+
+impl Refusal {
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), errors: Vec::new() }
+    }
+
+    /// A request with something wrong in it.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
+    }
+
+    /// What can't be answered, without the client's fault.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message)
+    }
+
+    /// A query that doesn't compile.
+    pub fn of_query(error: &Error) -> Self {
+        let errors = OpaError::all(error, None);
+        let parsed = errors.iter().all(|error| error.code != "rego_parse_error");
+        let what = if parsed { "compiling" } else { "parsing" };
+        Self { errors, ..Self::invalid(format!("error(s) occurred while {what} query")) }
+    }
+
+    /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
+    /// own, as a failed call of the service.
+    pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
+        let message = match error {
+            Error::Policy(_) => "error(s) occurred while evaluating query".to_owned(),
+            _ => error.report(),
+        };
+        Self { errors: OpaError::all(error, place), ..Self::internal(message) }
+    }
+
+    /// Returns it as a value, as it stands among other answers and in the log of decisions.
+    pub fn value(&self) -> Value {
+        Value::from_serialize(self).unwrap_or_default()
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut text = serde_json::to_string_pretty(&self).unwrap_or_default();
+        text.push('\n');
+        of_text(self.status, text)
+    }
+}
+
+/// Returns an answer with `value`, unless that has more than `most` bytes as JSON.
+pub(crate) fn json(
+    status: StatusCode,
+    value: &Value,
+    is_pretty: bool,
+    most: usize,
+) -> Result<Response, Refusal> {
+    let write = if is_pretty { pretty } else { compact };
+    let mut text = write(value).map_err(|error| Refusal::internal(error.report()))?;
+    if text.len() > most {
+        return Err(Refusal::internal(format!("the answer has more than {most} bytes")));
+    }
+    text.push('\n');
+    Ok(of_text(status, text))
+}
+
+fn of_text(status: StatusCode, text: String) -> Response {
+    let json = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    (status, [json], text).into_response()
+}
+
+/// Returns an object with the members that have a value.
+pub(crate) fn object<const N: usize>(members: [(&'static str, Option<Value>); N]) -> Value {
+    members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}

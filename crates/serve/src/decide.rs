@@ -1,0 +1,152 @@
+//! One decision: an evaluation without a thread of its own, its times, and its place in the log.
+//!
+//! Owns the rule that an evaluation without a result is an error, and that a decision which can't be logged
+//! isn't given.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use chrono::Utc;
+use rego_platform::evaluate::{EvaluateOptions, Query, QueryOutput};
+use rego_platform::{TraceParent, Value};
+use uuid::Uuid;
+
+use super::answer::{Refusal, object};
+use super::app::App;
+use super::decision_log::{Event, Subject};
+use super::policy_set::PolicySet;
+
+/// The address of a client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub SocketAddr);
+
+/// A request: who asks, and when it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    peer: Option<SocketAddr>,
+    trace: Option<TraceParent>,
+    number: u64,
+    began: Instant,
+}
+
+impl FromRequestParts<App> for Asking {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let parent = parts.headers.get("traceparent").and_then(|value| value.to_str().ok());
+        let trace = parent.and_then(|text| TraceParent::new(text).ok());
+        Ok(Self { peer, trace, number: app.number(), began: Instant::now() })
+    }
+}
+
+impl Asking {
+    /// Returns the options of an evaluation for this request, which ends in the request's time.
+    pub fn options(&self, app: &App) -> EvaluateOptions {
+        let mut options = app.evaluate.clone();
+        options.budget.timeout = options.budget.timeout.saturating_sub(self.began.elapsed());
+        options.pool = Some(app.pool.clone());
+        options.observer = Some(app.metrics.clone());
+        options.trace.clone_from(&self.trace);
+        options
+    }
+}
+
+/// A question to decide.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub subject: Subject,
+    pub prepared: (Query, bool),
+    pub input: Option<Value>,
+    /// The time it took to parse the input.
+    pub parsing: Duration,
+    pub is_strict: bool,
+    /// The identity of the batch that it belongs to.
+    pub batch: Option<String>,
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    pub output: QueryOutput,
+    /// Its identity in the log, if there is one.
+    pub id: Option<Value>,
+    pub metrics: Value,
+}
+
+/// A question without an answer.
+#[derive(Debug)]
+pub(crate) struct Undecided {
+    pub refusal: Refusal,
+    /// Its identity in the log, if there is one.
+    pub id: Option<Value>,
+}
+
+impl From<Undecided> for Refusal {
+    fn from(undecided: Undecided) -> Self {
+        undecided.refusal
+    }
+}
+
+/// Returns a new identity if decisions are logged: without a log it would name nothing.
+pub(crate) fn identity(app: &App) -> Option<String> {
+    app.decision_log.as_ref().map(|_| Uuid::new_v4().to_string())
+}
+
+/// Evaluates a question. Dropping the future cancels the evaluation.
+pub(crate) async fn decide(
+    app: &App,
+    set: &Arc<PolicySet>,
+    asking: &Asking,
+    question: Question,
+) -> Result<Decision, Undecided> {
+    let Question { subject, prepared: (query, was_prepared), input, parsing, .. } = question;
+    let id = identity(app);
+    let mut options = asking.options(app);
+    options.strict_builtin_errors |= question.is_strict;
+    let began = Instant::now();
+    let evaluated = set.policies.evaluate_async(query, input.clone(), options).await;
+    let nanos =
+        |time: Duration| Some(Value::from(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)));
+    let metrics = object([
+        ("counter_server_query_cache_hit", Some(Value::from(i64::from(was_prepared)))),
+        ("timer_rego_input_parse_ns", nanos(parsing)),
+        ("timer_rego_query_eval_ns", nanos(began.elapsed())),
+        ("timer_server_handler_ns", nanos(asking.began.elapsed())),
+    ]);
+    for print in &evaluated.prints {
+        app.journal.printed(print);
+    }
+    let recording = app.decision_log.as_ref().map(|_| evaluated.recording());
+    let place = evaluated.failed_at;
+    let result = evaluated.result.map_err(|error| Refusal::of_evaluation(&error, place.as_ref()));
+    let logged = id.clone().map(Value::from);
+    if let (Some(log), Some(recording)) = (&app.decision_log, recording) {
+        let event = Event {
+            labels: app.labels(),
+            revision: set.revision.clone(),
+            id: id.unwrap_or_default(),
+            batch: question.batch,
+            subject,
+            input,
+            outcome: result.as_ref().map_err(Refusal::value),
+            recording,
+            peer: asking.peer,
+            at: Utc::now(),
+            metrics: metrics.clone(),
+            request: asking.number,
+        };
+        if let Err(error) = log.write(set, &asking.options(app), event).await {
+            app.journal.failed(&error);
+            let refusal = Refusal::internal(format!("decision_logs: {}", error.report()));
+            return Err(Undecided { refusal, id: logged });
+        }
+    }
+    match result {
+        Ok(output) => Ok(Decision { output, id: logged, metrics }),
+        Err(refusal) => Err(Undecided { refusal, id: logged }),
+    }
+}

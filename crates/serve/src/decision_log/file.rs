@@ -1,0 +1,138 @@
+//! Where decisions are written: a file, which may be moved away, or standard output.
+//!
+//! Owns the thread that writes. Lines that come together are written together.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rego_platform::{Error, ErrorKind};
+use tokio::sync::{mpsc, oneshot};
+
+/// The most lines that wait to be written.
+const WAITING: usize = 1024;
+
+/// Where decisions are logged.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum LogDestination {
+    /// A file, to which lines are added. One that was moved away or removed is begun again.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+type Done = oneshot::Sender<Result<(), String>>;
+
+/// The open end of a log.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    lines: mpsc::Sender<(String, Done)>,
+    name: String,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl LogFile {
+    pub fn open(destination: LogDestination) -> Result<Self, Error> {
+        let name = match &destination {
+            LogDestination::File(path) => rego_platform::text::escape(&path.display().to_string()),
+            LogDestination::Stdout => "<stdout>".to_owned(),
+        };
+        let failed = |error: io::Error| {
+            let message = format!("the log of decisions `{name}` can't be opened");
+            Error::new(ErrorKind::Configuration, message).with_source(error)
+        };
+        let mut target = match destination {
+            LogDestination::File(path) => {
+                let file = append(&path).map_err(failed)?;
+                Target::File { path, file }
+            }
+            LogDestination::Stdout => Target::Stdout,
+        };
+        let (lines, mut waiting) = mpsc::channel::<(String, Done)>(WAITING);
+        let failure = Arc::<Mutex<Option<String>>>::default();
+        let noted = Arc::clone(&failure);
+        let write = move || {
+            while let Some((mut text, done)) = waiting.blocking_recv() {
+                let mut all = vec![done];
+                while let Ok((line, done)) = waiting.try_recv() {
+                    text.push_str(&line);
+                    all.push(done);
+                }
+                let written = target.write(text.as_bytes()).map_err(|error| error.to_string());
+                *noted.lock().unwrap_or_else(PoisonError::into_inner) = written.clone().err();
+                for done in all {
+                    let _ = done.send(written.clone());
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("decision-log".to_owned());
+        thread.spawn(write).map_err(failed)?;
+        Ok(Self { lines, name, failure })
+    }
+
+    /// Writes a line. Returns once it is written.
+    pub async fn write(&self, line: String) -> Result<(), Error> {
+        let failed = |why: &str| {
+            let message = format!("the log of decisions `{}` can't be written", self.name);
+            Error::new(ErrorKind::Internal, message).with_source(why)
+        };
+        let (done, written) = oneshot::channel();
+        let ended = "its thread has ended";
+        self.lines.send((line, done)).await.map_err(|_| failed(ended))?;
+        written.await.map_err(|_| failed(ended))?.map_err(|why| failed(&why))
+    }
+
+    /// Returns why the last lines weren't written.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+enum Target {
+    File { path: PathBuf, file: File },
+    Stdout,
+}
+
+impl Target {
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File { path, file } => {
+                if is_gone(path, file) {
+                    *file = append(path)?;
+                }
+                file.write_all(text)
+            }
+            Self::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(text)?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// Opens a file at its end; a new one can be read by its owner only.
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Returns `true` if `path` isn't the open file any more.
+#[cfg(unix)]
+fn is_gone(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let (Ok(there), Ok(open)) = (std::fs::metadata(path), file.metadata()) else { return true };
+    (there.dev(), there.ino()) != (open.dev(), open.ino())
+}
+
+/// Returns `true` if `path` isn't the open file any more.
+#[cfg(not(unix))]
+fn is_gone(path: &Path, _: &File) -> bool {
+    !path.exists()
+}

@@ -1,0 +1,14 @@
+//! What a server tells its host while it runs.
+
+use rego_platform::Error;
+use rego_platform::evaluate::Print;
+
+/// Hears what happens while a server runs, from any of its threads. Texts come from policies and from the
+/// service, and aren't escaped.
+pub trait Journal: Send + Sync + std::fmt::Debug {
+    /// A policy printed something.
+    fn printed(&self, print: &Print);
+    /// Something failed that no answer tells: policies that don't load again, a decision that can't be
+    /// logged.
+    fn failed(&self, error: &Error);
+}

@@ -1,0 +1,38 @@
+//! Decisions over HTTP: OPA's REST interface to policies that query a supply-chain compliance service.
+//!
+//! A [`Server`] answers `/v1/data`, `/v0/data`, `/v1/query`, `/health` and the rest of that interface from
+//! policies that a [`Load`] loads, and loads again when its host asks for it. Two kinds of request are this
+//! crate's own: `POST /v1/call/{function}` calls a function of the service, `POST /v1/gate` gives a gate's
+//! verdict over inputs.
+//!
+//! An evaluation that fails, as with a failed call of the service, is answered with status 500 and
+//! never with an undefined result. A server listens on loopback only, unless clients have to show a token or a
+//! certificate ([`Access`]).
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod admission;
+mod answer;
+mod app;
+mod body;
+mod connections;
+mod decide;
+mod decision_log;
+mod journal;
+mod metrics;
+mod options;
+mod parameters;
+mod policy_set;
+mod routes;
+mod server;
+mod stalled;
+mod tls;
+
+pub use access::{Access, AccessToken};
+pub use decision_log::LogDestination;
+pub use journal::Journal;
+pub use options::{Bounds, GateRun, ServerOptions};
+pub use policy_set::{Load, Loaded};
+pub use server::Server;
+pub use tls::Tls;

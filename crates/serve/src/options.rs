@@ -1,0 +1,86 @@
+//! What a server is started with.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rego_platform::evaluate::EvaluateOptions;
+use rego_platform_gate::RunOptions;
+
+use super::access::Access;
+use super::decision_log::LogDestination;
+use super::journal::Journal;
+
+/// What a server is started with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// The address to listen on; `127.0.0.1:8181` by default.
+    pub listen: SocketAddr,
+    /// Who may ask; anyone on this machine by default.
+    pub access: Access,
+    /// The options of each evaluation. Its time limit is that of all evaluations of a request together.
+    pub evaluate: EvaluateOptions,
+    /// Makes the options of the gate's runs for `POST /v1/gate`.
+    pub gate: GateRun,
+    /// The bounds on requests.
+    pub bounds: Bounds,
+    /// Where decisions are logged; nowhere by default.
+    pub decision_log: Option<LogDestination>,
+    /// Hears what happens.
+    pub journal: Arc<dyn Journal>,
+}
+
+impl ServerOptions {
+    /// Creates options with the defaults.
+    pub fn new(evaluate: EvaluateOptions, gate: GateRun, journal: Arc<dyn Journal>) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8181)),
+            access: Access::default(),
+            evaluate,
+            gate,
+            bounds: Bounds::default(),
+            decision_log: None,
+            journal,
+        }
+    }
+}
+
+/// Makes the options of a gate's run from those of its evaluations.
+pub struct GateRun(pub Box<dyn Fn(EvaluateOptions) -> RunOptions + Send + Sync>);
+
+impl fmt::Debug for GateRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GateRun(..)")
+    }
+}
+
+/// The bounds on requests.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// The largest body of a request, also once it is decompressed, in bytes; 16 MiB by default.
+    pub body: usize,
+    /// The largest answer, in bytes; 64 MiB by default.
+    pub answer: usize,
+    /// The most requests that are evaluated or wait for it; 1,024 by default. Any more are refused with
+    /// status 429.
+    pub queue: usize,
+    /// The most connections; 4,096 by default. Any more wait to be accepted.
+    pub connections: usize,
+    /// The time for which requests that have begun go on once the server is stopped; 10 s by default.
+    pub grace: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            body: 16 << 20,
+            answer: 64 << 20,
+            queue: 1024,
+            connections: 4096,
+            grace: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The interface: which address is answered where, and what holds for all of them.
+
+mod batch;
+mod call;
+mod data;
+mod gate;
+mod guard;
+mod health;
+mod policies;
+mod query;
+mod status;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodRouter, get, post};
+
+use super::answer::Refusal;
+use super::app::App;
+
+/// Returns the interface.
+pub(crate) fn router(app: &App) -> Router {
+    let evaluating = Router::new()
+        .route("/", only(post(data::default_decision), "POST"))
+        .with_document("/v0/data", || only(post(data::post_v0), "POST"))
+        .with_document("/v1/data", || {
+            only(get(data::get_v1).post(data::post_v1), "GET, POST")
+                .put(read_only)
+                .patch(read_only)
+                .delete(read_only)
+        })
+        .with_document("/v1/batch/data", || only(post(batch::post), "POST"))
+        .route("/v1/query", only(get(query::get).post(query::post), "GET, POST"))
+        .route("/v1/call/{function}", only(post(call::post), "POST"))
+        .route("/v1/gate", only(post(gate::post), "POST"))
+        .route("/health/{*path}", only(get(health::policy), "GET"))
+        .route_layer(from_fn_with_state(app.clone(), guard::admit));
+    Router::new()
+        .merge(evaluating)
+        .with_document("/v1/compile", || get(compile).post(compile))
+        .route("/v1/policies", only(get(policies::list), "GET"))
+        .route(
+            "/v1/policies/{*id}",
+            only(get(policies::one), "GET").put(read_only).delete(read_only),
+        )
+        .route("/health", only(get(health::get), "GET"))
+        .route("/v1/status", only(get(status::status), "GET"))
+        .route("/v1/config", only(get(status::config), "GET"))
+        .route("/metrics", only(get(status::metrics), "GET"))
+        .fallback(missing)
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(app.clone(), guard::check))
+        .layer(from_fn_with_state(app.clone(), guard::measure))
+        .with_state(app.clone())
+}
+
+/// Addresses with a document's path at their end, which may be empty.
+trait WithDocument {
+    fn with_document(self, at: &str, handlers: impl Fn() -> MethodRouter<App>) -> Self;
+}
+
+impl WithDocument for Router<App> {
+    fn with_document(self, at: &str, handlers: impl Fn() -> MethodRouter<App>) -> Self {
+        self.route(at, handlers())
+            .route(&format!("{at}/"), handlers())
+            .route(&format!("{at}/{{*path}}"), handlers())
+    }
+}
+
+/// Refuses other methods than those that are there.
+fn only(handlers: MethodRouter<App>, allowed: &'static str) -> MethodRouter<App> {
+    handlers.fallback(move || async move {
+        method_not_allowed(allowed, "this method isn't supported here")
+    })
+}
+
+fn method_not_allowed(allowed: &'static str, message: &str) -> Response {
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    let mut response = Refusal::new(status, "invalid_operation", message).into_response();
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+async fn read_only() -> Response {
+    let message = "policies and data come from files, and can't be changed over HTTP";
+    method_not_allowed("GET, POST", message)
+}
+
+async fn compile() -> Refusal {
+    let message = "policies aren't evaluated partially here; ask `/v1/data` or `/v1/query`";
+    Refusal::new(StatusCode::NOT_IMPLEMENTED, "invalid_operation", message)
+}
+
+async fn missing() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", "there is nothing at this address")
+}

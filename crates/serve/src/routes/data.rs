@@ -1,0 +1,166 @@
+//! Documents: `/v1/data`, `/v0/data`, and `/` for the default decision.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use rego_platform::Value;
+
+use crate::answer::{Refusal, json, object};
+use crate::app::App;
+use crate::body::{self, member, members};
+use crate::decide::{Asking, Decision, Question, decide};
+use crate::decision_log::Subject;
+use crate::parameters::Parameters;
+use crate::policy_set::{POLICIES, PolicySet};
+
+/// The path of the default decision.
+pub(super) const DEFAULT: &str = "system/main";
+
+/// Returns the document's path in an address, as it is written there.
+pub(super) fn path<'a>(uri: &'a Uri, at: &str) -> &'a str {
+    let rest = uri.path().strip_prefix(at).unwrap_or_default();
+    rest.trim_matches('/')
+}
+
+pub(super) async fn get_v1(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let began = Instant::now();
+    let input = parameters.last("input").map(body::of_parameter).transpose()?;
+    v1(&app, &asking, &uri, &parameters, Input { value: input, began, is_missing: false }).await
+}
+
+pub(super) async fn post_v1(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let body = body::read(&headers, body, app.bounds.body).await?;
+    let began = Instant::now();
+    let value = member(&members(body)?, "input");
+    let is_missing = value.is_none();
+    v1(&app, &asking, &uri, &parameters, Input { value, began, is_missing }).await
+}
+
+/// The input of a request.
+struct Input {
+    value: Option<Value>,
+    /// When its parsing began.
+    began: Instant,
+    /// Set if a client probably forgot it.
+    is_missing: bool,
+}
+
+async fn v1(
+    app: &App,
+    asking: &Asking,
+    uri: &Uri,
+    parameters: &Parameters,
+    input: Input,
+) -> Result<Response, Refusal> {
+    let set = app.policies.current();
+    let path = path(uri, "/v1/data");
+    let question = Question {
+        subject: Subject::Document(path.to_owned()),
+        prepared: set.document(path)?,
+        input: input.value,
+        parsing: input.began.elapsed(),
+        is_strict: parameters.is_set("strict-builtin-errors"),
+        batch: None,
+    };
+    let decision = decide(app, &set, asking, question).await?;
+    let warning = input.is_missing.then(|| warning("'input' key missing from the request"));
+    let answer = answer(decision, parameters, &set, warning);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+}
+
+/// Returns what is wrong with how a client asks.
+pub(super) fn warning(message: &str) -> Value {
+    object([("code", Some("api_usage_warning".into())), ("message", Some(message.into()))])
+}
+
+/// Returns the answer of `/v1/data` to a question.
+pub(super) fn answer(
+    decision: Decision,
+    parameters: &Parameters,
+    set: &PolicySet,
+    warning: Option<Value>,
+) -> Value {
+    let with_metrics = parameters.is_set("metrics") || parameters.is_set("instrument");
+    object([
+        ("decision_id", decision.id),
+        ("provenance", parameters.is_set("provenance").then(|| provenance(set))),
+        ("metrics", Some(decision.metrics).filter(|_| with_metrics)),
+        ("result", decision.output.value().cloned()),
+        ("warning", warning),
+    ])
+}
+
+/// Returns which version decided by which policies.
+pub(super) fn provenance(set: &PolicySet) -> Value {
+    let revision = object([("revision", Some(set.revision.as_str().into()))]);
+    object([
+        ("version", Some(env!("CARGO_PKG_VERSION").into())),
+        ("build_commit", Some("".into())),
+        ("build_timestamp", Some("".into())),
+        ("build_hostname", Some("".into())),
+        ("bundles", Some(object([(POLICIES, Some(revision))]))),
+    ])
+}
+
+pub(super) async fn post_v0(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let path = path(&uri, "/v0/data");
+    v0(&app, &asking, path, &Parameters::of(&uri)?, (&headers, body)).await
+}
+
+pub(super) async fn default_decision(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    v0(&app, &asking, DEFAULT, &Parameters::of(&uri)?, (&headers, body)).await
+}
+
+/// Answers with the document alone; the body is the input.
+async fn v0(
+    app: &App,
+    asking: &Asking,
+    path: &str,
+    parameters: &Parameters,
+    (headers, body): (&HeaderMap, Body),
+) -> Result<Response, Refusal> {
+    let began = Instant::now();
+    let input = body::read(headers, body, app.bounds.body).await?;
+    let set = app.policies.current();
+    let question = Question {
+        subject: Subject::Document(path.to_owned()),
+        prepared: set.document(path)?,
+        // An empty body is `null`, as in OPA.
+        input: Some(input.unwrap_or_default()),
+        parsing: began.elapsed(),
+        is_strict: false,
+        batch: None,
+    };
+    let decision = decide(app, &set, asking, question).await?;
+    match decision.output.value() {
+        Some(value) => json(StatusCode::OK, value, parameters.is_pretty(), app.bounds.answer),
+        None => Err(set.undefined(path)),
+    }
+}

@@ -1,0 +1,80 @@
+//! A gate's verdict over inputs: `/v1/gate`.
+
+use std::io::{BufReader, Cursor};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use rego_platform::Value;
+use rego_platform::evaluate::Cancellation;
+use rego_platform_gate::model::Exit;
+use rego_platform_gate::{InputSource, Parser, RunObserver};
+
+use crate::answer::{Refusal, json};
+use crate::app::App;
+use crate::body::{self, member, members};
+use crate::decide::Asking;
+use crate::parameters::Parameters;
+
+/// Cancels a run whose client is gone.
+struct CancelOnDrop(Cancellation);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+struct Unobserved;
+
+impl RunObserver for Unobserved {}
+
+/// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
+pub(super) async fn post(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
+    let inputs = member(&body, "inputs");
+    let inputs = inputs.as_ref().and_then(Value::as_object).filter(|inputs| !inputs.is_empty());
+    let Some(inputs) = inputs else {
+        return Err(Refusal::invalid("`inputs` isn't an object with an input for each name"));
+    };
+    let sources: Vec<InputSource> = inputs
+        .iter()
+        .map(|(name, input)| {
+            let text = BufReader::new(Cursor::new(input.to_json()));
+            let name = name.as_str().unwrap_or_default().to_owned();
+            InputSource::Stream(name, Box::new(text))
+        })
+        .collect();
+    let set = app.policies.current();
+    let mut options = asking.options(&app);
+    let cancel = CancelOnDrop(Cancellation::new());
+    options.cancellation = Some(cancel.0.clone());
+    let running = app.clone();
+    let run = tokio::task::spawn_blocking(move || {
+        let refuse = |error: &rego_platform::Error| Refusal::of_evaluation(error, None);
+        let gate = set.gate.as_ref().map_err(refuse)?;
+        let mut run = (running.gate.0)(options);
+        run.documents.parser = Some(Parser::Json);
+        let known = gate.inventory();
+        (run.inventory.policies, run.inventory.packages) = (known.policies, known.packages);
+        run.inventory.call_sites = known.call_sites;
+        let (run, _) = gate.run(sources, &run, &mut Unobserved).map_err(|e| refuse(&e))?;
+        let value = Value::from_serialize(&run);
+        let value = value.map_err(|error| Refusal::internal(error.to_string()))?;
+        Ok::<_, Refusal>((run.exit, value))
+    });
+    let (exit, report) = run.await.map_err(|_| Refusal::internal("the run panicked"))??;
+    let status = match exit {
+        Exit::Passed | Exit::Failed => StatusCode::OK,
+        Exit::NoVerdict => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    json(status, &report, parameters.is_pretty(), app.bounds.answer)
+}

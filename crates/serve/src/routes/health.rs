@@ -1,0 +1,70 @@
+//! `/health`: whether the server answers, and whether its policies are current.
+
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use rego_platform::Value;
+
+use super::data::path;
+use crate::answer::{Refusal, json, object};
+use crate::app::App;
+use crate::decide::{Asking, Question, decide};
+use crate::decision_log::Subject;
+use crate::parameters::Parameters;
+
+fn state(error: Option<String>, most: usize) -> Result<Response, Refusal> {
+    let status = if error.is_some() { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+    json(status, &object([("error", error.map(Value::from))]), false, most)
+}
+
+/// Answers whether the server is healthy, with as little as somebody without a token may know.
+pub(super) async fn get(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let of_bundles = parameters.is_set("bundles") || parameters.is_set("bundle");
+    let is_stale = || app.policies.last_load().failure.is_some();
+    let cannot_log = || app.decision_log.as_ref().is_some_and(|log| log.failure().is_some());
+    let error = if of_bundles && is_stale() {
+        Some("one or more bundles are not activated: the policies didn't load again")
+    } else if parameters.is_set("plugins") && (is_stale() || cannot_log()) {
+        Some("one or more plugins are not up")
+    } else {
+        None
+    };
+    state(error.map(str::to_owned), app.bounds.answer)
+}
+
+/// Answers what `data.system.health` says.
+pub(super) async fn policy(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let set = app.policies.current();
+    let below = path(&uri, "/health");
+    let whole = format!("system/health/{below}");
+    let is_current = app.policies.last_load().failure.is_none();
+    let plugin = if is_current { "OK" } else { "ERROR" };
+    let input = object([
+        ("plugin_state", Some(object([("bundle", Some(plugin.into()))]))),
+        ("plugins_ready", Some(true.into())),
+    ]);
+    let prepared = set.document(&whole)?;
+    let shown = prepared.0.text().to_owned();
+    let question = Question {
+        prepared,
+        subject: Subject::Document(whole),
+        input: Some(input),
+        parsing: std::time::Duration::ZERO,
+        is_strict: true,
+        batch: None,
+    };
+    let error = match decide(&app, &set, &asking, question).await {
+        Ok(decision) => match decision.output.value() {
+            Some(Value::Bool(true)) => None,
+            Some(_) => Some(format!("health check ({shown}) returned unexpected value")),
+            None => Some(format!("health check ({shown}) was undefined")),
+        },
+        Err(_) => Some(format!("health check ({shown}) failed")),
+    };
+    state(error, app.bounds.answer)
+}

@@ -1,0 +1,41 @@
+//! The policies' texts: `/v1/policies`.
+
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use rego_platform::Value;
+
+use crate::answer::{Refusal, json, object};
+use crate::app::App;
+use crate::parameters::Parameters;
+
+fn texts(app: &App) -> Vec<(String, Value)> {
+    let (sources, _) = app.policies.current().policies.sources();
+    let module = |path: String, text: String| {
+        let policy = object([("id", Some(path.as_str().into())), ("raw", Some(text.into()))]);
+        (path, policy)
+    };
+    sources.modules.into_iter().map(|source| module(source.path, source.text)).collect()
+}
+
+pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let all: Value = texts(&app).into_iter().map(|(_, policy)| policy).collect();
+    let answer = object([("result", Some(all))]);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+}
+
+pub(super) async fn one(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let Some((_, policy)) = texts(&app).into_iter().find(|(path, _)| *path == id) else {
+        let shown = rego_platform::text::escape(&id);
+        let message = format!("storage_not_found_error: policy id \"{shown}\"");
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", message));
+    };
+    let answer = object([("result", Some(policy))]);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+}

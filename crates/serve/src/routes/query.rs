@@ -1,0 +1,81 @@
+//! Queries: `/v1/query`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use rego_platform::Value;
+
+use crate::answer::{Refusal, json, object};
+use crate::app::App;
+use crate::body::{self, member, members};
+use crate::decide::{Asking, Question, decide};
+use crate::decision_log::{Subject, bindings};
+use crate::parameters::Parameters;
+use crate::policy_set::{PolicySet, Prepared};
+
+/// The longest query, in bytes.
+const LONGEST: usize = 64 << 10;
+
+pub(super) async fn get(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let text = parameters.last("q").ok_or_else(|| Refusal::invalid("missing parameter 'q'"))?;
+    answer(&app, &asking, &parameters, text.to_owned(), None).await
+}
+
+pub(super) async fn post(
+    State(app): State<App>,
+    asking: Asking,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let parameters = Parameters::of(&uri)?;
+    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
+    let text = body.get_str("query").and_then(Value::as_str);
+    let text = text.ok_or_else(|| Refusal::invalid("the request has no 'query'"))?.to_owned();
+    answer(&app, &asking, &parameters, text, member(&body, "input")).await
+}
+
+/// Compiles a query away from the threads that answer.
+pub(super) async fn prepare(set: &Arc<PolicySet>, text: &str) -> Result<Prepared, Refusal> {
+    if text.len() > LONGEST {
+        return Err(Refusal::invalid(format!("the query has more than {LONGEST} bytes")));
+    }
+    let (set, text) = (Arc::clone(set), text.to_owned());
+    let compiled = tokio::task::spawn_blocking(move || set.text(&text)).await;
+    compiled.map_err(|_| Refusal::internal("the query can't be compiled"))?
+}
+
+async fn answer(
+    app: &App,
+    asking: &Asking,
+    parameters: &Parameters,
+    text: String,
+    input: Option<Value>,
+) -> Result<Response, Refusal> {
+    let began = Instant::now();
+    let set = app.policies.current();
+    let question = Question {
+        prepared: prepare(&set, &text).await?,
+        subject: Subject::Query(text),
+        input,
+        parsing: began.elapsed(),
+        is_strict: parameters.is_set("strict-builtin-errors"),
+        batch: None,
+    };
+    let decision = decide(app, &set, asking, question).await?;
+    let with_metrics = parameters.is_set("metrics") || parameters.is_set("instrument");
+    let answer = object([
+        ("metrics", Some(decision.metrics).filter(|_| with_metrics)),
+        ("result", Some(bindings(&decision.output)).filter(|_| !decision.output.is_undefined())),
+    ]);
+    json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
+}
