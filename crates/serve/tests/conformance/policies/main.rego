@@ -1,0 +1,5 @@
+package system
+
+main := {"seen": input}
+
+health.live if input.plugins_ready

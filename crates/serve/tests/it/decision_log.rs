@@ -1,0 +1,147 @@
+//! The log of decisions.
+
+use std::path::Path;
+
+use rego_platform::Value;
+use rego_platform::evaluate::Answers;
+use rego_platform_serve::LogDestination;
+
+use super::support::{CLEAN_IMAGE, Served, emulator, platform, serve, unavailable};
+
+fn logged(files: &[(&str, &str)], answers: Answers, log: &Path) -> Served {
+    serve(files, answers, |options| {
+        options.decision_log = Some(LogDestination::File(log.to_owned()));
+    })
+}
+
+fn entries(log: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).unwrap();
+    text.lines().map(|line| Value::from_json(line).unwrap()).collect()
+}
+
+fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, name| value.get_str(name))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_is_written_before_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let emulator = emulator();
+    let policy = "package p\n\nkind := platform.discover(input.image, \"\").kind\n\nconflict := x if some x in [1, 2]\n";
+    let served = logged(&[("p.rego", policy)], Answers::Service(platform(&emulator)), &log);
+    let input = format!(r#"{{"input": {{"image": "{CLEAN_IMAGE}"}}}}"#);
+    let answer = served.post("/v1/data/p/kind", &input).await.json();
+    let [entry] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
+    assert_eq!(entry.get_str("decision_id"), answer.get_str("decision_id"));
+    assert_eq!(entry.get_str("path"), Some(&"p/kind".into()));
+    assert_eq!(entry.get_str("result"), Some(&"CONTAINER_IMAGE".into()));
+    assert_eq!(at(entry, &["input", "image"]), Some(&CLEAN_IMAGE.into()));
+    let call = format!(r#"["{CLEAN_IMAGE}",""]"#);
+    let recorded = at(entry, &["nd_builtin_cache", "platform.discover", &call, "kind"]);
+    assert_eq!(recorded, Some(&"CONTAINER_IMAGE".into()), "{}", entry.to_json());
+    assert!(at(entry, &["metrics", "timer_rego_query_eval_ns"]).is_some());
+    assert!(at(entry, &["bundles", "policies", "revision"]).is_some());
+    for name in ["labels", "requested_by", "timestamp", "req_id"] {
+        assert!(entry.get_str(name).is_some(), "{name}: {}", entry.to_json());
+    }
+    assert!(!entry.to_json().contains(&emulator.default_token()));
+
+    served.post("/v1/data/p/conflict", "{}").await;
+    served.get("/v1/query?q=x%3D1").await;
+    let [_, failed, query] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
+    assert_eq!(at(failed, &["error", "code"]), Some(&"internal_error".into()));
+    assert_eq!(failed.get_str("result"), None);
+    assert_eq!(query.get_str("query"), Some(&"x=1".into()));
+    assert_eq!(query.get_str("result").unwrap().to_json(), r#"[{"x":1}]"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_are_masked_and_dropped_by_the_policies() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let policy = r#"package system.log
+
+mask contains "/input/password"
+
+mask contains {"op": "upsert", "path": "/input/user/name", "value": "**"} if input.input.user
+
+mask contains {"op": "remove", "path": "/result/0"} if input.path == "p/list"
+
+mask contains "/input/absent"
+
+drop if input.path == "p/boring"
+"#;
+    let rule = "package p\n\nlist := [1, 2]\n\nboring := true\n";
+    let served = logged(&[("log.rego", policy), ("p.rego", rule)], unavailable(), &log);
+    let body = r#"{"input": {"password": "hunter2", "user": {"name": "eve"}}}"#;
+    let answer = served.post("/v1/data/p/list", body).await;
+    assert!(answer.body.contains("[1,2]"), "{answer:?}");
+    served.post("/v1/data/p/boring", body).await;
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(!text.contains("hunter2") && !text.contains("eve"), "{text}");
+    let [entry] = &entries(&log)[..] else { panic!("{text}") };
+    assert_eq!(entry.get_str("result").unwrap().to_json(), "[2]");
+    assert_eq!(entry.get_str("erased").unwrap().to_json(), r#"["/input/password","/result/0"]"#);
+    assert_eq!(entry.get_str("masked").unwrap().to_json(), r#"["/input/user/name"]"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_that_cannot_be_logged_is_not_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let rule = ("p.rego", "package p\n\nallow := true\n");
+    for mask in ["mask contains 1", "mask contains \"/labels\"", "mask contains x if x := 1 / 0"] {
+        let mask = format!("package system.log\n\n{mask}\n");
+        let served = logged(&[rule, ("log.rego", &mask)], unavailable(), &log);
+        let answer = served.post("/v1/data/p/allow", r#"{"input": {"secret": "hunter2"}}"#).await;
+        assert_eq!(answer.status, 500, "{mask}: {answer:?}");
+        assert!(answer.body.contains("decision_logs: "), "{answer:?}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "", "{mask}");
+        assert_eq!(served.journal.failed.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_moved_away_is_begun_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let served = logged(&[("p.rego", "package p\n\nallow := true\n")], unavailable(), &log);
+    served.post("/v1/data/p/allow", "{}").await;
+    std::fs::rename(&log, folder.path().join("old.jsonl")).unwrap();
+    served.post("/v1/data/p/allow", "{}").await;
+    assert_eq!(entries(&log).len(), 1);
+    assert_eq!(entries(&folder.path().join("old.jsonl")).len(), 1);
+
+    // One that can't be begun again is loud until it can.
+    std::fs::remove_file(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    assert_eq!(served.post("/v1/data/p/allow", "{}").await.status, 500);
+    assert_eq!(served.get("/health?plugins").await.status, 500);
+    std::fs::remove_dir(&log).unwrap();
+    assert_eq!(served.post("/v1/data/p/allow", "{}").await.status, 200);
+    assert_eq!(served.get("/health?plugins").await.status, 200);
+    assert_eq!(entries(&log).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_is_logged_input_by_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let served = logged(&[("p.rego", "package p\n\nx := input.x\n")], unavailable(), &log);
+    let body = r#"{"inputs": {"a": {"x": 1}, "b": {"x": 2}}}"#;
+    let answer = served.post("/v1/batch/data/p/x", body).await.json();
+    let batch = answer.get_str("batch_decision_id");
+    let mut ids: Vec<_> = entries(&log)
+        .iter()
+        .map(|entry| {
+            assert_eq!(entry.get_str("batch_decision_id"), batch);
+            entry.get_str("decision_id").cloned()
+        })
+        .collect();
+    let of = |name: &str| at(&answer, &["responses", name, "decision_id"]).cloned();
+    let mut answered = vec![of("a"), of("b")];
+    ids.sort();
+    answered.sort();
+    assert_eq!(ids, answered);
+}

@@ -1,0 +1,41 @@
+//! Verdicts over posted inputs.
+
+use rego_platform::Value;
+
+use super::support::serve_policy;
+
+const POLICY: &str = "package p\n\ndeny contains \"it is bad\" if input.bad\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_gives_its_report() {
+    let served = serve_policy(POLICY);
+    let body = r#"{"inputs": {"good": {"bad": false}, "evil": {"bad": true}}}"#;
+    let answer = served.post("/v1/gate", body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let report = answer.json();
+    assert_eq!(report.get_str("outcome"), Some(&"failed".into()), "{answer:?}");
+    let inputs = report.get_str("inputs").and_then(Value::as_array).unwrap();
+    let outcomes: Vec<String> = inputs
+        .iter()
+        .map(|input| {
+            let text = |name: &str| input.get_str(name).and_then(Value::as_str).unwrap();
+            format!("{}: {}", text("name"), text("outcome"))
+        })
+        .collect();
+    assert_eq!(outcomes, ["evil: failed", "good: passed"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_verdict_is_an_error() {
+    let served = serve_policy(POLICY);
+    let unshaped = served.post("/v1/gate", r#"{"inputs": {"list": [1]}}"#).await;
+    assert_eq!(unshaped.status, 500, "{unshaped:?}");
+    for body in ["{}", r#"{"inputs": {}}"#, r#"{"inputs": []}"#, r#"{"input": {}}"#] {
+        let answer = served.post("/v1/gate", body).await;
+        assert_eq!(answer.status, 400, "{body}: {answer:?}");
+    }
+    let library = serve_policy("package p\n\nallow if input.good\n");
+    let answer = library.post("/v1/gate", r#"{"inputs": {"a": {}}}"#).await;
+    assert_eq!(answer.status, 500, "{answer:?}");
+    assert!(answer.body.contains("has no verdict rule"), "{answer:?}");
+}
