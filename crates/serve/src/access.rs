@@ -19,8 +19,8 @@ const SHORTEST: usize = 16;
 
 /// Who may ask a server.
 ///
-/// A request is refused if it carries `Origin`, as those that a page in a browser sends do. On loopback it
-/// must name a loopback address as its host. With tokens, every request but `GET /health` must carry one.
+/// A request is refused if a page in a browser sent it: it has `Origin`, or a `Sec-Fetch-Site` other than
+/// `none`. On loopback it must name a loopback address as its host. With tokens, every request but `GET /health` must carry one.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Access {
@@ -92,7 +92,7 @@ impl Access {
     /// Returns why a request isn't answered, if its client may not ask.
     pub(crate) fn refusal(&self, request: &Request) -> Option<Refusal> {
         let refused = |status, message: &str| Some(Refusal::new(status, "unauthorized", message));
-        if request.headers().contains_key(header::ORIGIN) {
+        if is_of_page(request.headers()) {
             let message = "requests from pages in a browser aren't answered";
             return refused(StatusCode::FORBIDDEN, message);
         }
@@ -122,6 +122,11 @@ impl Access {
         let equal = |all, token: &AccessToken| all | token.0.ct_eq(&given);
         self.tokens.iter().fold(subtle::Choice::from(0), equal).into()
     }
+}
+
+fn is_of_page(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    headers.contains_key(header::ORIGIN) || site.is_some_and(|site| site != "none")
 }
 
 /// Returns the host that a request names, without its port: that of its address, if it has one, and that of

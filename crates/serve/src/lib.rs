@@ -36,3 +36,8 @@ pub use options::{Bounds, GateRun, ServerOptions};
 pub use policy_set::{Load, Loaded};
 pub use server::Server;
 pub use tls::Tls;
+
+/// Compiles the example of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -62,6 +62,9 @@ impl fmt::Debug for GateRun {
 pub struct Bounds {
     /// The largest body of a request, also once it is decompressed, in bytes; 16 MiB by default.
     pub body: usize,
+    /// The most bytes of the bodies of all requests that are evaluated or wait for it; 256 MiB by default. A
+    /// body of unknown length counts as the largest. Any more are refused with status 429.
+    pub bodies: usize,
     /// The largest answer, in bytes; 64 MiB by default.
     pub answer: usize,
     /// The most requests that are evaluated or wait for it; 1,024 by default. Any more are refused with
@@ -77,6 +80,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             body: 16 << 20,
+            bodies: 256 << 20,
             answer: 64 << 20,
             queue: 1024,
             connections: 4096,

@@ -67,7 +67,7 @@ impl Server {
             journal,
             policies,
             pool: Pool::new(cores),
-            queue: Queue::new(bounds.queue),
+            queue: Queue::new(bounds.queue, bounds.bodies.max(bounds.body)),
             metrics: Arc::new(Metrics::default()),
             decision_log,
             id: Uuid::new_v4().to_string(),

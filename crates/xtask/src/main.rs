@@ -164,6 +164,7 @@ fn published() -> Vec<Member> {
         "crates/formats",
         "crates/gate",
         "crates/remote",
+        "crates/serve",
         "crates/cli",
     ];
     let member = |folder: &str| {

@@ -29,6 +29,7 @@ mod remote;
 mod repl;
 #[allow(dead_code)]
 mod requests;
+mod serve;
 mod session;
 #[allow(dead_code)]
 #[path = "../../../../tests/it/support.rs"]

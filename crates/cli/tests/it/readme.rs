@@ -124,6 +124,8 @@ struct Reader {
     path: String,
     service: Emulator,
     registry: Registry,
+    /// The port of the server that a page starts, instead of the one that is shown.
+    port: String,
 }
 
 impl Reader {
@@ -140,13 +142,14 @@ impl Reader {
             path: format!("{}:/usr/local/bin:/usr/bin:/bin", binary.parent().unwrap().display()),
             service: emulator(),
             registry: Registry::new(),
+            port: free_port(),
         }
     }
 
     fn run(&self, example: &Example) -> Output {
         let mut command = Command::new("sh");
         command
-            .args(["-e", "-c", &example.command])
+            .args(["-e", "-c", &example.command.replace(SHOWN_PORT, &self.port)])
             .current_dir(if example.in_clone { root() } else { self.folder.path() })
             .env_clear()
             .env("PATH", &self.path)
@@ -160,6 +163,23 @@ impl Reader {
         }
         command.output().unwrap()
     }
+}
+
+impl Drop for Reader {
+    /// Ends the server that a page started, if the page didn't.
+    fn drop(&mut self) {
+        if let Ok(id) = std::fs::read_to_string(self.folder.path().join("serve.pid")) {
+            let _ = Command::new("kill").arg(id.trim()).output();
+        }
+    }
+}
+
+/// The port in examples.
+const SHOWN_PORT: &str = "8181";
+
+fn free_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().to_string()
 }
 
 /// Returns the README and the pages of `docs`.

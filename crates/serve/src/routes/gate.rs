@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use rego_platform::Value;
 use rego_platform::evaluate::Cancellation;
+use rego_platform::{Error, Value};
 use rego_platform_gate::model::Exit;
 use rego_platform_gate::{InputSource, Parser, RunObserver};
 
@@ -54,12 +54,13 @@ pub(super) async fn post(
         })
         .collect();
     let set = app.policies.current();
-    let mut options = asking.options(&app);
     let cancel = CancelOnDrop(Cancellation::new());
-    options.cancellation = Some(cancel.0.clone());
-    let running = app.clone();
+    let time = asking.options(&app).budget.timeout;
+    let (running, cancellation) = (app.clone(), cancel.0.clone());
     let run = tokio::task::spawn_blocking(move || {
-        let refuse = |error: &rego_platform::Error| Refusal::of_evaluation(error, None);
+        let mut options = asking.options(&running);
+        options.cancellation = Some(cancellation);
+        let refuse = |error: &Error| Refusal::of_evaluation(error, None);
         let gate = set.gate.as_ref().map_err(refuse)?;
         let mut run = (running.gate.0)(options);
         run.documents.parser = Some(Parser::Json);
@@ -71,7 +72,10 @@ pub(super) async fn post(
         let value = value.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok::<_, Refusal>((run.exit, value))
     });
-    let (exit, report) = run.await.map_err(|_| Refusal::internal("the run panicked"))??;
+    // The time of a run is that of all its inputs together.
+    let timed_out = |_| Refusal::of_evaluation(&Error::timed_out("the run", time), None);
+    let run = tokio::time::timeout(time, run).await.map_err(timed_out)?;
+    let (exit, report) = run.map_err(|_| Refusal::internal("the run panicked"))??;
     let status = match exit {
         Exit::Passed | Exit::Failed => StatusCode::OK,
         Exit::NoVerdict => StatusCode::INTERNAL_SERVER_ERROR,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -23,7 +24,8 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
 
 /// Gives a request a place in the queue until it is answered or its client is gone, or refuses it.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
-    let Some(_place) = app.queue.take() else {
+    let body = length(&request, app.bounds.body);
+    let Some(_place) = app.queue.take(body) else {
         app.metrics.refused();
         let message = "too many requests are being evaluated; try again later";
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -32,6 +34,14 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return response;
     };
     next.run(request).await
+}
+
+/// Returns the number of bytes that a body may have: one whose length isn't known, or that is compressed, as
+/// many as any.
+fn length(request: &Request, most: usize) -> usize {
+    let is_plain = !request.headers().contains_key(header::CONTENT_ENCODING);
+    let exact = request.body().size_hint().exact().filter(|_| is_plain);
+    exact.map_or(most, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).min(most))
 }
 
 /// Counts a request and its time.

@@ -109,8 +109,16 @@ async fn pages_in_a_browser_are_not_answered() {
         let answer = served.raw(head.as_bytes());
         assert!(answer.split(' ').nth(1) == Some("403"), "{head}: {answer}");
     }
-    let page = [("origin", "http://127.0.0.1:8181")];
-    assert_eq!(served.send(Method::POST, "/v1/data/p/allow", &page, "{}").await.status, 403);
+    for (name, value, status) in [
+        ("origin", "http://127.0.0.1:8181", 403),
+        ("origin", "null", 403),
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "same-origin", 403),
+        ("sec-fetch-site", "none", 200),
+    ] {
+        let answer = served.send(Method::GET, "/v1/query?q=x%3D1", &[(name, value)], "").await;
+        assert_eq!(answer.status, status, "{name}: {value}");
+    }
 }
 
 /// Returns PEM of an authority, and of a certificate and key that it signed for 127.0.0.1.

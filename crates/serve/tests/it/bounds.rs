@@ -103,6 +103,45 @@ async fn bodies_are_bounded_however_they_come() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bodies_are_bounded_together() {
+    let emulator = emulator();
+    emulator.set_faults(vec!["discover:latency=60s".parse().unwrap()]);
+    let platform = platform(&emulator);
+    let served = serve(&[("p.rego", POLICY)], Answers::Service(platform.clone()), |options| {
+        options.bounds.body = 4000;
+        options.bounds.bodies = 5000;
+    });
+    let padding = "x".repeat(3000);
+    let body = format!(r#"{{"input": {{"image": "{CLEAN_IMAGE}", "x": "{padding}"}}}}"#);
+    let url = served.url("/v1/data/p/kind");
+    let (asked, large) = (url.clone(), body.clone());
+    let first =
+        tokio::spawn(async move { super::support::ask(&asked, Method::POST, &[], large).await });
+    until("the call is sent", || platform.calls_in_flight() > 0).await;
+    assert_eq!(served.post("/v1/data/p/always", &body).await.status, 429);
+    assert_eq!(served.post("/v1/data/p/always", "{}").await.status, 200);
+    first.abort();
+    until("the call is given up", || platform.calls_in_flight() == 0).await;
+    while served.post("/v1/data/p/always", &body).await.status == 429 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_ends_in_its_time() {
+    let policy = ENDLESS.replace("always := true", "deny contains \"x\" if n == 1");
+    let served = serve(&[("p.rego", &policy)], unavailable(), |options| {
+        options.evaluate.budget.timeout = Duration::from_millis(500);
+    });
+    let inputs: Vec<String> = (0..200).map(|n| format!("\"{n}\": {{}}")).collect();
+    let body = format!("{{\"inputs\": {{{}}}}}", inputs.join(", "));
+    let began = std::time::Instant::now();
+    assert_eq!(served.post("/v1/gate", &body).await.status, 500);
+    // Not 200 times as long.
+    assert!(began.elapsed() < HANG);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn answers_are_bounded() {
     let policy =
         "package p\n\nbig := [\"xxxxxxxxxx\" | some _ in numbers.range(1, 1000)]\n\nsmall := 1\n";

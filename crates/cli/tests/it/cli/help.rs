@@ -15,6 +15,7 @@ fn help_texts() {
         ("run", &["run"]),
         ("capabilities", &["capabilities"]),
         ("gate", &["gate"]),
+        ("serve", &["serve"]),
         ("attest", &["attest"]),
         ("pull", &["pull"]),
         ("push", &["push"]),
