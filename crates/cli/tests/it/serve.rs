@@ -27,17 +27,18 @@ fn serve(sandbox: &Sandbox, arguments: &[&str]) -> Served {
     let all = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
     let mut command = sandbox.run(&all).command();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut served = Served { child, address: String::new(), stderr };
     let mut said = String::new();
-    loop {
+    while served.address.is_empty() {
         let mut line = String::new();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{said}");
+        assert_ne!(served.stderr.read_line(&mut line).unwrap(), 0, "{said}");
         let address = line.strip_prefix("serving http://");
-        if let Some(address) = address.and_then(|rest| rest.strip_suffix(" until interrupted\n")) {
-            return Served { child, address: address.to_owned(), stderr };
-        }
+        let address = address.and_then(|rest| rest.strip_suffix(" until interrupted\n"));
+        served.address = address.unwrap_or_default().to_owned();
         said += &line;
     }
+    served
 }
 
 impl Served {

@@ -1,7 +1,5 @@
 //! A gate's verdict over inputs: `/v1/gate`.
 
-use std::io::{BufReader, Cursor};
-
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -9,7 +7,7 @@ use axum::response::Response;
 use rego_platform::evaluate::Cancellation;
 use rego_platform::{Error, Value};
 use rego_platform_gate::model::Exit;
-use rego_platform_gate::{InputSource, Parser, RunObserver};
+use rego_platform_gate::{InputSource, RunObserver};
 
 use crate::answer::{Refusal, json};
 use crate::app::App;
@@ -48,9 +46,8 @@ pub(super) async fn post(
     let sources: Vec<InputSource> = inputs
         .iter()
         .map(|(name, input)| {
-            let text = BufReader::new(Cursor::new(input.to_json()));
             let name = name.as_str().unwrap_or_default().to_owned();
-            InputSource::Stream(name, Box::new(text))
+            InputSource::Document(name, input.to_json().into_bytes())
         })
         .collect();
     let set = app.policies.current();
@@ -63,7 +60,6 @@ pub(super) async fn post(
         let refuse = |error: &Error| Refusal::of_evaluation(error, None);
         let gate = set.gate.as_ref().map_err(refuse)?;
         let mut run = (running.gate.0)(options);
-        run.documents.parser = Some(Parser::Json);
         let known = gate.inventory();
         (run.inventory.policies, run.inventory.packages) = (known.policies, known.packages);
         run.inventory.call_sites = known.call_sites;
