@@ -193,7 +193,7 @@ use rego_platform_client::{
 pub use api::Infoz;
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use rego_platform_client::{
-    Api, CallEvent, Diagnostic, Error, ErrorKind, EvaluationEvent, Level, Limit, LookupEvent,
+    Api, CallEvent, Diagnostic, Error, ErrorKind, EvaluationEvent, Fix, Level, Limit, LookupEvent,
     Observer, Position, Product, RequestEvent, Setting, Token, TokenFuture, TokenKind,
     TokenProvider, TraceParent, http,
 };

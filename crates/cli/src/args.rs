@@ -41,6 +41,8 @@ pub(super) enum Command {
     Check(super::check::CheckArgs),
     Fmt(super::fmt::FmtArgs),
     Run(super::run::RunArgs),
+    #[cfg(feature = "lsp")]
+    Lsp(super::lsp::LspArgs),
     Capabilities(super::capabilities::CapabilitiesArgs),
     Gate(Box<super::gate::GateCommand>),
     Diff(Box<super::gate::diff::DiffArgs>),

@@ -30,6 +30,8 @@ mod hint;
 mod local;
 mod logging;
 mod lookup;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod man;
 mod new;
 mod option_files;
@@ -155,6 +157,8 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Diff(args) => gate::diff::run(*args, &options, reporter),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(*args, &options, reporter),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(args) => lsp::run(args, &options),
         Command::Attest(args) => attest::run(&args, &options),
         Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),

@@ -49,7 +49,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "emulate" => &[&PRODUCT, &["fault"]],
         "check" => &[&PRODUCT, &FETCHING],
         "pull" | "push" | "vendor" => &[&FETCHING],
-        "cache" | "capabilities" | "new" => &[&PRODUCT],
+        "cache" | "capabilities" | "lsp" | "new" => &[&PRODUCT],
         _ => &[],
     }
 }

@@ -34,7 +34,7 @@ pub mod text;
 pub mod unreadable;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
-pub use diagnostic::{Diagnostic, Level, Position};
+pub use diagnostic::{Diagnostic, Fix, Level, Position};
 pub use error::{Error, ErrorKind, Limit};
 pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};
 pub use product::Product;

@@ -163,6 +163,7 @@ fn published() -> Vec<Member> {
         ".",
         "crates/formats",
         "crates/gate",
+        "crates/lsp",
         "crates/remote",
         "crates/serve",
         "crates/cli",

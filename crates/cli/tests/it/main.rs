@@ -24,6 +24,7 @@ mod fmt;
 mod gate;
 #[allow(dead_code)]
 mod hostile;
+mod lsp;
 mod readme;
 mod remote;
 mod repl;

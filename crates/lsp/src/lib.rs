@@ -1,0 +1,23 @@
+//! A language server for Rego policies: the findings of `check`, names with their documentation, and the
+//! layout of `fmt`, for any editor that speaks the language server protocol.
+//!
+//! Data flows one way: `server` takes a message, `files` has the texts (of the disk, or as the editor has
+//! them), `names` what a text declares and refers to, and a file for each kind of request gives the answer.
+//! Findings come from [`rego_platform::check`], on a thread of their own: the last state of the texts counts.
+//!
+//! *Architecture invariant:* nothing here asks the service or writes a file.
+
+#![forbid(unsafe_code)]
+
+mod actions;
+mod completion;
+mod definition;
+mod files;
+mod findings;
+mod hover;
+mod names;
+mod server;
+mod symbols;
+mod text;
+
+pub use server::{Options, serve, serve_stdio};
