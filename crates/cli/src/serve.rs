@@ -21,6 +21,7 @@ use rego_platform_serve::{
 };
 
 use super::context::Context;
+use super::destinations::{self, Destination, Reads};
 use super::emulate::address;
 use super::options::{self, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
@@ -119,6 +120,7 @@ impl Journal for Printed {
 }
 
 pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    check_log(&args, options)?;
     // Signals are handled before the server starts, so that no interrupt gets lost.
     let mut signals = Signals::listen()?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
@@ -163,6 +165,21 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     })?;
     server.stop();
     Ok(Exit::Passed)
+}
+
+/// Refuses a log in the place of something that is read.
+fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
+    let Some(log) = args.decision_log.as_deref().filter(|path| *path != Path::new("-")) else {
+        return Ok(());
+    };
+    let access = &args.access;
+    let secrets =
+        [&access.auth_token_file, &access.tls_cert, &access.tls_key, &access.tls_client_ca];
+    let secrets = secrets.into_iter().flatten().cloned();
+    let others = options.read().chain(args.load.read()).chain(args.remote.read()).chain(secrets);
+    let given = args.data.iter().chain(&args.bundle).map(PathBuf::as_path);
+    let read = Reads { given: given.collect(), others: others.collect() };
+    destinations::check(&[Destination::text(log)], &read, &Ignore::new(&args.load.ignore)?)
 }
 
 /// Returns the paths that are watched.

@@ -181,6 +181,10 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     local(&["--auth-token-file", "absent"]).fails("the file of tokens");
     local(&["--tls-cert", &good]).fails("--tls-key");
     local(&["--tls-cert", &good, "--tls-key", &good]).fails("there is no certificate in it");
+    let inside = format!("{policies}/log.json");
+    local(&["--decision-log", &inside]).fails("would be read and written");
+    local(&["--decision-log", &good, "--auth-token-file", &good])
+        .fails("would be read and written");
     local(&["--decision-log", "/absent/log"]).fails("can't be opened");
     local(&["--record", "recording.json"]).fails("doesn't support `--record`");
     local(&["-d", &broken]).fails("platform.discovr");

@@ -4,12 +4,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use rego_platform::Value;
+use rego_platform::evaluate::QueryOutput;
 
 use super::data::path;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::decide::{Asking, Question, decide};
-use crate::decision_log::Subject;
+use crate::decide::Asking;
 use crate::parameters::Parameters;
 
 fn state(error: Option<String>, most: usize) -> Result<Response, Refusal> {
@@ -48,23 +48,15 @@ pub(super) async fn policy(
         ("plugin_state", Some(object([("bundle", Some(plugin.into()))]))),
         ("plugins_ready", Some(true.into())),
     ]);
-    let prepared = set.document(&whole)?;
-    let shown = prepared.0.text().to_owned();
-    let question = Question {
-        prepared,
-        subject: Subject::Document(whole),
-        input: Some(input),
-        parsing: std::time::Duration::ZERO,
-        is_strict: true,
-        batch: None,
-    };
-    let error = match decide(&app, &set, &asking, question).await {
-        Ok(decision) => match decision.output.value() {
-            Some(Value::Bool(true)) => None,
-            Some(_) => Some(format!("health check ({shown}) returned unexpected value")),
-            None => Some(format!("health check ({shown}) was undefined")),
-        },
-        Err(_) => Some(format!("health check ({shown}) failed")),
+    let (query, _) = set.document(&whole)?;
+    let shown = query.text().to_owned();
+    // It isn't a decision, and isn't logged as one.
+    let evaluated = set.policies.evaluate_async(query, Some(input), asking.options(&app)).await;
+    let error = match evaluated.result.as_ref().map(QueryOutput::value) {
+        Ok(Some(Value::Bool(true))) => None,
+        Ok(Some(_)) => Some(format!("health check ({shown}) returned unexpected value")),
+        Ok(None) => Some(format!("health check ({shown}) was undefined")),
+        Err(error) => Some(format!("health check ({shown}) failed: {}", error.report())),
     };
     state(error, app.bounds.answer)
 }

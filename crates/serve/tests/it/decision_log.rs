@@ -47,6 +47,7 @@ async fn a_decision_is_written_before_it_is_given() {
     }
     assert!(!entry.to_json().contains(&emulator.default_token()));
 
+    served.get("/health/live").await;
     served.post("/v1/data/p/conflict", "{}").await;
     served.get("/v1/query?q=x%3D1").await;
     let [_, failed, query] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
