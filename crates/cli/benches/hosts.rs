@@ -1,4 +1,4 @@
-//! A decision service on this crate beside OPA's server: the same policies, the same clients.
+//! The server of `serve` beside OPA's: the same policies, the same clients.
 //!
 //! `OPA=/path/to/opa cargo bench --bench hosts`; `SECONDS=n` for each cell, five by default. Each
 //! server is its own process, the clients are this one; it also contains the service that policies
@@ -16,14 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use axum::routing::post;
 use rego_platform::evaluate::sources::Sources;
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
-use rego_platform::{Platform, Token, Value};
+use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
+use rego_platform::{Error, ErrorKind, Platform, Token};
+use rego_platform_gate::RunOptions;
+use rego_platform_gate::model::{AnsweredBy, Tool};
+use rego_platform_serve::{GateRun, Journal, Load, Loaded, ServerOptions};
 use support::service::{Content, Service, TOKEN, digest};
 use support::{again, is_measuring, role, wanted};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -163,8 +161,7 @@ fn ready(process: Child, address: SocketAddr) -> Server {
     panic!("no server listens on {address}");
 }
 
-/// The service on this crate, like `examples/decision_service`, without the parts that aren't
-/// measured.
+/// What the command's `serve` starts, over the policies' texts.
 fn host() {
     let url = std::env::var("SERVICE").unwrap();
     let platform = Platform::builder()
@@ -175,38 +172,34 @@ fn host() {
         .concurrency(2000)
         .build()
         .unwrap();
-    let mut sources = Sources::text("plain.rego", PLAIN);
-    let asking = Sources::text("calls.rego", calls("platform.discover(digest, \"\")"));
-    sources.modules.extend(asking.modules);
-    let policies = Policies::builder().platform(&platform).load(&sources).unwrap();
-    let router = Router::new()
-        .route("/v1/data/{*path}", post(decide))
-        .with_state(Arc::new((policies, platform)));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        println!("{}", listener.local_addr().unwrap());
-        axum::serve(listener, router).await.unwrap();
-    });
+    let load = Load(Box::new(|| {
+        let mut sources = Sources::text("plain.rego", PLAIN);
+        let asking = Sources::text("calls.rego", calls("platform.discover(digest, \"\")"));
+        sources.modules.extend(asking.modules);
+        let gate = Err(Error::new(ErrorKind::Configuration, "there is no gate here"));
+        Ok(Loaded { policies: Policies::builder().load(&sources)?, gate })
+    }));
+    let tool = || Tool { name: "hosts".to_owned(), version: String::new(), commit: None };
+    let gate = move |evaluate| RunOptions::new(evaluate, AnsweredBy::Service, tool());
+    let evaluate = EvaluateOptions::new(Answers::Service(platform));
+    let mut options = ServerOptions::new(evaluate, GateRun(Box::new(gate)), Arc::new(Unheard));
+    options.listen.set_port(0);
+    let server = rego_platform_serve::Server::start(load, options).unwrap();
+    println!("{}", server.address());
+    // Until the process is killed.
+    loop {
+        std::thread::park();
+    }
 }
 
-async fn decide(
-    State(shared): State<Arc<(Policies, Platform)>>,
-    Path(path): Path<String>,
-    body: String,
-) -> Response {
-    let (policies, platform) = &*shared;
-    let Ok(body) = Value::from_json(&body) else { return StatusCode::BAD_REQUEST.into_response() };
-    let query = policies.query_path(&path.split('/').collect::<Vec<_>>());
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
-    let input = body.get_str("input").cloned();
-    match policies.evaluate_async(query, input, options).await.result {
-        Ok(output) => {
-            let value = output.value().map(|value| format!("\"result\":{}", value.to_json()));
-            let body = format!("{{{}}}", value.unwrap_or_default());
-            ([(header::CONTENT_TYPE, "application/json")], body).into_response()
-        }
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.report()).into_response(),
+#[derive(Debug)]
+struct Unheard;
+
+impl Journal for Unheard {
+    fn printed(&self, _: &Print) {}
+
+    fn failed(&self, error: &Error) {
+        panic!("{error}");
     }
 }
 
