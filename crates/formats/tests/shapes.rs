@@ -114,6 +114,35 @@ fn comments_and_stages_of_a_dockerfile() {
     );
 }
 
+/// The library ends a here-document by a rule of its own.
+#[test]
+fn here_documents_of_hcl_end_where_hcl_ends_them() {
+    for (text, expected) in [
+        ("a = <<E\nx\nE\nb = 1\n", r#"{"a":"x\n","b":1}"#),
+        ("a = <<E\r\nx\r\nE\r\nb = 1\r\n", r#"{"a":"x\r\n","b":1}"#),
+        ("a = [<<E\nx\n\tE \n, <<-F\n  z\n  F\n]\n", r#"{"a":["x\n","z\n"]}"#),
+        ("a = <<E-F\nx\nE\nE-F\n", r#"{"a":"x\nE\n"}"#),
+        ("a = <<E\n${b}E\nE\nc = 1\n", r#"{"a":"${b}E\n","c":1}"#),
+    ] {
+        assert_eq!(read("hcl2", text).as_deref(), Ok(expected), "{text}");
+    }
+    for text in [
+        "a = <<E\nE\nb {\n  c = 1\n}\nd = <<E\nE\n",
+        "a = <<E\r\nE\r\nb = 1\r\nc = <<E\r\nE\r\n",
+        "a = <<E\n\nE /*\nE\nb = 1\n# */\n",
+        "a = [<<E\nx\nE, <<F\nz\nF\n]\n",
+        "a = <<E\nx\n\u{a0} E\nb = 1\nc = <<E\ny\nE\n",
+        "a = <<E\nx\n\u{b}E\nb = 1\nE\n",
+        "a = <<E\n%{ if x }\nE\n%{ endif }\nE\n",
+        "a = <<E\nx\nE",
+    ] {
+        let wrong = read("hcl2", text).unwrap_err();
+        assert!(wrong.starts_with("1:") && wrong.contains("may end at another line"), "{wrong}");
+    }
+    let wrong = read("hcl2", "a = 1\nb = <<E\nx\rE\nE\n").unwrap_err();
+    assert!(wrong.starts_with("3:2: a carriage return"), "{wrong}");
+}
+
 #[test]
 fn json5_has_its_own_ways_to_write_values() {
     let text = "\u{feff}// c\n{a: +1, $b_ü: .5, 'c': -0xFF, d: 5., e: [1, 2,], /* x */ \"f\": 'it\\'s \\\n on\\x41\\u00e9\\0', 'g': 1E+2, \"\": null}";
