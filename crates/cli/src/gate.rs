@@ -100,8 +100,8 @@ struct ReportArgs {
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct GateArgs {
     /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
-    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://` and `https://`; may be repeated.
-    /// Without any, the folder `policy`, as in conftest
+    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://`, `https://` and `git+https://`; may be
+    /// repeated. Without any, the folder `policy`, as in conftest
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// A bundle, as an archive or a folder; may be repeated

@@ -1,4 +1,4 @@
-//! Policies from elsewhere (`oci://`, `https://`): the options, the lock, and fetching.
+//! Policies from elsewhere (`oci://`, `https://`, `git+https://`): the options, the lock, and fetching.
 //!
 //! Owns when a source has to be pinned, and the only change of the lock: by `--update-lock`.
 

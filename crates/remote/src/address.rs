@@ -7,6 +7,7 @@ use rego_platform_client::text::escape;
 use rego_platform_client::{Error, ErrorKind};
 use url::Url;
 
+use crate::artifact::is_inside;
 use crate::digest::Digest;
 
 /// The address of a source. It is shown in the one form in which a lock has it.
@@ -16,6 +17,8 @@ pub enum Address {
     Registry(Reference),
     /// `https://HOST/….tar.gz`
     Archive(Archive),
+    /// `git+https://HOST/REPOSITORY[//FOLDER][?ref=REF]`, `git+file://…`
+    Repository(Repository),
 }
 
 /// A manifest in a registry.
@@ -33,10 +36,24 @@ pub struct Reference {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Archive(Url);
 
+/// A folder of a git repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Repository {
+    url: Url,
+    /// Names joined by `/`; empty for the whole repository.
+    folder: String,
+    /// A branch, a tag or a commit.
+    reference: Option<String>,
+    commit: Option<Digest>,
+}
+
 const REGISTRY: &str = "oci://";
 /// The same over plain HTTP.
 const PLAIN_REGISTRY: &str = "oci+http://";
 const ARCHIVE: &str = "https://";
+/// What precedes the address of a repository.
+const GIT: &str = "git+";
+const REFERENCE: &str = "?ref=";
 
 /// The form of the address of something in a registry.
 const FORM: &str = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
@@ -55,7 +72,7 @@ fn wrong(message: String) -> Error {
 
 impl Address {
     /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
-    /// `oci+http://` and `https://`, such as a path.
+    /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] for an address that isn't valid, or holds a secret.
@@ -66,6 +83,11 @@ impl Address {
         if let Some(rest) = text.strip_prefix(PLAIN_REGISTRY) {
             return Some(Reference::parse(text, rest, true).map(Self::Registry));
         }
+        if let Some(rest) = text.strip_prefix(GIT)
+            && ["https://", "file://"].iter().any(|scheme| rest.starts_with(scheme))
+        {
+            return Some(Repository::parse(text, rest).map(Self::Repository));
+        }
         text.starts_with(ARCHIVE).then(|| Archive::parse(text).map(Self::Archive))
     }
 
@@ -74,6 +96,7 @@ impl Address {
         match self {
             Self::Registry(reference) => reference.digest.as_ref(),
             Self::Archive(_) => None,
+            Self::Repository(repository) => repository.commit(),
         }
     }
 
@@ -92,6 +115,13 @@ impl Address {
                 let host = url.host_str().unwrap_or_default();
                 (format!("{host}{port}{}", url.path()), String::new())
             }
+            Self::Repository(Repository { url, folder, reference, .. }) => {
+                let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+                let host = url.host_str().unwrap_or("file");
+                let reference = reference.as_deref().unwrap_or(HEAD).replace('/', "_");
+                let below = if folder.is_empty() { String::new() } else { format!("/{folder}") };
+                (format!("{host}{port}{}{below}", url.path()), format!("@{reference}"))
+            }
         };
         // Neither character is one of file names everywhere.
         format!("{place}{version}").replace([':', '%'], "_")
@@ -103,6 +133,20 @@ impl fmt::Display for Address {
         match self {
             Self::Registry(reference) => reference.fmt(f),
             Self::Archive(Archive(url)) => f.write_str(url.as_str()),
+            Self::Repository(repository) => repository.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Repository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{GIT}{}", self.url)?;
+        if !self.folder.is_empty() {
+            write!(f, "//{}", self.folder)?;
+        }
+        match &self.reference {
+            Some(reference) => write!(f, "{REFERENCE}{reference}"),
+            None => Ok(()),
         }
     }
 }
@@ -169,7 +213,7 @@ impl Reference {
         match Address::parse(text) {
             None => Self::parse(text, text, false),
             Some(Ok(Address::Registry(reference))) => Ok(reference),
-            Some(Ok(Address::Archive(_))) => Err(not_an_address(text).with_hint(FORM)),
+            Some(Ok(_)) => Err(not_an_address(text).with_hint(FORM)),
             Some(Err(error)) => Err(error),
         }
     }
@@ -229,6 +273,72 @@ impl Archive {
     pub(crate) const fn url(&self) -> &Url {
         &self.0
     }
+}
+
+/// The branch that a repository has by itself.
+const HEAD: &str = "HEAD";
+
+impl Repository {
+    fn parse(text: &str, rest: &str) -> Result<Self, Error> {
+        let broken = || {
+            not_an_address(text).with_hint(
+                "it is `git+https://HOST/REPOSITORY`, with `//FOLDER` and `?ref=REF` behind it",
+            )
+        };
+        let (place, reference) = match rest.split_once(REFERENCE) {
+            Some((place, reference)) => (place, Some(reference)),
+            None => (rest, None),
+        };
+        let mut url = Url::parse(place).map_err(|_| broken())?;
+        refuse_secrets(&url)?;
+        let path = url.path().to_owned();
+        let (own, folder) = path.split_once("//").unwrap_or((&path, ""));
+        let is_host = url.has_host() == (url.scheme() == "https");
+        let is_folder = folder.is_empty() || is_inside(folder);
+        if !is_host || own.len() < 2 || own.ends_with('/') || path.contains('%') || !is_folder {
+            return Err(broken());
+        }
+        if reference.is_some_and(|reference| !is_reference(reference)) {
+            return Err(broken());
+        }
+        url.set_path(own);
+        Ok(Self {
+            url,
+            folder: folder.to_owned(),
+            reference: reference.map(str::to_owned),
+            commit: reference.and_then(Digest::of_commit),
+        })
+    }
+
+    /// The address of the repository.
+    pub(crate) const fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The folder within it.
+    pub(crate) fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// The branch, tag or commit.
+    pub(crate) fn reference(&self) -> &str {
+        self.reference.as_deref().unwrap_or(HEAD)
+    }
+
+    /// The commit, if the address has one.
+    pub(crate) const fn commit(&self) -> Option<&Digest> {
+        self.commit.as_ref()
+    }
+}
+
+/// Returns `true` for a name of a branch or tag that means nothing else to `git`.
+fn is_reference(name: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']);
+    name.len() <= MAX_REPOSITORY
+        && name.bytes().all(is_known)
+        && name.split('/').all(is_part)
+        && !name.contains("..")
 }
 
 /// A secret in an address would get into logs and into the lock.
@@ -301,6 +411,11 @@ mod tests {
             ("oci+http://r.example/a:1", "oci+http://r.example/a:1"),
             ("oci+http://127.0.0.1:5000/a:1", "oci://127.0.0.1:5000/a:1"),
             ("https://R.example/x/b.tar.gz", "https://r.example/x/b.tar.gz"),
+            ("git+https://R.example/a/b.git", "git+https://r.example/a/b.git"),
+            ("git+https://r.example/a//", "git+https://r.example/a"),
+            ("git+https://r.example/a//b/c?ref=v1/x", "git+https://r.example/a//b/c?ref=v1/x"),
+            ("git+file:///srv/a.git//b", "git+file:///srv/a.git//b"),
+            ("git+ssh://r.example/a", "none"),
             ("policies/a.rego", "none"),
             ("file:///a", "none"),
         ] {
@@ -333,6 +448,22 @@ mod tests {
             "https://u:canary@r.example/b.tar.gz",
             "https://r.example/b.tar.gz?token=canary",
             "https://r.example/b.zip",
+            "git+https://",
+            "git+https://r.example",
+            "git+https://r.example/",
+            "git+https://u:canary@r.example/a",
+            "git+https://r.example/a?token=canary",
+            "git+https://r.example/a?ref=",
+            "git+https://r.example/a?ref=-x",
+            "git+https://r.example/a?ref=a:b",
+            "git+https://r.example/a?ref=+a",
+            "git+https://r.example/a?ref=a..b",
+            "git+https://r.example/a?ref=a^{/x}",
+            "git+https://r.example/a//b//c",
+            "git+https://r.example/a//b%2fc",
+            "git+https://r.example/a\"//b",
+            "git+file://host/a",
+            "git+file://",
         ] {
             let shown = shown(text);
             assert!(shown.starts_with("error: ") && !shown.contains("canary"), "{text}: {shown}");
@@ -353,7 +484,7 @@ mod tests {
                 Address::Registry(reference) => {
                     assert_eq!(reference.origin().unwrap().as_str(), origin);
                 }
-                Address::Archive(_) => unreachable!(),
+                _ => unreachable!(),
             }
         }
     }

@@ -165,7 +165,7 @@ fn ending(name: &str) -> &str {
 }
 
 /// Returns `true` for names joined by `/` that every system takes for a path below a folder.
-fn is_inside(name: &str) -> bool {
+pub(crate) fn is_inside(name: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
     let is_special = |c: char| c.is_control() || matches!(c, '\\' | ':');
     name.split('/').all(is_name) && !name.contains(is_special)

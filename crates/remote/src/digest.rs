@@ -1,15 +1,23 @@
-//! The digest of content: SHA-256, in lower case.
+//! The digest of content: SHA-256, in lower case; or a commit of git.
 
 use std::fmt;
 
 use rego_platform_client::text::hex;
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest, which is shown as `sha256:` with 64 lower-case digits.
+/// A SHA-256 digest, which is shown as `sha256:` with 64 lower-case digits. What is in a git repository has
+/// that of its commit instead, `sha1:` with 40.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(String);
 
 const PREFIX: &str = "sha256:";
+const COMMIT: &str = "sha1:";
+
+/// Returns `true` for this many lower-case hexadecimal digits.
+fn are_digits(text: &str, count: usize) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == count && text.bytes().all(is_digit)
+}
 
 impl Digest {
     /// Returns the digest of bytes.
@@ -20,8 +28,22 @@ impl Digest {
     /// Parses `sha256:` and 64 lower-case hexadecimal digits; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (digits.len() == 64 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+        are_digits(digits, 64).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the digest of a commit by its name in git, 40 lower-case digits.
+    pub(crate) fn of_commit(name: &str) -> Option<Self> {
+        are_digits(name, 40).then(|| Self(format!("{COMMIT}{name}")))
+    }
+
+    /// Parses `sha1:` and the name of a commit.
+    pub(crate) fn parse_commit(text: &str) -> Option<Self> {
+        Self::of_commit(text.strip_prefix(COMMIT)?)
+    }
+
+    /// Returns its digits.
+    pub(crate) fn hex(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, digits)| digits)
     }
 
     /// Returns it as text.

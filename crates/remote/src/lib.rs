@@ -1,5 +1,5 @@
-//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`). And what a
-//! registry has about an [`Image`].
+//! Policies from elsewhere: files in a registry (`oci://`), bundles at a web server (`https://`), folders of git
+//! repositories (`git+https://`). And what a registry has about an [`Image`].
 //!
 //! A [`Remote`] fetches what an [`Address`] names, within a time and [`Limits`], and holds it against the
 //! digest that pins it; a [`Lock`] has these digests in a file that people review. It knows nothing of
@@ -13,6 +13,7 @@ mod artifact;
 mod challenge;
 mod credentials;
 mod digest;
+mod git;
 mod image;
 mod link;
 mod lock;
@@ -21,7 +22,7 @@ mod remote;
 pub mod setting;
 mod transport;
 
-pub use address::{Address, Archive, Reference};
+pub use address::{Address, Archive, Reference, Repository};
 pub use artifact::{Content, File, Limits};
 pub use digest::Digest;
 pub use image::{Attached, Image};

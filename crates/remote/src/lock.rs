@@ -58,9 +58,14 @@ impl Lock {
                 Some(parsed) => parsed?,
                 None => return Err(wrong(format!("the lock's `{shown}` isn't an address"))),
             };
-            let digest = Digest::parse(&digest).ok_or_else(|| {
-                wrong(format!("the lock's digest of `{shown}` isn't one"))
-                    .with_hint("it is `sha256:` and 64 digits in lower case")
+            let digest = match &parsed {
+                Address::Repository(_) => Digest::parse_commit(&digest),
+                _ => Digest::parse(&digest),
+            };
+            let digest = digest.ok_or_else(|| {
+                wrong(format!("the lock's digest of `{shown}` isn't one")).with_hint(
+                    "it is `sha256:` and 64 digits in lower case, of a commit `sha1:` and 40",
+                )
             })?;
             if sources.insert(parsed, digest).is_some() {
                 return Err(wrong(format!("the lock has `{shown}` twice"))

@@ -13,10 +13,10 @@ use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
 use crate::image::Image;
 use crate::registry::{Action, Session};
-use crate::setting;
 use crate::transport::{Request, Transport, body, success};
+use crate::{git, setting};
 
-/// Fetches policies from registries and web servers; cheap to clone.
+/// Fetches policies from registries, web servers and repositories; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Remote(Arc<Inner>);
 
@@ -43,7 +43,7 @@ pub struct RemoteBuilder {
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// The digest that pins it: of the manifest in a registry, or of the archive.
+    /// The digest that pins it: of the manifest in a registry, of the archive, or of the commit.
     pub digest: Digest,
     /// What is there.
     pub content: Content,
@@ -109,7 +109,8 @@ impl Remote {
         }
     }
 
-    /// Fetches a source, which has the digest `pinned` if one is given. Blocks until it is there.
+    /// Fetches a source, which has the digest `pinned` if one is given: of a repository that commit, wherever
+    /// its branches are. Blocks until it is there.
     ///
     /// # Errors
     /// [`ErrorKind::Tampered`] for content with another digest; the kinds of a call's errors for
@@ -120,6 +121,10 @@ impl Remote {
             match &address {
                 Address::Registry(reference) => inner.files(reference, pinned.as_ref()).await,
                 Address::Archive(archive) => inner.archive(archive, pinned.as_ref()).await,
+                Address::Repository(repository) => {
+                    let fetched = git::fetch(repository, pinned.as_ref(), &inner.limits).await;
+                    fetched.map(|(digest, content)| Fetched { digest, content })
+                }
             }
         })
     }

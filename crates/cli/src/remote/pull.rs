@@ -13,13 +13,14 @@ use super::write::{files, unwritable, write};
 use crate::options::{NetworkArgs, Options};
 use crate::{Exit, output};
 
-/// Fetch policies from registries and web servers into a folder
+/// Fetch policies from registries, web servers and repositories into a folder
 #[derive(Debug, Args)]
 #[command(after_help = "Prints the digest of each source.\n\n\
     Exit status: 0 if everything is there, 2 otherwise.\n\n\
     Example:\n  rego-platform pull oci://registry.example/acme/policies:v1 -o policies")]
 pub(crate) struct PullArgs {
-    /// Addresses: `oci://REGISTRY/REPOSITORY[:TAG]`, with `@sha256:…`, or `https://HOST/….tar.gz`
+    /// Addresses: `oci://REGISTRY/REPOSITORY[:TAG]`, with `@sha256:…`, `https://HOST/….tar.gz`, or
+    /// `git+https://HOST/REPOSITORY//FOLDER?ref=REF`
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
     /// The folder, which is new or empty
@@ -36,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Address, Error> {
     Address::parse(text).unwrap_or_else(|| {
         let message = format!("`{}` isn't the address of a source", escape(text));
         Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("it begins with `oci://` or `https://`"))
+            .with_hint("it begins with `oci://`, `https://` or `git+https://`"))
     })
 }
 

@@ -30,7 +30,7 @@ pub(super) fn files(address: &Address, content: &Content) -> Vec<File> {
 fn bundle_name(address: &Address) -> String {
     let place = match address {
         Address::Registry(reference) => format!("{}.tar.gz", reference.repository()),
-        Address::Archive(_) => address.folder(),
+        _ => address.folder(),
     };
     place.rsplit('/').next().unwrap_or_default().to_owned()
 }

@@ -3,6 +3,7 @@
 mod archive;
 mod credentials;
 mod folders;
+mod git;
 mod hostile;
 mod image;
 mod lock;
