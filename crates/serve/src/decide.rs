@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use chrono::Utc;
-use rego_platform::evaluate::{EvaluateOptions, Query, QueryOutput};
+use rego_platform::evaluate::{EvaluateOptions, QueryOutput};
 use rego_platform::{TraceParent, Value};
 use uuid::Uuid;
 
 use super::answer::{Refusal, object};
 use super::app::App;
 use super::decision_log::{Event, Subject};
-use super::policy_set::PolicySet;
+use super::policy_set::{PolicySet, Prepared};
 
 /// The address of a client.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl Asking {
 #[derive(Debug)]
 pub(crate) struct Question {
     pub subject: Subject,
-    pub prepared: (Query, bool),
+    pub prepared: Prepared,
     pub input: Option<Value>,
     /// The time it took to parse the input.
     pub parsing: Duration,
@@ -117,6 +117,7 @@ pub(crate) async fn decide(
         ("timer_rego_query_eval_ns", nanos(began.elapsed())),
         ("timer_server_handler_ns", nanos(asking.began.elapsed())),
     ]);
+    app.metrics.swallowed(evaluated.builtin_errors());
     for print in &evaluated.prints {
         app.journal.printed(print);
     }

@@ -38,6 +38,7 @@ struct Histogram {
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, &'static str, u16), Histogram>>,
     refused: AtomicU64,
+    swallowed: AtomicU64,
     evaluations: AtomicU64,
     failed_evaluations: AtomicU64,
     calls: AtomicU64,
@@ -92,6 +93,11 @@ impl Metrics {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts errors of built-in functions that were undefined in a decision.
+    pub fn swallowed(&self, errors: u64) {
+        self.swallowed.fetch_add(errors, Ordering::Relaxed);
+    }
+
     /// Returns the text that Prometheus reads.
     pub fn text(&self, now: &Gauges) -> String {
         let mut out = String::new();
@@ -117,6 +123,11 @@ impl Metrics {
         let counters = [
             ("evaluations_total", "Evaluations.", &self.evaluations),
             ("evaluations_failed_total", "Evaluations without a result.", &self.failed_evaluations),
+            (
+                "builtin_errors_total",
+                "Errors of built-in functions that were undefined in a decision.",
+                &self.swallowed,
+            ),
             ("calls_total", "Calls of the service that were sent.", &self.calls),
             ("calls_failed_total", "Calls of the service that failed.", &self.failed_calls),
             ("requests_refused_total", "Requests that got no place in the queue.", &self.refused),

@@ -6,7 +6,7 @@ use super::support::{CLEAN_IMAGE, emulator, platform, serve, serve_policy};
 use rego_platform::Value;
 use rego_platform::evaluate::Answers;
 
-const POLICY: &str = "package app\n\nallow if input.user == \"admin\"\n\nconflict := 1 if input.x\n\nconflict := 2 if input.x\n";
+const POLICY: &str = "package app\n\nallow if input.user == \"admin\"\n\nconflict := 1 if input.x\n\nconflict := 2 if input.x\n\nhalf := 1 / 0\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_has_an_answer_for_each_input() {
@@ -107,12 +107,15 @@ async fn metrics_count_what_was_answered() {
     let served = serve_policy(POLICY);
     served.post("/v1/data/app/allow", "{}").await;
     served.post("/v1/data/app/conflict", r#"{"input": {"x": 1}}"#).await;
+    let half = served.post("/v1/data/app/half", "{}").await;
+    assert_eq!(half.status, 200, "{half:?}");
     let metrics = served.get("/metrics").await;
     assert!(metrics.header("content-type").starts_with("text/plain"), "{metrics:?}");
     for line in [
-        r#"http_request_duration_seconds_count{code="200",handler="v1/data",method="post"} 1"#,
+        r#"http_request_duration_seconds_count{code="200",handler="v1/data",method="post"} 2"#,
         r#"http_request_duration_seconds_count{code="500",handler="v1/data",method="post"} 1"#,
-        "rego_platform_evaluations_total 2",
+        "rego_platform_builtin_errors_total 1",
+        "rego_platform_evaluations_total 3",
         "rego_platform_evaluations_failed_total 1",
         "rego_platform_policies_loaded 1",
     ] {
