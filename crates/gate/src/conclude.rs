@@ -214,19 +214,16 @@ impl Failure {
 
 /// Concludes the outcome of an input from its verdicts.
 pub(super) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
-    let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);
-    let skipped = !input.verdicts.is_empty()
-        && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored));
-    input.outcome = if input.error.is_some() || has(Status::NoVerdict) {
+    input.outcome = if input.error.is_some() || has(input, Status::NoVerdict) {
         Outcome::NoVerdict
-    } else if has(Status::Failed) {
+    } else if has(input, Status::Failed) {
         Outcome::Failed
     } else if input.verdicts.is_empty() {
         let message = "no policy is for this input: nothing was checked";
         let error = Error::new(ErrorKind::Policy, message).by_setting(setting::MATERIALS);
         input.error = Some(Failure { kind: "no-policy".to_owned(), ..Failure::new(&error, hint) });
         Outcome::NoVerdict
-    } else if skipped && !rules.allow_skipped {
+    } else if is_skipped(input) && !rules.allow_skipped {
         let message = "every policy skipped the input: nothing was checked";
         let error = Error::new(ErrorKind::Policy, message).by_setting(setting::SKIPPED_INPUTS);
         input.error =
@@ -237,18 +234,56 @@ pub(super) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
     };
 }
 
+fn has(input: &Input, status: Status) -> bool {
+    input.verdicts.iter().any(|verdict| verdict.status == status)
+}
+
+fn is_skipped(input: &Input) -> bool {
+    !input.verdicts.is_empty()
+        && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
+}
+
+/// Returns `true` if an input that a report has is what [`input`] makes of its verdicts.
+pub(super) fn is_concluded(input: &Input, rules: &Rules) -> bool {
+    let mut passed = input.verdicts.iter().filter(|verdict| verdict.status != Status::Failed);
+    let outcome = if input.error.is_some() || has(input, Status::NoVerdict) {
+        Outcome::NoVerdict
+    } else if has(input, Status::Failed) {
+        Outcome::Failed
+    } else {
+        Outcome::Passed
+    };
+    let nothing = input.verdicts.is_empty() || is_skipped(input) && !rules.allow_skipped;
+    input.outcome == outcome
+        && passed.all(|verdict| verdict.failing().next().is_none())
+        && (outcome != Outcome::Passed || !nothing)
+}
+
 /// Sums up a run whose inputs are complete; `totals.not_evaluated` is set already if the run was
 /// stopped.
 pub(super) fn totals(run: &mut Run) {
-    let mut totals = Totals {
-        inputs: run.inputs.len() as u64,
+    run.totals = Totals {
         not_evaluated: run.totals.not_evaluated,
         calls: run.totals.calls,
         attempts: run.totals.attempts,
         bytes: run.totals.bytes,
-        ..Totals::default()
+        ..count(&run.inputs)
     };
-    for input in &run.inputs {
+    let violations =
+        run.inputs.iter().flat_map(|input| &input.verdicts).flat_map(|own| &own.violations);
+    for violation in violations.filter(|found| found.effect != Effect::Disregarded) {
+        let waiver = violation.waiver.and_then(|index| run.waivers.get_mut(index));
+        if let Some(waiver) = waiver {
+            waiver.matched += 1;
+        }
+    }
+    run.causes = causes(&run.inputs);
+}
+
+/// Counts what inputs have.
+pub(super) fn count(inputs: &[Input]) -> Totals {
+    let mut totals = Totals { inputs: inputs.len() as u64, ..Totals::default() };
+    for input in inputs {
         match input.outcome {
             Outcome::Passed => totals.passed += 1,
             Outcome::Failed => totals.failed += 1,
@@ -267,15 +302,10 @@ pub(super) fn totals(run: &mut Run) {
                     Effect::Disregarded => continue,
                 };
                 *sum += 1;
-                let waiver = violation.waiver.and_then(|index| run.waivers.get_mut(index));
-                if let Some(waiver) = waiver {
-                    waiver.matched += 1;
-                }
             }
         }
     }
-    run.totals = totals;
-    run.causes = causes(&run.inputs);
+    totals
 }
 
 /// Concludes the outcome, the exit status and the reasons of a run with totals and notes.

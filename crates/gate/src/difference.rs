@@ -37,6 +37,9 @@ pub struct Difference {
 pub struct Side {
     /// Its outcome.
     pub outcome: Outcome,
+    /// Why it has no verdict as a whole, whatever its inputs have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// The files of policies and data.
     pub sources: Vec<Source>,
 }
@@ -97,7 +100,11 @@ impl Difference {
     /// Compares two runs over the same inputs: the same documents in the same order, which have names of
     /// their own. Times, calls, notes, and the positions of rules aren't compared.
     pub fn of(before: &Run, after: &Run, tool: Tool) -> Self {
-        let side = |run: &Run| Side { outcome: run.outcome, sources: run.sources.clone() };
+        let side = |run: &Run| Side {
+            outcome: run.outcome,
+            failure: run.failure.clone(),
+            sources: run.sources.clone(),
+        };
         let mut difference = Self {
             schema_version: VERSION,
             tool,
@@ -111,7 +118,9 @@ impl Difference {
         for place in 0..count {
             let (one, other) = (before.inputs.get(place), after.inputs.get(place));
             match (one, other) {
-                (Some(one), Some(other)) if is_known(one) && is_known(other) => {
+                (Some(one), Some(other))
+                    if is_known(one) && is_known(other) && is_one(one, other) =>
+                {
                     difference.compared += 1;
                     difference.changed.extend(changed(one, other));
                 }
@@ -119,6 +128,12 @@ impl Difference {
             }
         }
         difference
+    }
+
+    /// Returns `true` if it is known of every input what changes.
+    pub fn is_complete(&self) -> bool {
+        let failures = [&self.before.failure, &self.after.failure];
+        self.unknown.is_empty() && self.compared > 0 && failures.iter().all(|one| one.is_none())
     }
 
     /// Returns the number of inputs that changed to an outcome.
@@ -132,16 +147,30 @@ fn is_known(input: &Input) -> bool {
     input.outcome != Outcome::NoVerdict
 }
 
+/// Returns `true` if both runs had the same document, such as an image of the same digest.
+fn is_one(before: &Input, after: &Input) -> bool {
+    (&before.name, &before.digest) == (&after.name, &after.digest)
+}
+
 fn unknown(before: Option<&Input>, after: Option<&Input>) -> Option<UnknownInput> {
     let error = |input: &Input| {
         let of_verdicts = input.verdicts.iter().filter_map(|verdict| verdict.error.as_ref());
         input.error.iter().chain(of_verdicts).next().cloned()
     };
+    let other = || Failure {
+        kind: "other-document".to_owned(),
+        message: "it was another document after than before".to_owned(),
+        ..Failure::default()
+    };
+    let is_other = before.zip(after).is_some_and(|(one, other)| !is_one(one, other));
     Some(UnknownInput {
         name: after.or(before)?.name.clone(),
         before: before.map(|input| input.outcome),
         after: after.map(|input| input.outcome),
-        error: after.and_then(error).or_else(|| before.and_then(error)),
+        error: after
+            .and_then(error)
+            .or_else(|| before.and_then(error))
+            .or_else(|| is_other.then(other)),
     })
 }
 

@@ -14,7 +14,7 @@ use rego_platform::{Error, ErrorKind, NotFound};
 use super::conclude;
 use super::load::Gate;
 use super::model::{
-    Call, CallSite, Exit, Input, Outcome, Run, Tally, Totals, Unread, VERSION, Verdict,
+    Call, CallSite, Exit, Input, Inventory, Outcome, Run, Tally, Totals, Unread, VERSION, Verdict,
 };
 use super::options::{RunObserver, RunOptions};
 use super::vulnerability;
@@ -67,7 +67,7 @@ impl<'a> RunCollector<'a> {
             reasons: Vec::new(),
             causes: Vec::new(),
             failure: None,
-            inventory: options.inventory.clone(),
+            inventory: Inventory { conditions: options.conditions(), ..options.inventory.clone() },
             rules: options.rules.clone(),
             policies: gate.policies.clone(),
             sources: gate.sources.clone(),

@@ -1,7 +1,10 @@
 //! The options of a run, and the observer of its progress.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use rego_platform::Error;
-use rego_platform::evaluate::{EvaluateOptions, Print};
+use rego_platform::evaluate::{Budget, EvaluateOptions, Print};
 use rego_platform::explain::Explanation;
 
 use super::documents::DocumentOptions;
@@ -71,6 +74,36 @@ impl RunOptions {
             inventory: Inventory::default(),
             tool,
         }
+    }
+}
+
+impl RunOptions {
+    /// Returns how inputs are read, and the limits of an evaluation, where they aren't the defaults.
+    pub(super) fn conditions(&self) -> BTreeMap<String, String> {
+        let (own, usual) = (&self.evaluate.budget, Budget::default());
+        let millis = |time: Duration| time.as_millis().to_string();
+        let documents = &self.documents;
+        let number = |own: &dyn ToString, usual: &dyn ToString| {
+            Some(own.to_string()).filter(|own| *own != usual.to_string())
+        };
+        let set = |is_set: bool| is_set.then(|| "true".to_owned());
+        let parser = documents.parser.map(|parser| parser.name().to_owned());
+        [
+            ("parser", parser),
+            ("wrap_arrays", set(documents.wrap_arrays)),
+            ("split_arrays", set(documents.split_arrays)),
+            ("combine", set(documents.combine)),
+            ("timeout_ms", number(&millis(own.timeout), &millis(usual.timeout))),
+            ("passes", number(&own.passes, &usual.passes)),
+            ("calls", number(&own.calls, &usual.calls)),
+            ("bytes", number(&own.bytes, &usual.bytes)),
+            ("memory", number(&own.memory, &usual.memory)),
+            ("eager_prompts", set(own.eager_prompts)),
+            ("one_at_a_time", set(own.one_at_a_time)),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
     }
 }
 

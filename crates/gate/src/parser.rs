@@ -47,6 +47,16 @@ impl Parser {
         }
     }
 
+    /// Returns the name of the parser.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Yaml => "yaml",
+            #[cfg(feature = "formats")]
+            Self::Format(format) => format.name(),
+        }
+    }
+
     /// Returns the names of all parsers.
     pub fn names() -> Vec<&'static str> {
         let all = vec!["json", "yaml"];

@@ -9,9 +9,11 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
-use super::conclude::NOTES;
+use super::conclude::{self, NOTES};
 use super::inputs::InputSource;
-use super::model::{AnsweredBy, Failure, Inventory, OptionEffect, Part, Run, Tally, Waiver};
+use super::model::{
+    AnsweredBy, Failure, Inventory, OptionEffect, Part, Run, Tally, Totals, Waiver,
+};
 use super::options::{Hint, RunOptions};
 use super::shard::Shard;
 use super::split::hex;
@@ -71,6 +73,13 @@ pub fn merge(mut reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> 
             return Err(wrong(format!("the report `{name}` isn't that of a part{why}"), again));
         }
     }
+    for (name, run) in &reports {
+        if !is_consistent(run) {
+            let message =
+                format!("the report `{}` says of its inputs what they don't", escape(name));
+            return Err(wrong(message, again));
+        }
+    }
     let part = |run: &Run| run.part.clone().unwrap_or_default();
     reports.sort_by_key(|(_, run)| part(run).number);
     for pair in reports.windows(2) {
@@ -92,10 +101,26 @@ pub fn merge(mut reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> 
             return Err(wrong(format!("the part {expected} of {of} is there twice"), again));
         }
     }
+    if let Some(number) = numbers.next() {
+        return Err(wrong(format!("there is no part {number} of {of}"), again));
+    }
     let mut runs = reports.into_iter().map(|(_, run)| run);
     let first = runs.next();
     let none = || wrong("there is no report to merge".to_owned(), again);
     first.map(|first| joined(first, runs.collect(), hint)).ok_or_else(none)
+}
+
+/// Returns `true` if the outcomes of a part's inputs and its totals follow from what it says about each.
+fn is_consistent(run: &Run) -> bool {
+    let own = &run.totals;
+    let counted = Totals {
+        not_evaluated: own.not_evaluated,
+        calls: own.calls,
+        attempts: own.attempts,
+        bytes: own.bytes,
+        ..conclude::count(&run.inputs)
+    };
+    *own == counted && run.inputs.iter().all(|input| conclude::is_concluded(input, &run.rules))
 }
 
 /// Returns the field in which two parts differ, though it isn't about their inputs.
@@ -176,12 +201,12 @@ fn joined(mut whole: Run, mut others: Vec<Run>, hint: Hint) -> Run {
             whole.started = run.started;
         }
         let (all, more) = (&mut whole.totals, run.totals);
-        all.not_evaluated += more.not_evaluated;
-        all.calls += more.calls;
-        all.attempts += more.attempts;
-        all.bytes += more.bytes;
+        all.not_evaluated = all.not_evaluated.saturating_add(more.not_evaluated);
+        all.calls = all.calls.saturating_add(more.calls);
+        all.attempts = all.attempts.saturating_add(more.attempts);
+        all.bytes = all.bytes.saturating_add(more.bytes);
         for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {
-            package.calls += more.calls;
+            package.calls = package.calls.saturating_add(more.calls);
         }
         for site in run.inventory.call_sites {
             whole.inventory.reached(site);

@@ -16,6 +16,9 @@ pub(super) const MAX_BYTES: usize = 256 << 20;
 /// two bytes in which it may be written.
 pub(super) const MAX_VALUES: usize = 10_000_000;
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The bytes of a document.
 #[derive(Debug)]
 pub(super) struct RawDocument {
@@ -37,6 +40,8 @@ pub(super) struct DocumentSplitter {
     parser: Option<Parser>,
     line: usize,
     first: bool,
+    /// Set if a byte order mark was looked for, which may stand at the start.
+    marked: bool,
     /// The first line of the next YAML document.
     lookahead: Vec<u8>,
     /// Set if a YAML document began.
@@ -53,6 +58,7 @@ impl DocumentSplitter {
             parser,
             line: 1,
             first: true,
+            marked: false,
             lookahead: Vec::new(),
             begun: false,
             over: false,
@@ -114,9 +120,12 @@ impl DocumentSplitter {
         loop {
             let buffer = self.stream.fill_buf()?;
             let Some(&first) = buffer.first() else { return Ok(None) };
-            // A byte order mark counts as white space only at the start.
-            let mark = self.line == 1 && self.first && [0xef, 0xbb, 0xbf].contains(&first);
-            if !first.is_ascii_whitespace() && !mark {
+            if self.first && !std::mem::replace(&mut self.marked, true) && buffer.starts_with(MARK)
+            {
+                self.stream.consume(MARK.len());
+                continue;
+            }
+            if !first.is_ascii_whitespace() {
                 return Ok(Some(first));
             }
             self.line += usize::from(first == b'\n');
@@ -174,11 +183,17 @@ impl DocumentSplitter {
             self.stream.by_ref().take(limit).read_until(b'\n', &mut line)?;
             bounded(bytes.len() + line.len())?;
             if line.is_empty() {
-                return Ok(has_content(&bytes).then_some((bytes, start, true)));
+                return Ok(has_content(&bytes, true).then_some((bytes, start, true)));
+            }
+            // Readers differ in whether it is part of the first key behind it.
+            if self.line > 1 && line.starts_with(MARK) {
+                let line = self.line;
+                let message = format!("line {line} begins with a byte order mark: remove it");
+                return Err(io::Error::other(message));
             }
             self.line += 1;
             let (begins, ends) = (marks(&line, b"---"), marks(&line, b"..."));
-            if (begins || ends) && has_content(&bytes) {
+            if (begins || ends) && has_content(&bytes, false) {
                 self.lookahead = line;
                 self.begun = true;
                 return Ok(Some((bytes, start, false)));
@@ -221,13 +236,16 @@ fn marks(line: &[u8], marker: &[u8]) -> bool {
     line.strip_prefix(marker).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// Returns `true` if there is more than comments, directives and markers.
-fn has_content(bytes: &[u8]) -> bool {
+/// Returns `true` if there is more than comments, markers, and directives, which stand before a document
+/// that begins with `---`: at the end there is none.
+fn has_content(bytes: &[u8], at_end: bool) -> bool {
+    let mut is_before = !at_end;
     bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
-        let line = if marks(line, b"---") { line.get(3..).unwrap_or_default() } else { line };
-        let content = line.trim_ascii();
-        let nothing = content.is_empty() || content.starts_with(b"#") || content.starts_with(b"%");
-        !nothing && !marks(line, b"...")
+        let (begins, ends) = (marks(line, b"---"), marks(line, b"..."));
+        is_before = if begins { false } else { is_before || ends && !at_end };
+        let content = if begins { line.get(3..).unwrap_or_default() } else { line }.trim_ascii();
+        let is_directive = is_before && line.starts_with(b"%");
+        !content.is_empty() && !content.starts_with(b"#") && !is_directive && !ends
     })
 }
 
@@ -354,6 +372,22 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_stands_at_the_start_once() {
+        let first = |text: &[u8], parser| {
+            let stream = Box::new(io::Cursor::new(text.to_vec()));
+            let mut splitter = DocumentSplitter::new(stream, Some(parser));
+            let mut next = || splitter.next().map(|document| document.map(|one| one.bytes));
+            (next(), next())
+        };
+        let text = "\u{feff}\u{feff}{}".as_bytes();
+        assert_eq!(first(text, Parser::Json).0.unwrap().unwrap(), "\u{feff}{}".as_bytes());
+        assert_eq!(first(b"\xef{}", Parser::Json).0.unwrap().unwrap(), b"\xef{}");
+        let later = first("a: 1\n---\n\u{feff}b: 1\n".as_bytes(), Parser::Yaml);
+        let error = later.0.and(later.1).unwrap_err().to_string();
+        assert_eq!(error, "line 3 begins with a byte order mark: remove it");
+    }
+
+    #[test]
     fn yaml_documents_are_split_at_markers() {
         assert_eq!(split("a: 1\nb: 2\n", None), [("a: 1\nb: 2\n".to_owned(), 1, true)]);
         let two = "# c\n---\na: 1\n--- # x\nb: |\n  --- no\n...\n---\n";
@@ -372,6 +406,10 @@ mod tests {
             ("...\na: 1", &["...\na: 1"]),
             ("...\n---\na: 1", &["...\n---\na: 1"]),
             ("a: 1\n...\n...\n", &["a: 1\n"]),
+            // A directive stands in the first column, before a document.
+            ("a: 1\n---\n  %b: 1\n", &["a: 1\n", "---\n  %b: 1\n"]),
+            ("a: 1\n---\n%b: 1\n---\nc: 1", &["a: 1\n", "---\n%b: 1\n", "---\nc: 1"]),
+            ("%YAML 1.2\n", &["%YAML 1.2\n"]),
         ] {
             assert_eq!(texts(text, Some(Parser::Yaml)), expected, "{text:?}");
         }

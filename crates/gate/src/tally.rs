@@ -55,18 +55,24 @@ impl Tally {
     /// Adds what another part of the run counted. `place` gives the place of an input among all, by its
     /// name.
     pub(super) fn add(&mut self, other: Self, place: impl Fn(&str) -> usize) {
+        // Reports of parts may say anything: no sum overflows.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         for (field, counts) in other.unknown_statuses {
             let known = self.unknown_statuses.entry(field).or_default();
             for (status, count) in counts {
-                *known.entry(status).or_default() += count;
+                add(known.entry(status).or_default(), count);
             }
         }
-        self.undefined += other.undefined;
-        self.swallowed += other.swallowed;
-        self.skipped += other.skipped;
-        self.cut += other.cut;
-        self.base64 += other.base64;
-        self.requests += other.requests;
+        for (sum, more) in [
+            (&mut self.undefined, other.undefined),
+            (&mut self.swallowed, other.swallowed),
+            (&mut self.skipped, other.skipped),
+            (&mut self.cut, other.cut),
+            (&mut self.base64, other.base64),
+            (&mut self.requests, other.requests),
+        ] {
+            add(sum, more);
+        }
         for (policy, unread) in other.unread {
             let place = place(&unread.first);
             self.add_unread(policy, Unread { place, ..unread });
@@ -77,7 +83,7 @@ impl Tally {
     pub(super) fn add_unread(&mut self, policy: usize, more: Unread) {
         match self.unread.get_mut(&policy) {
             Some(known) => {
-                known.inputs += more.inputs;
+                known.inputs = known.inputs.saturating_add(more.inputs);
                 if more.place < known.place {
                     (known.place, known.first) = (more.place, more.first);
                 }

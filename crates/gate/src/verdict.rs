@@ -348,12 +348,31 @@ fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     of(vulnerability).or_else(|| of(vulnerability.get("id")?))
 }
 
+/// The deepest nesting of a field, so that readers of reports, which often end at 128, reach all of it.
+const MAX_DEPTH: usize = 100;
+
+/// Returns `true` for a value that is nested no deeper than this.
+fn is_within(value: &serde_json::Value, depth: usize) -> bool {
+    let Some(left) = depth.checked_sub(1) else { return false };
+    match value {
+        serde_json::Value::Array(items) => items.iter().all(|item| is_within(item, left)),
+        serde_json::Value::Object(fields) => fields.values().all(|item| is_within(item, left)),
+        _ => true,
+    }
+}
+
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
     let broken = |error: serde_json::Error| {
         Error::new(rego_platform::ErrorKind::Internal, "a violation can't be written as JSON")
             .with_source(error)
     };
     match serde_json::from_str(&compact(value)?).map_err(broken)? {
+        serde_json::Value::Object(fields)
+            if fields.values().any(|one| !is_within(one, MAX_DEPTH)) =>
+        {
+            let message = format!("a violation has a field that is nested deeper than {MAX_DEPTH}");
+            Err(Error::new(rego_platform::ErrorKind::TooLarge, message))
+        }
         serde_json::Value::Object(fields) => Ok(fields),
         _ => Ok(serde_json::Map::new()),
     }

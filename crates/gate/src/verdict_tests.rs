@@ -38,6 +38,18 @@ fn violations_of_all_verdict_rules_count_together() {
 }
 
 #[test]
+fn a_field_is_nested_no_deeper_than_readers_of_reports_take() {
+    let nested = |depth: usize| {
+        let value = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let text = format!("deny contains {{\"message\": \"m\", \"d\": {value}}}");
+        verdict_of(&text, PackageOrigin::Plain).map(|raw| raw.items.len())
+    };
+    assert_eq!(nested(MAX_DEPTH - 1), Ok(1));
+    let refused = nested(MAX_DEPTH).unwrap_err();
+    assert_eq!(refused, "a violation has a field that is nested deeper than 100");
+}
+
+#[test]
 fn findings_replace_the_violations_that_say_the_same() {
     let finding = "findings contains {\"message\": \"f\", \"severity\": \"low\", \
                    \"vulnerability\": {\"id\": \"CVE-1\"}}";

@@ -73,10 +73,10 @@ pub(crate) fn run(args: DiffArgs, options: &Options, reporter: Reporter) -> Resu
         DiffFormat::Markdown => words::markdown(&difference),
     };
     output::to_stdout(printed.as_bytes())?;
-    Ok(match (difference.unknown.as_slice(), difference.changed.as_slice()) {
-        ([], []) => Exit::Passed,
-        ([], _) => Exit::Failed,
-        _ => Exit::NoVerdict,
+    Ok(match (difference.is_complete(), difference.changed.is_empty()) {
+        (false, _) => Exit::NoVerdict,
+        (true, true) => Exit::Passed,
+        (true, false) => Exit::Failed,
     })
 }
 
@@ -92,6 +92,10 @@ impl GateArgs {
                 "`--fail-fast` leaves inputs out, so that it isn't known what changes",
             )
             .with_hint("leave it out"));
+        }
+        if self.shard.is_some() {
+            return Err(wrong("`--shard` leaves inputs out, so that it isn't known what changes")
+                .with_hint("leave it out"));
         }
         Ok(())
     }

@@ -119,9 +119,17 @@ fn an_input_without_a_verdict_is_unknown() {
 }
 
 #[test]
+fn a_run_without_a_verdict_as_a_whole_is_unknown() {
+    let notes = format!("{EVEN}\n\nunused(x) := x");
+    let notes = diff(EVEN, &notes, &["--fail-on-notes", "--allow-warnings"]);
+    notes.fails("no verdict after: there is 1 note, and none is allowed\nunknown: 5 inputs\n");
+}
+
+#[test]
 fn what_cannot_be_evaluated_twice_is_refused() {
     diff(EVEN, EVEN, &["-"]).fails("standard input can't be read twice");
     diff(EVEN, EVEN, &["--fail-fast"]).fails("`--fail-fast` leaves inputs out");
+    diff(EVEN, EVEN, &["--shard", "1/2"]).fails("`--shard` leaves inputs out");
     diff(EVEN, EVEN, &["--record", "r.json"]).fails("`diff` doesn't support `--record`");
     diff(EVEN, "deny contains", &[]).fails("unexpected eof token");
     diff(EVEN, EVEN, &["-i", "nothing"]).fails("the input `nothing` doesn't exist");

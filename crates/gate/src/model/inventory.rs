@@ -47,6 +47,9 @@ pub struct Inventory {
     /// `input.platform_metadata`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// How inputs are read, and the limits of an evaluation, where they aren't the defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conditions: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that access the network.
     pub call_sites: Vec<CallSite>,
     /// `true` if inputs are attestations whose signatures weren't checked.
@@ -259,7 +262,10 @@ impl Inventory {
                 == (&site.package, &site.function, &site.position)
         };
         match self.call_sites.iter_mut().find(is_same) {
-            Some(known) => *known.reached.get_or_insert(0) += times,
+            Some(known) => {
+                let sum = known.reached.get_or_insert(0);
+                *sum = sum.saturating_add(times);
+            }
             // A site of another package's.
             None if times == 0 => {}
             None => self.call_sites.push(site),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::facts::{outcome, place};
 use super::markdown::{COMMENT, Page, code};
 use super::words::{count, line};
-use crate::difference::{ChangedInput, Difference, UnknownInput};
+use crate::difference::{ChangedInput, Difference, Side, UnknownInput};
 use crate::model::{Effect, Outcome, Violation};
 
 /// The most changed inputs that are listed; the JSON form has all.
@@ -16,6 +16,7 @@ pub fn headline(difference: &Difference) -> String {
     let (changed, unknown) = (difference.changed.len() as u64, difference.unknown.len() as u64);
     let all = count(difference.compared + unknown, "input");
     let mut out = match (unknown, changed) {
+        (0, 0) if !difference.is_complete() => format!("unknown: {all}"),
         (0, 0) => format!("unchanged: {all}"),
         (0, _) => format!("changed: {changed} of {all}"),
         (_, 0) => format!("unknown: {unknown} of {all}"),
@@ -49,6 +50,7 @@ pub fn lines(difference: &Difference) -> Vec<String> {
         out.push(format!("{more} more changed inputs"));
     }
     out.extend(difference.unknown.iter().map(unknown));
+    out.extend(failures(difference));
     out.push(headline(difference));
     out
 }
@@ -79,7 +81,19 @@ pub fn markdown(difference: &Difference) -> String {
     for input in &difference.unknown {
         page.add(&format!("- {}\n", code(&unknown(input))));
     }
+    for failure in failures(difference) {
+        page.add(&format!("- {}\n", code(&failure)));
+    }
     page.finish("in the JSON form")
+}
+
+/// Returns why runs have no verdict as a whole.
+fn failures(difference: &Difference) -> Vec<String> {
+    let sides = [("before", &difference.before), ("after", &difference.after)];
+    let failure = |(when, side): (&str, &Side)| {
+        Some(format!("no verdict {when}: {}", line(&side.failure.as_ref()?.message)))
+    };
+    sides.into_iter().filter_map(failure).collect()
 }
 
 /// Returns what becomes of the outcome.

@@ -147,6 +147,10 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         let files = count(part.files, "file");
         all.push(("part", format!("{} of {}, which have {files}", part.number, part.of)));
     }
+    if !inventory.conditions.is_empty() {
+        let each = inventory.conditions.iter().map(|(name, value)| format!("{name} {value}"));
+        all.push(("conditions", line(&each.collect::<Vec<_>>().join(", "))));
+    }
     if let Some(engine) = &inventory.engine {
         all.push(("engine", engine.clone()));
     }

@@ -187,6 +187,9 @@ fn parts_that_do_not_belong_together_are_refused() {
         (&["--ignore", "1.json"], "inventory"),
         (&["-i", "waivers.yaml"], "inventory"),
         (&["--no-strict-builtin-errors"], "inventory"),
+        (&["--parser", "json"], "inventory"),
+        (&["--wrap-arrays"], "inventory"),
+        (&["--max-calls", "7"], "inventory"),
     ] {
         gate(&sandbox, &[&["--shard", "3/3", "-o", "json=other.json"], differing].concat());
         refused(&[all[0], all[1], "other.json"], &format!("differ in `{what}`"));
@@ -204,6 +207,46 @@ fn parts_that_do_not_belong_together_are_refused() {
     sandbox.write("p/other.rego", OTHER);
     sandbox.write("waivers.yaml", WAIVERS.replace("N-10", "N-11"));
     other("differ in `waivers`");
+}
+
+#[test]
+fn a_part_that_does_not_follow_from_its_inputs_is_refused() {
+    let sandbox = sandbox();
+    let parts = parts(&sandbox, 2, &[]);
+    let text = |file: &str| std::fs::read_to_string(sandbox.path(file)).unwrap();
+    let first = text(&parts[0]);
+    let mut count = 0;
+    for (field, other, reason) in [
+        (
+            "/inputs/0/outcome",
+            serde_json::json!("no_verdict"),
+            "says of its inputs what they don't",
+        ),
+        ("/inputs", serde_json::json!([]), "says of its inputs what they don't"),
+        ("/totals/violations", serde_json::json!(0), "says of its inputs what they don't"),
+        ("/part/of", serde_json::json!(1), "differ in `part`"),
+        ("/part/number", serde_json::json!(3), "the part 1 of 2 is missing"),
+    ] {
+        let mut altered: Value = serde_json::from_str(&first).unwrap();
+        *altered.pointer_mut(field).unwrap() = other;
+        sandbox.write("altered.json", altered.to_string());
+        merge(&sandbox, &["altered.json", &parts[1]]).fails(reason);
+        count += 1;
+    }
+    assert_eq!(count, 5);
+    // Sums end at the largest number.
+    let mut altered: Value = serde_json::from_str(&first).unwrap();
+    altered["totals"]["not_evaluated"] = u64::MAX.into();
+    sandbox.write("altered.json", altered.to_string());
+    let merged = merge(&sandbox, &["altered.json", &parts[1]]).code(1);
+    assert!(merged.stdout.contains("not evaluated"), "{merged:#?}");
+    // Both say that they are all.
+    for file in &parts {
+        let mut altered: Value = serde_json::from_str(&text(file)).unwrap();
+        altered["part"]["of"] = 1.into();
+        sandbox.write(file, altered.to_string());
+    }
+    merge(&sandbox, &[&parts[0], &parts[1]]).fails("there is no part 2 of 1");
 }
 
 #[test]
