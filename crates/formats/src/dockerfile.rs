@@ -2,20 +2,22 @@
 //! `Stage`, as conftest's policies find them in `input`.
 //!
 //! Owns their order, comments and stages. [`lines`] joins the lines of an instruction, [`arguments`] splits
-//! what follows its name.
+//! what follows its name, [`here_documents`] finds those that it begins.
 
 mod arguments;
+mod here_documents;
 mod lines;
 
 use rego::Value;
 use rego::value::Object;
 
 use super::problem::Problem;
-use arguments::{form, quoted_words, take_flags};
+use arguments::{form, split_blank, take_flags};
+use here_documents::markers;
 use lines::{Line, Lines};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
-    let mut lines = Lines::new(text);
+    let mut lines = Lines::new(text)?;
     let (mut all, mut comments, mut stages) = (Vec::new(), Vec::new(), 0_usize);
     while let Some(line) = lines.next() {
         let (number, text) = match line {
@@ -80,11 +82,11 @@ fn fields(
 
 /// Parses an instruction; its here-documents are the next lines.
 fn parse(text: &str, lines: &mut Lines<'_>) -> Result<Instruction, String> {
-    let (name, rest) = split_word(text);
+    let (name, rest) = split_blank(text);
     let cmd = name.to_ascii_lowercase();
-    let (flags, rest) = take_flags(rest);
+    let (flags, rest) = take_flags(rest, lines.escape())?;
     if cmd == "onbuild" {
-        let trigger = split_word(rest).0;
+        let trigger = split_blank(rest).0;
         if ["onbuild", "from", "maintainer"].iter().any(|own| trigger.eq_ignore_ascii_case(own)) {
             return Err(format!("`{name}` can't be followed by `{trigger}`"));
         }
@@ -99,7 +101,7 @@ fn parse(text: &str, lines: &mut Lines<'_>) -> Result<Instruction, String> {
     if rest.is_empty() {
         return Err(format!("`{name}` needs an argument"));
     }
-    let (is_json, mut values) = form.split(rest)?;
+    let (is_json, mut values) = form.split(rest, lines.escape())?;
     let count = values.len();
     match cmd.as_str() {
         "from" if count != 1 && count != 3 => {
@@ -112,23 +114,18 @@ fn parse(text: &str, lines: &mut Lines<'_>) -> Result<Instruction, String> {
     }
     if !is_json && matches!(cmd.as_str(), "run" | "add" | "copy") {
         let mut values = values.iter_mut().peekable();
-        for word in quoted_words(rest) {
-            let Some((document, name)) = lines.here_document(word)? else { continue };
+        for marker in markers(text)? {
+            let document = lines.here_document(&marker)?;
             // What a here-document says is part of the value that names it, or of the only one.
-            let is_other = |value: &&mut String| !value.contains(word);
+            let own = marker.word.split_whitespace().next_back().unwrap_or_default();
+            let is_other = |value: &&mut String| !value.contains(own);
             while values.len() > 1 && values.next_if(is_other).is_some() {}
             if let Some(value) = values.peek_mut() {
                 value.push('\n');
                 value.push_str(&document);
-                value.push_str(&name);
+                value.push_str(&marker.name);
             }
         }
     }
     Ok(Instruction { cmd, sub: String::new(), is_json, flags, values })
-}
-
-/// Splits off the first word.
-fn split_word(text: &str) -> (&str, &str) {
-    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    (word, rest.trim())
 }

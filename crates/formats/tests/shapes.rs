@@ -143,6 +143,37 @@ fn here_documents_of_hcl_end_where_hcl_ends_them() {
     assert!(wrong.starts_with("3:2: a carriage return"), "{wrong}");
 }
 
+/// Words, quotes, escapes and markers of here-documents are BuildKit's.
+#[test]
+fn a_dockerfile_is_split_as_buildkit_splits_it() {
+    for (text, expected) in [
+        ("ENV A='x\\' DEBUG='y'", r#"["A","'x\\'","=","DEBUG","'y'","="]"#),
+        ("ARG P='x\\' Q='y'", r#"["P='x\\'","Q='y'"]"#),
+        ("ENV A=\"x\\\" B=1\"", r#"["A","\"x\\\" B=1\"","="]"#),
+        ("ENV a'b c' d", r#"["a'b","c' d",""]"#),
+        ("RUN <<E\\OF\nx\nEOF\nUSER a", r#"["<<E\\OF\nx\nEOF"]"#),
+        ("RUN << EOF\nx\nEOF\nUSER a", r#"["<< EOF\nx\nEOF"]"#),
+        ("RUN <<\"E'F\"\nx\nE'F\nUSER a", r#"["<<\"E'F\"\nx\nE'F"]"#),
+        ("RUN true # <<EOF 'x\nUSER a", r#"["true # <<EOF 'x"]"#),
+        ("RUN echo 'a\\' <<E\nx\nE\nUSER a", r#"["echo 'a\\' <<E\nx\nE"]"#),
+        ("RUN echo $A ${B} <<E\nx\nE\r\r\nUSER a", r#"["echo $A ${B} <<E\nx\nE"]"#),
+        ("RUN echo $((1<<3)) <<<x\nUSER a", r#"["echo $((1<<3)) <<<x"]"#),
+        ("COPY << A <<B /x/\n1\nA\n2\nB", r#"["<<","A\n1\nA","<<B\n2\nB","/x/"]"#),
+        ("RUN a\u{a0}b \\\u{a0}\nUSER a", r#"["a\u00a0b \\"]"#),
+    ] {
+        let value = Format::named("dockerfile").unwrap().read(&format!("FROM x\n{text}")).unwrap();
+        let value = value.as_array().unwrap().get(1).unwrap().get_str("Value").unwrap().clone();
+        assert_eq!(value, Value::from_json(expected).unwrap(), "{text}");
+    }
+    let escape =
+        "# escape=`\nFROM x\nRUN --mount=type=cache,target=/x\\ curl evil\nENV A=\"x\\\" B=a` b";
+    let value = Format::named("dockerfile").unwrap().read(escape).unwrap();
+    let shown = value.to_json();
+    assert!(shown.contains(r#""Flags":["--mount=type=cache,target=/x\\"]"#), "{shown}");
+    assert!(shown.contains(r#""Value":["curl evil"]"#), "{shown}");
+    assert!(shown.contains(r#"["A","\"x\\\"","=","B","a` b","="]"#), "{shown}");
+}
+
 #[test]
 fn json5_has_its_own_ways_to_write_values() {
     let text = "\u{feff}// c\n{a: +1, $b_ü: .5, 'c': -0xFF, d: 5., e: [1, 2,], /* x */ \"f\": 'it\\'s \\\n on\\x41\\u00e9\\0', 'g': 1E+2, \"\": null}";
@@ -216,6 +247,19 @@ fn a_text_with_two_readings_is_an_error_with_its_line() {
         ("dockerfile", "FROM a\nENV a", "2:1: a name needs a value"),
         ("dockerfile", "FROM a\nENV a=b c", "2:1: `c` has no `=`"),
         ("dockerfile", "FROM a\n\nRUN <<E\nx", "3:1: the here-document `E` has no end"),
+        (
+            "dockerfile",
+            "FROM a\nRUN echo ${A:-b} <<E\nx\nE",
+            "2:1: `<<` and an expansion other than",
+        ),
+        ("dockerfile", "FROM a\nUSER\u{a0}root", "is no instruction"),
+        ("dockerfile", "FROM a\nRUN --mount=é x", "2:1: the flag `--mount=é` has characters"),
+        (
+            "dockerfile",
+            "#escape=`\n# escape=`\nFROM a",
+            "2:1: the directive `escape` appears twice",
+        ),
+        ("dockerfile", "# escape=x\nFROM a", "1:1: the directive `escape` is a backslash or"),
         ("dockerfile", "FROM a\nONBUILD FROM b", "2:1: `ONBUILD` can't be followed by `FROM`"),
     ] {
         let wrong = read(format, text).unwrap_err();

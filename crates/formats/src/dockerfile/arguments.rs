@@ -40,8 +40,9 @@ pub(super) fn form(cmd: &str) -> Option<Form> {
 
 impl Form {
     /// Returns the values, and `true` if they are written as JSON.
-    pub fn split(self, text: &str) -> Result<(bool, Vec<String>), String> {
-        let words = || text.split_whitespace().map(str::to_owned).collect();
+    pub fn split(self, text: &str, escape: char) -> Result<(bool, Vec<String>), String> {
+        let words =
+            || text.split(BLANK).filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let list = match self {
             Self::JsonOrText | Self::JsonOrWords | Self::Json => json(text)?,
             _ => None,
@@ -52,8 +53,8 @@ impl Form {
         let values = match self {
             Self::Text | Self::JsonOrText => vec![text.to_owned()],
             Self::Words | Self::JsonOrWords => words(),
-            Self::Quoted => quoted_words(text).map(str::to_owned).collect(),
-            Self::Pairs => pairs(text)?,
+            Self::Quoted => quoted_words(text, escape).map(str::to_owned).collect(),
+            Self::Pairs => pairs(text, escape)?,
             Self::Json => return Err("the arguments have to be an array of JSON".to_owned()),
             Self::Check => {
                 let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -72,40 +73,47 @@ impl Form {
 
 /// Returns the texts of an array of JSON; other text isn't one.
 fn json(text: &str) -> Result<Option<Vec<String>>, String> {
-    let Some(Value::Array(list)) =
-        text.starts_with('[').then(|| Value::from_json(text).ok()).flatten()
-    else {
+    if !text.starts_with('[') {
         return Ok(None);
+    }
+    let Ok(Value::Array(list)) = Value::from_json(text) else {
+        // BuildKit reads half of a character as U+FFFD.
+        return match text.contains("\\ud") || text.contains("\\uD") {
+            true => Err("`\\u` is half of a character, or the array isn't JSON".to_owned()),
+            false => Ok(None),
+        };
     };
     let texts = list.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>();
     texts.map(Some).ok_or_else(|| "an array of arguments has texts only".to_owned())
 }
 
 /// Takes the flags, such as `--from=build`, from the beginning, their quotes removed.
-pub(super) fn take_flags(text: &str) -> (Vec<String>, &str) {
+pub(super) fn take_flags(text: &str, escape: char) -> Result<(Vec<String>, &str), String> {
     let mut flags = Vec::new();
-    let mut rest = text;
+    let mut rest = text.trim_start();
     while rest.starts_with("--") {
-        let end = word_end(rest);
-        let (word, after) = rest.split_at(end);
+        let (word, after) = split_quoted(rest, escape, Quotes::Escape);
         rest = after.trim_start();
         if word == "--" {
             break;
         }
-        flags.push(unquoted(word));
+        if !word.is_ascii() {
+            return Err(format!("the flag `{word}` has characters that aren't ASCII"));
+        }
+        flags.push(unquoted(word, escape));
     }
-    (flags, rest)
+    Ok((flags, rest))
 }
 
-fn unquoted(word: &str) -> String {
+fn unquoted(word: &str, escape: char) -> String {
     let mut out = String::new();
     let mut quote = None;
     let mut chars = word.chars();
     while let Some(c) = chars.next() {
         match (c, quote) {
-            ('\\', _) => out.extend(chars.next()),
-            ('"' | '\'', None) => quote = Some(c),
             (c, Some(own)) if c == own => quote = None,
+            (c, _) if c == escape => out.extend(chars.next()),
+            ('"' | '\'', None) => quote = Some(c),
             (c, _) => out.push(c),
         }
     }
@@ -113,17 +121,24 @@ fn unquoted(word: &str) -> String {
 }
 
 /// Returns the words, at blanks that are neither quoted nor escaped; quotes and escapes stay.
-pub(super) fn quoted_words(text: &str) -> impl Iterator<Item = &str> {
+fn quoted_words(text: &str, escape: char) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        rest = rest.trim_start();
-        let (word, after) = rest.split_at(word_end(rest));
+        let (word, after) = split_quoted(rest.trim_start(), escape, Quotes::EscapeInDouble);
         rest = after;
         (!word.is_empty()).then_some(word)
     })
 }
 
-fn word_end(text: &str) -> usize {
+/// Which quotes may have escapes within them.
+#[derive(Clone, Copy, PartialEq)]
+enum Quotes {
+    Escape,
+    EscapeInDouble,
+}
+
+/// Splits off the first word; an escape at the end of the text isn't part of it.
+fn split_quoted(text: &str, escape: char, quotes: Quotes) -> (&str, &str) {
     let mut quote = None;
     let mut escaped = false;
     let end = text.find(|c: char| {
@@ -131,28 +146,32 @@ fn word_end(text: &str) -> usize {
             return false;
         }
         match (c, quote) {
-            ('\\', _) => escaped = true,
-            ('"' | '\'', None) => quote = Some(c),
             (c, Some(own)) if c == own => quote = None,
+            (c, Some('\'')) if c == escape => escaped = quotes == Quotes::Escape,
+            (c, _) if c == escape => escaped = true,
+            ('"' | '\'', None) => quote = Some(c),
             (c, None) => return c.is_whitespace(),
             _ => {}
         }
         false
     });
-    end.unwrap_or(text.len())
+    match end {
+        Some(end) => text.split_at(end),
+        None => (text.strip_suffix(escape).filter(|_| escaped).unwrap_or(text), ""),
+    }
 }
 
-fn pairs(text: &str) -> Result<Vec<String>, String> {
-    let first = quoted_words(text).next().unwrap_or_default();
+fn pairs(text: &str, escape: char) -> Result<Vec<String>, String> {
+    let first = quoted_words(text, escape).next().unwrap_or_default();
     if !first.contains('=') {
-        let value = text.get(first.len()..).unwrap_or_default().trim_start();
+        let (name, value) = split_blank(text);
         if value.is_empty() {
             return Err("a name needs a value".to_owned());
         }
-        return Ok(vec![first.to_owned(), value.to_owned(), String::new()]);
+        return Ok(vec![name.to_owned(), value.to_owned(), String::new()]);
     }
     let mut all = Vec::new();
-    for word in quoted_words(text) {
+    for word in quoted_words(text, escape) {
         let Some((name, value)) = word.split_once('=') else {
             let shown: String = word.chars().take(40).collect();
             return Err(format!("`{shown}` has no `=`"));
@@ -160,4 +179,13 @@ fn pairs(text: &str) -> Result<Vec<String>, String> {
         all.extend([name.to_owned(), value.to_owned(), "=".to_owned()]);
     }
     Ok(all)
+}
+
+/// The characters between words that aren't quoted.
+const BLANK: [char; 5] = ['\t', '\u{b}', '\u{c}', '\r', ' '];
+
+/// Splits off the first word, at a blank.
+pub(super) fn split_blank(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(BLANK).unwrap_or((text, ""));
+    (word, rest.trim_start_matches(BLANK))
 }

@@ -1,5 +1,8 @@
 //! The lines of a Dockerfile: comments, instructions joined over their lines, and here-documents.
 
+use super::here_documents::Marker;
+use crate::problem::Problem;
+
 /// A comment, or an instruction with the number of its first line.
 pub(super) enum Line {
     Comment(String),
@@ -10,30 +13,45 @@ pub(super) struct Lines<'t> {
     rest: &'t str,
     /// The number of the last line, from 1.
     number: usize,
-    /// What a line ends with that is continued.
     escape: char,
 }
 
 impl<'t> Lines<'t> {
     /// Creates an iterator, behind the parser's directives.
-    pub fn new(text: &'t str) -> Self {
+    pub fn new(text: &'t str) -> Result<Self, Problem> {
         let mut lines = Self { rest: text, number: 0, escape: '\\' };
+        let mut seen = Vec::new();
         loop {
             let before = (lines.rest, lines.number);
-            match lines.line().and_then(directive) {
-                Some(("escape", "`")) => lines.escape = '`',
-                Some(_) => {}
-                None => {
-                    (lines.rest, lines.number) = before;
-                    return lines;
+            let Some((name, value)) = lines.line().and_then(directive) else {
+                (lines.rest, lines.number) = before;
+                return Ok(lines);
+            };
+            let wrong = |message: String| Problem::on(lines.number, message);
+            if seen.contains(&name) {
+                return Err(wrong(format!("the directive `{name}` appears twice")));
+            }
+            seen.push(name);
+            match (name, value) {
+                ("escape", "`") => lines.escape = '`',
+                ("escape", "\\") | ("syntax" | "check", _) => {}
+                _ => {
+                    return Err(wrong(
+                        "the directive `escape` is a backslash or a backtick".to_owned(),
+                    ));
                 }
             }
         }
     }
 
+    /// Returns what escapes a character, and what a line ends with that is continued.
+    pub fn escape(&self) -> char {
+        self.escape
+    }
+
     pub fn next(&mut self) -> Option<Line> {
         loop {
-            let line = self.line()?.trim();
+            let line = self.line()?.trim_start();
             if line.is_empty() {
                 continue;
             }
@@ -74,30 +92,18 @@ impl<'t> Lines<'t> {
         Line::Instruction(number, text.trim().to_owned())
     }
 
-    /// Returns the text and the name of the here-document that a word begins, if it does.
-    pub fn here_document(&mut self, word: &str) -> Result<Option<(String, String)>, String> {
-        let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
-        let Some(name) = word.strip_prefix("<<").filter(|name| !name.contains('<')) else {
-            return Ok(None);
-        };
-        let (is_indented, name) = match name.strip_prefix('-') {
-            Some(name) => (true, name),
-            None => (false, name),
-        };
-        let name: String = name.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
-        if name.is_empty() {
-            return Ok(None);
-        }
+    /// Returns the text of a here-document, whose lines are the next ones.
+    pub fn here_document(&mut self, marker: &Marker) -> Result<String, String> {
         let mut text = String::new();
         while let Some(line) = self.line() {
-            let line = if is_indented { line.trim_start_matches('\t') } else { line };
-            if line == name {
-                return Ok(Some((text, name)));
+            let line = if marker.is_indented { line.trim_start_matches('\t') } else { line };
+            if line == marker.name {
+                return Ok(text);
             }
             text.push_str(line);
             text.push('\n');
         }
-        let shown: String = name.chars().take(40).collect();
+        let shown: String = marker.name.chars().take(40).collect();
         Err(format!("the here-document `{shown}` has no end"))
     }
 
@@ -108,15 +114,15 @@ impl<'t> Lines<'t> {
         self.number += 1;
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
-        Some(line.strip_suffix('\r').unwrap_or(line))
+        Some(line.trim_end_matches('\r'))
     }
 }
 
 /// Returns the name and the value of a directive such as `# escape=...`.
 fn directive(line: &str) -> Option<(&'static str, &str)> {
     let (name, value) = line.trim().strip_prefix('#')?.split_once('=')?;
-    let name = name.trim();
+    let (name, value) = (name.trim(), value.trim());
     let known =
         ["syntax", "escape", "check"].into_iter().find(|own| name.eq_ignore_ascii_case(own));
-    Some((known?, value.trim()))
+    (!value.is_empty()).then_some((known?, value))
 }
