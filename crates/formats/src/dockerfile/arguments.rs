@@ -77,11 +77,11 @@ fn json(text: &str) -> Result<Option<Vec<String>>, String> {
         return Ok(None);
     }
     let Ok(Value::Array(list)) = Value::from_json(text) else {
-        // BuildKit reads half of a character as U+FFFD.
-        return match text.contains("\\ud") || text.contains("\\uD") {
-            true => Err("`\\u` is half of a character, or the array isn't JSON".to_owned()),
-            false => Ok(None),
-        };
+        // Docker reads half of a character as U+FFFD.
+        if text.contains("\\ud") || text.contains("\\uD") {
+            return Err("`\\u` is half of a character, or the array isn't JSON".to_owned());
+        }
+        return Ok(None);
     };
     let texts = list.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>();
     texts.map(Some).ok_or_else(|| "an array of arguments has texts only".to_owned())

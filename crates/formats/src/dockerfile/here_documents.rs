@@ -1,4 +1,4 @@
-//! The here-documents that a line begins, as BuildKit finds them: a backslash escapes whatever the directive
+//! The here-documents that a line begins, as `BuildKit` finds them: a backslash escapes whatever the directive
 //! `escape` is, and a line with a quote that isn't closed begins none.
 
 use std::iter::Peekable;
