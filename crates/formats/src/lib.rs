@@ -12,6 +12,7 @@ mod hcl;
 mod ini;
 mod json5;
 mod limits;
+mod lines;
 mod problem;
 mod properties;
 mod refused;

@@ -3,13 +3,14 @@
 use rego::Value;
 use rego::value::Object;
 
+use super::lines::lines;
 use super::problem::{Problem, add};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut object = Object::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((index, line)) = lines.next() {
-        let wrong = |message: String| Problem::on(index + 1, message);
+    let mut lines = lines(text);
+    while let Some((at, line)) = lines.next() {
+        let wrong = |message: String| Problem::at(text, at, message);
         let mut logical = line.trim_start_matches(BLANK).to_owned();
         if logical.is_empty() || logical.starts_with(['#', '!']) {
             continue;

@@ -55,7 +55,6 @@ fn what_conftest_reads_otherwise() {
         ("ini", "[s]\nq = \"quoted ; x\" ; c", r#"{"s":{"q":"quoted ; x"}}"#),
         ("properties", "a = \\uD83D\\uDE00", "{\"a\":\"\u{1f600}\"}"),
         ("dotenv", "A=$HOME ${NOPE}", r#"{"A":"$HOME ${NOPE}"}"#),
-        ("dotenv", "b=1\nA=\"$b ${b}\"", r#"{"A":"1 1","b":"1"}"#),
         ("xml", "<a>x<b/>y</a>", r##"{"a":{"#content":"x y","b":""}}"##),
         ("xml", "<a>x<![CDATA[<]]>&amp;&#65;</a>", r#"{"a":"x<&A"}"#),
         (
@@ -143,7 +142,7 @@ fn here_documents_of_hcl_end_where_hcl_ends_them() {
     assert!(wrong.starts_with("3:2: a carriage return"), "{wrong}");
 }
 
-/// Words, quotes, escapes and markers of here-documents are BuildKit's.
+/// Words, quotes, escapes and markers of here-documents are those of a build.
 #[test]
 fn a_dockerfile_is_split_as_buildkit_splits_it() {
     for (text, expected) in [
@@ -172,6 +171,46 @@ fn a_dockerfile_is_split_as_buildkit_splits_it() {
     assert!(shown.contains(r#""Flags":["--mount=type=cache,target=/x\\"]"#), "{shown}");
     assert!(shown.contains(r#""Value":["curl evil"]"#), "{shown}");
     assert!(shown.contains(r#"["A","\"x\\\"","=","B","a` b","="]"#), "{shown}");
+}
+
+/// Each of `\n`, `\r` and `\r\n` ends a line of properties and dotenv.
+#[test]
+fn a_carriage_return_ends_a_line() {
+    for (format, text, expected) in [
+        ("properties", "# c\rdebug=true\r", r#"{"debug":"true"}"#),
+        ("properties", "a=1\\\r  2\rb=3\r\nc=\\\r\n4", r#"{"a":"12","b":"3","c":"4"}"#),
+        ("dotenv", "# c\rDEBUG=true\n", r#"{"DEBUG":"true"}"#),
+        ("dotenv", "A=1\rB=\"x\ry\"\r\nC=2", r#"{"A":"1","B":"x\ny","C":"2"}"#),
+    ] {
+        assert_eq!(read(format, text).as_deref(), Ok(expected), "{text:?}");
+    }
+}
+
+#[test]
+fn dotenv_is_read_as_gotenv_reads_it() {
+    for (text, expected) in [
+        ("A=C:\\new\\real", r#"{"A":"C:\\new\\real"}"#),
+        ("A=x\\\\y", r#"{"A":"x\\\\y"}"#),
+        ("A=\"x\\ny\\\\z\\t\"", r#"{"A":"x\ny\\zt"}"#),
+        (
+            "b=1\nB=2\nA=$b ${b} $B ${B} ${B:-x} \\$B",
+            r#"{"A":"$b ${b} 2 2 2:-x} $B","B":"2","b":"1"}"#,
+        ),
+        ("A='it\\'s'", r#"{"A":"it\\'s"}"#),
+        ("A=\"x\\\"\nB=evil\"", r#"{"A":"x\"\nB=evil"}"#),
+        ("A=\"x\"   # c", r#"{"A":"x"}"#),
+    ] {
+        assert_eq!(read("dotenv", text).as_deref(), Ok(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("A=\"x\\\\\"\nB=\"y\"", "1:1: "),
+        ("A='x\\'\nB='y'", "1:1: "),
+        ("A=\"x\" # say \"y\"", "text follows the closing"),
+        ("A=1\nB:2", "2:1: the line isn't `NAME=VALUE`"),
+    ] {
+        let wrong = read("dotenv", text).unwrap_err();
+        assert!(wrong.contains(expected), "{text}: {wrong}");
+    }
 }
 
 #[test]
