@@ -19,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::decide::Peer;
 use super::options::Bounds;
+use super::routes::trimmed;
 use super::stalled::Progressing;
 
 /// The time in which the head of a request must arrive, which is also how long a connection may be idle.
@@ -86,6 +87,7 @@ async fn connection(
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
+        *request.uri_mut() = trimmed(std::mem::take(request.uri_mut()));
         TowerToHyperService::new(router.clone()).call(request)
     });
     let served = http1::Builder::new()

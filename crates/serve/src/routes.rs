@@ -12,7 +12,7 @@ mod status;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
@@ -56,6 +56,21 @@ pub(crate) fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
+/// Returns an address without the slashes at its end, which mean nothing, as in OPA.
+pub(crate) fn trimmed(uri: Uri) -> Uri {
+    let path = uri.path().trim_end_matches('/');
+    if path.is_empty() || path.len() == uri.path().len() {
+        return uri;
+    }
+    let whole = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = whole.parse().ok();
+    Uri::from_parts(parts).unwrap_or(uri)
+}
+
 /// Addresses with a document's path at their end, which may be empty.
 trait WithDocument {
     fn with_document(self, at: &str, handlers: impl Fn() -> MethodRouter<App>) -> Self;
@@ -63,9 +78,7 @@ trait WithDocument {
 
 impl WithDocument for Router<App> {
     fn with_document(self, at: &str, handlers: impl Fn() -> MethodRouter<App>) -> Self {
-        self.route(at, handlers())
-            .route(&format!("{at}/"), handlers())
-            .route(&format!("{at}/{{*path}}"), handlers())
+        self.route(at, handlers()).route(&format!("{at}/{{*path}}"), handlers())
     }
 }
 

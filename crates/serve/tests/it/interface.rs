@@ -65,6 +65,19 @@ async fn a_function_is_called_as_a_policy_calls_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slash_at_the_end_means_nothing() {
+    let served = serve_policy(POLICY);
+    for path in ["/v1/policies", "/v1/data", "/v1/data/app", "/health", "/v1/status", "/v1/config"]
+    {
+        let answer = served.get(path).await;
+        let slashed = served.get(&format!("{path}//?pretty=false")).await;
+        assert_eq!((slashed.status, &slashed.body), (200, &answer.body), "{path}");
+    }
+    assert_eq!(served.get("/v1/query/?q=x%3D1").await.status, 200);
+    assert_eq!(served.get("//").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_supported_says_so() {
     let served = serve_policy(POLICY);
     for (method, path, status) in [
