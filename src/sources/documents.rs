@@ -101,7 +101,8 @@ fn hint(text: &str, wrong: &json::JsonError) -> Option<&'static str> {
     let (before, rest) = text.split_at_checked(start + wrong.column.saturating_sub(1))?;
     let is_key = wrong.message.contains("object key string");
     match rest.chars().next() {
-        None => Some("the text is incomplete"),
+        None if wrong.message.contains("end of JSON input") => Some("the text is incomplete"),
+        None => None,
         Some('}' | ']') if before.trim_end().ends_with(',') => Some("remove the comma before it"),
         Some('\'') => Some("strings are written in double quotes"),
         Some('/' | '#') => Some("JSON has no comments"),
