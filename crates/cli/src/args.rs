@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::options::Options;
-use super::{call, eval, service_options};
+use super::{call, eval, service_options, settings};
 
 /// Evaluate Rego policies that query a supply-chain compliance service.
 #[derive(Debug, Parser)]
@@ -49,6 +49,9 @@ pub(super) enum Command {
     Attest(super::attest::AttestArgs),
     #[cfg(feature = "serve")]
     Serve(Box<super::serve::ServeArgs>),
+    /// Show where the options of a gate come from
+    #[command(subcommand)]
+    Config(super::settings::ConfigCommand),
     /// Check the waivers of a gate
     #[command(subcommand)]
     Waivers(super::waivers::WaiversCommand),
@@ -98,12 +101,32 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         Ok(matches) => matches,
         // The list of subcommands needs the summary of each, which is built with its options.
         Err(error) if is_help(&error) => {
-            service_options::shown(command()).try_get_matches_from(given)?
+            service_options::shown(command()).try_get_matches_from(given.clone())?
         }
         Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
     };
+    let mut used = None;
+    if let Some(("gate", gate)) = matches.subcommand()
+        && gate.subcommand_name().is_none()
+        && let Some(completed) =
+            settings::complete(&given, gate, command).map_err(|error| raw(&error))?
+    {
+        matches = command().try_get_matches_from(completed.arguments)?;
+        used = Some(completed.used);
+    }
     service_options::refuse_ignored(&matches, command)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+    let mut cli =
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
+    if let Command::Gate(gate) = &mut cli.command {
+        gate.use_settings(used);
+    }
+    Ok(cli)
+}
+
+/// Returns an error about the settings file as one about the command line that it completes.
+fn raw(error: &rego_platform::Error) -> clap::Error {
+    let hint = error.hint().map(|hint| format!("\nhelp: {hint}")).unwrap_or_default();
+    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}{hint}\n", error.report()))
 }
 
 fn is_help(error: &clap::Error) -> bool {

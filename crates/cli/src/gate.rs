@@ -27,7 +27,8 @@ use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
-    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, TokenUse, Tool,
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, Source, TokenUse,
+    Tool,
 };
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
@@ -37,7 +38,7 @@ use rego_platform_gate::{
 use super::context::Context;
 use super::destinations::Reads;
 use super::explain::Explain;
-use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, text};
+use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
@@ -76,6 +77,15 @@ pub(super) struct GateCommand {
     args: GateArgs,
     #[command(flatten)]
     reports: ReportArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+impl GateCommand {
+    /// Sets the file from which options were taken.
+    pub fn use_settings(&mut self, used: Option<Source>) {
+        self.settings.used = used;
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -267,11 +277,14 @@ pub(super) fn run(
     reporter: Reporter,
     interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
-    let GateCommand { nested, mut args, reports } = command;
+    let GateCommand { nested, mut args, reports, settings } = command;
     if let Some(Nested::Merge(args)) = &nested {
         return merge::run(args, options, interrupt);
     }
     args.input.append(&mut args.inputs);
+    if let Some(used) = &settings.used {
+        reporter.note(&format!("options are also those of `{}`", escape(&used.path)));
+    }
     args.add_default(reporter);
     let read = Reads {
         given: args.data.iter().chain(args.all_inputs()).map(PathBuf::as_path).collect(),
@@ -283,6 +296,7 @@ pub(super) fn run(
             .chain(options.read())
             .chain(args.load.read())
             .chain(args.remote.read())
+            .chain(settings.used.iter().map(|used| PathBuf::from(&used.path)))
             .collect(),
     };
     // The patterns are checked with the other options.
@@ -290,6 +304,7 @@ pub(super) fn run(
     let record = options.record.as_deref();
     let accepted = outputs::accept(&reports.output, reports.format, record, (&read, &ignore));
     reported(accepted, reports.format, options, interrupt, |inventory| {
+        inventory.settings.clone_from(&settings.used);
         let written = reports.output.iter().map(|output| output.file.as_path());
         let prepared = prepare(&args, options, reporter, written.chain(record), inventory)?;
         evaluate(prepared, options, reporter, interrupt, args.explain)

@@ -15,6 +15,7 @@ use rego_platform::http::{AllowedHost, Http};
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{SchemaSet, SourceLimits};
 use rego_platform::{Error, Product};
+use rego_platform_gate::model::Source;
 use rego_platform_gate::{Parser, conversion_for};
 use secrecy::SecretString;
 
@@ -23,10 +24,10 @@ use super::parse_config;
 use super::{config, option_files, stdin};
 use crate::engines::Regorus;
 
-const SERVICE: &str = "Service options";
+pub(super) const SERVICE: &str = "Service options";
 pub(super) const LIMITS: &str = "Limits";
 const LANGUAGE: &str = "Language";
-const GENERAL: &str = "General options";
+pub(super) const GENERAL: &str = "General options";
 
 /// The options that every subcommand takes.
 #[derive(Debug, Clone, Args)]
@@ -314,6 +315,24 @@ pub(super) fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// The options for a file of options. Its reader takes them before the others are known.
+#[derive(Debug, Args)]
+pub(super) struct SettingsArgs {
+    /// Take options from this file, which may loosen the gate. Without `-d`, `rego-platform.toml` is looked for
+    /// in this folder and those above it in the repository
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = GENERAL)]
+    pub settings: Option<PathBuf>,
+    /// Let the file that is found loosen the gate
+    #[arg(long, hide_short_help = true, help_heading = GENERAL)]
+    pub trust_settings: bool,
+    /// Use the options of this profile of the file, `[gate.NAME]`, as well
+    #[arg(long, value_name = "NAME", value_parser = text, hide_short_help = true, help_heading = GENERAL)]
+    pub profile: Option<String>,
+    /// The file that was used, for reports.
+    #[arg(skip)]
+    pub used: Option<Source>,
+}
+
 /// The option for the parser of inputs.
 #[derive(Debug, Args)]
 pub(super) struct ParserArgs {
@@ -374,7 +393,7 @@ impl std::str::FromStr for Secret {
 const MAX_CONCURRENCY: u16 = 10_000;
 
 /// The limit of a duration; longer ones overflow clocks on some systems.
-const MAX_DURATION: Duration = Duration::from_hours(7 * 24);
+pub(super) const MAX_DURATION: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)

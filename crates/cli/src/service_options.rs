@@ -129,8 +129,8 @@ mod tests {
         }
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();
-            let none =
-                ["attest", "completions", "fmt", "man", "version", "waivers"].contains(&name);
+            let none = ["attest", "completions", "config", "fmt", "man", "version", "waivers"]
+                .contains(&name);
             assert_eq!(applicable(name).is_empty(), none, "{name}");
         }
     }

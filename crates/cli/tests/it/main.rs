@@ -32,6 +32,7 @@ mod repl;
 mod requests;
 mod serve;
 mod session;
+mod settings;
 #[allow(dead_code)]
 #[path = "../../../../tests/it/support.rs"]
 mod support;

@@ -22,6 +22,9 @@ pub struct Inventory {
     pub packages: Vec<PackageUse>,
     /// The options that relax the gate: with them, less fails or less is evaluated.
     pub options: Vec<OptionUse>,
+    /// The file from which options of the command were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Source>,
     /// The file with the waivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waivers: Option<Source>,

@@ -1,0 +1,279 @@
+//! Reading the file: its tables, and the options that they give.
+
+use std::path::{Component, Path, PathBuf};
+
+use rego_platform::Error;
+use rego_platform::sources::split;
+use rego_platform_client::text::{escape, nearest};
+use rego_platform_gate::model::Source;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys::{self, Access, Key, Shape};
+use super::{NAME, line_of, source, wrong};
+use crate::option_files;
+use crate::options::MAX_DURATION;
+use crate::paths::is_address;
+
+/// The largest file, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a file may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    None,
+    Full,
+}
+
+/// What a file gives.
+pub(super) struct File {
+    pub source: Source,
+    pub entries: Vec<Entry>,
+}
+
+/// An option with its values.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub name: String,
+    pub id: String,
+    pub line: usize,
+    /// `None` for a flag that isn't set.
+    values: Option<Vec<String>>,
+    is_flag: bool,
+}
+
+impl Entry {
+    /// Returns the arguments that give it.
+    pub fn arguments(&self) -> impl Iterator<Item = String> {
+        let values = self.values.iter().flatten();
+        values.map(|value| {
+            let value = if self.is_flag { String::new() } else { format!("={value}") };
+            format!("--{}{value}", self.name)
+        })
+    }
+
+    /// Returns the values as they are shown.
+    pub fn shown(&self) -> String {
+        match (&self.values, self.is_flag) {
+            (None, _) => "false".to_owned(),
+            (Some(_), true) => "true".to_owned(),
+            (Some(values), false) => values.join(", "),
+        }
+    }
+
+    /// Returns the options of the command line that are given instead of this one.
+    pub fn replaced_by(&self) -> &'static [&'static str] {
+        if self.id == "input" { &["inputs", "no_input", "image"] } else { &[] }
+    }
+}
+
+/// Reads a file. The options of a profile replace those of all.
+pub(super) fn read(path: &Path, profile: Option<&str>, trust: Trust) -> Result<File, Error> {
+    let bytes = option_files::read("the settings file", path, MAX_BYTES, MAX_DURATION)?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|_| wrong(format!("the settings file {} isn't UTF-8", line_of(path, 1))))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let reader = Reader { path, folder, text, keys: keys::all(), trust };
+    let entries = reader.file(profile)?;
+    Ok(File { source: source(path, &bytes), entries })
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    folder: PathBuf,
+    text: &'a str,
+    keys: Vec<Key>,
+    trust: Trust,
+}
+
+type Table<'t> = DeTable<'t>;
+
+impl Reader<'_> {
+    fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    fn wrong(&self, at: usize, message: &str) -> Error {
+        wrong(format!("{}: {message}", line_of(self.path, self.line(at))))
+    }
+
+    fn file(&self, profile: Option<&str>) -> Result<Vec<Entry>, Error> {
+        let table = DeTable::parse(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.wrong(at, &format!("invalid TOML: {}", error.message()))
+        })?;
+        let mut gate = None;
+        for (name, value) in table.get_ref() {
+            let at = name.span().start;
+            match (name.get_ref().as_ref(), value.get_ref()) {
+                ("gate", DeValue::Table(own)) => gate = Some(own),
+                _ => {
+                    let message = format!("`{}` isn't the table `[gate]`", escape(name.get_ref()));
+                    return Err(self.wrong(at, &message).with_hint(
+                        "the options are keys of `[gate]`, and those of a profile of `[gate.NAME]`",
+                    ));
+                }
+            }
+        }
+        let empty = Table::default();
+        let (mut entries, profiles) = self.table(gate.unwrap_or(&empty), true)?;
+        let mut chosen = None;
+        for (name, own) in &profiles {
+            let (own, _) = self.table(own, false)?;
+            if profile == Some(name.as_str()) {
+                chosen = Some(own);
+            }
+        }
+        match (profile, chosen) {
+            (Some(_), Some(own)) => {
+                entries.retain(|entry| own.iter().all(|other| other.0.id != entry.0.id));
+                entries.extend(own);
+            }
+            (Some(name), None) => {
+                let message = format!("`{NAME}` has no profile `{}`", escape(name));
+                let known = profiles.iter().map(|(name, _)| name.as_str());
+                return Err(match nearest(name, known) {
+                    Some(near) => wrong(message).with_hint(format!("did you mean `{near}`?")),
+                    None => wrong(message)
+                        .with_hint(format!("it is the table `[gate.{}]`", escape(name))),
+                });
+            }
+            (None, _) => {}
+        }
+        entries.into_iter().map(|(entry, at, key)| self.checked(entry, at, key)).collect()
+    }
+
+    /// Returns the options of a table, and the profiles in it.
+    fn table<'t>(
+        &self,
+        table: &'t Table<'t>,
+        has_profiles: bool,
+    ) -> Result<(Vec<(Entry, usize, &Key)>, Vec<(String, &'t Table<'t>)>), Error> {
+        let (mut entries, mut profiles) = (Vec::new(), Vec::new());
+        for (name, value) in table {
+            let at = name.span().start;
+            let name = name.get_ref().as_ref();
+            match (self.keys.iter().find(|key| key.name == name), value.get_ref()) {
+                (Some(key), _) if key.access == Access::Never => {
+                    let message = format!("`{name}` never comes from this file");
+                    return Err(self.wrong(at, &message).with_hint(
+                        "what concerns the service comes from the command line, the environment, or the \
+                         configuration file of the service's own client",
+                    ));
+                }
+                (Some(key), _) => entries.push((self.entry(key, value)?, at, key)),
+                (None, DeValue::Table(own)) if has_profiles => {
+                    profiles.push((name.to_owned(), own));
+                }
+                (None, _) => {
+                    let message = format!("there is no option `{}`", escape(name));
+                    let known = self.keys.iter().map(|key| key.name.as_str());
+                    return Err(match nearest(name, known) {
+                        Some(near) => self.wrong(at, &message).with_hint(format!("did you mean `{near}`?")),
+                        None => self.wrong(at, &message).with_hint(
+                            "keys are the long names of the options of `gate`; `config schema` lists them",
+                        ),
+                    });
+                }
+            }
+        }
+        Ok((entries, profiles))
+    }
+
+    fn entry(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Entry, Error> {
+        let at = value.span().start;
+        let expected = |what: &str| self.wrong(at, &format!("`{}` is {what}", key.name));
+        let one = |value: &Spanned<DeValue<'_>>| -> Option<String> {
+            Some(match value.get_ref() {
+                DeValue::String(text) => text.to_string(),
+                DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+                DeValue::Float(number) => number.as_str().to_owned(),
+                _ => return None,
+            })
+        };
+        let pair = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+            DeValue::Boolean(is) => Some(is.to_string()),
+            _ => one(value),
+        };
+        let values = match (key.shape, value.get_ref()) {
+            (Shape::Flag, DeValue::Boolean(true)) => Some(vec![String::new()]),
+            (Shape::Flag, DeValue::Boolean(false)) => None,
+            (Shape::Flag, _) => return Err(expected("`true` or `false`")),
+            (Shape::Many, DeValue::Array(list)) => {
+                let all = list.iter().map(one).collect::<Option<Vec<_>>>();
+                Some(all.ok_or_else(|| expected("an array of texts"))?)
+            }
+            (Shape::Many, DeValue::Table(own)) if key.is_pair => {
+                let pairs = own
+                    .iter()
+                    .map(|(name, value)| Some(format!("{}={}", name.get_ref(), pair(value)?)));
+                let all = pairs.collect::<Option<Vec<_>>>();
+                Some(all.ok_or_else(|| expected("a table of texts"))?)
+            }
+            (Shape::Many, _) => match one(value) {
+                Some(text) => Some(vec![text]),
+                None => return Err(expected("an array of texts")),
+            },
+            (Shape::One, _) => {
+                Some(vec![one(value).ok_or_else(|| expected("a text or a number"))?])
+            }
+        };
+        let (name, id, is_flag) = (key.name.clone(), key.id.clone(), key.shape == Shape::Flag);
+        Ok(Entry { name, id, line: self.line(at), values, is_flag })
+    }
+
+    /// Refuses what the file may not do, puts paths where they are, and checks the values.
+    fn checked(&self, mut entry: Entry, at: usize, key: &Key) -> Result<Entry, Error> {
+        let trusted = self.trust == Trust::Full;
+        let hint = "name the file with `--settings FILE`, or add `--trust-settings`";
+        if key.access == Access::Trusted && !trusted && entry.values.is_some() {
+            let message = format!("`{}` loosens the gate, and the file isn't trusted", key.name);
+            return Err(self.wrong(at, &message).with_hint(hint));
+        }
+        for value in entry.values.iter_mut().flatten().filter(|_| key.is_path) {
+            let placed = self.place(key, value);
+            *value = placed
+                .filter(|(_, inside)| *inside || trusted)
+                .map(|(path, _)| path)
+                .ok_or_else(|| {
+                    let message = format!(
+                        "`{}` leads out of the file's folder, and the file isn't trusted",
+                        escape(value)
+                    );
+                    self.wrong(at, &message).with_hint(hint)
+                })?;
+        }
+        let given = std::iter::once("gate".to_owned()).chain(entry.arguments());
+        if let Err(error) = keys::command().try_get_matches_from(given) {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            return Err(self.wrong(at, &escape(first.strip_prefix("error: ").unwrap_or(first))));
+        }
+        Ok(entry)
+    }
+
+    /// Returns a path of the file from the current folder, and `true` if it is below the file's.
+    fn place(&self, key: &Key, value: &str) -> Option<(String, bool)> {
+        if value == "-" {
+            return Some((value.to_owned(), true));
+        }
+        if is_address(value) {
+            return Some((value.to_owned(), false));
+        }
+        let (before, path) = match value.split_once('=').filter(|_| key.is_pair) {
+            Some((name, "-")) => return Some((format!("{name}=-"), true)),
+            Some((name, path)) => (format!("{name}="), PathBuf::from(path)),
+            // A report's format alone.
+            None if key.is_pair => return Some((value.to_owned(), true)),
+            None => match split(value) {
+                (prefix, path) if prefix.is_empty() => (String::new(), path),
+                (prefix, path) => (format!("{}:", prefix.join(".")), path),
+            },
+        };
+        let is_below =
+            |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        let inside = path.components().all(is_below);
+        Some((format!("{before}{}", self.folder.join(path).to_str()?), inside))
+    }
+}
