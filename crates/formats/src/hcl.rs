@@ -12,6 +12,7 @@ use hcl_edit::structure::{Block, Body};
 use rego::Value;
 use rego::value::Object;
 
+use super::lines::no_lone_return;
 use super::problem::{Problem, add};
 use source::Source;
 
@@ -28,20 +29,12 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     if text.bytes().filter(|byte| matches!(byte, b'=' | b':')).count() > MAX_KEYS {
         return Err(Problem::on(1, format!("the text has more than {MAX_KEYS} keys")));
     }
-    if let Some(at) = lone_return(text) {
-        return Err(Problem::at(text, at, "a carriage return is only read before a line feed"));
-    }
+    no_lone_return(text)?;
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("hcl".to_owned()).stack_size(STACK);
         let read = thread.spawn_scoped(scope, || body(text)).ok().and_then(|own| own.join().ok());
         read.unwrap_or_else(|| Err(Problem::on(1, "the text can't be parsed")))
     })
-}
-
-/// Returns the first carriage return that isn't followed by a line feed.
-fn lone_return(text: &str) -> Option<usize> {
-    let ends_line = |at: usize| text.as_bytes().get(at + 1) == Some(&b'\n');
-    text.match_indices('\r').map(|(at, _)| at).find(|at| !ends_line(*at))
 }
 
 fn body(text: &str) -> Result<Value, Problem> {

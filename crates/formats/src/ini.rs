@@ -5,19 +5,21 @@
 use rego::Value;
 use rego::value::{Number, Object};
 
+use super::lines::no_lone_return;
 use super::problem::{Problem, add};
 
 /// The section of the keys before the first one.
 const DEFAULT: &str = "DEFAULT";
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    no_lone_return(text)?;
     let mut sections = Object::new();
     let mut name = DEFAULT.to_owned();
     let mut lines = Lines { rest: text, number: 0 };
     while let Some(line) = lines.next() {
         let number = lines.number;
         let wrong = |message: String| Problem::on(number, message);
-        let line = line.trim();
+        let line = line.trim_start();
         if is_comment(line) {
             continue;
         }
@@ -25,7 +27,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             let (own, tail) = rest
                 .split_once(']')
                 .ok_or_else(|| wrong("the name of a section has no `]`".to_owned()))?;
-            if !is_comment(tail.trim_start()) {
+            if !is_comment(tail.trim_start()) || tail.contains(']') {
                 return Err(wrong("text follows the `]` of a section".to_owned()));
             }
             own.clone_into(&mut name);
@@ -61,7 +63,7 @@ impl<'t> Lines<'t> {
         self.number += 1;
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
-        Some(line.strip_suffix('\r').unwrap_or(line))
+        Some(line)
     }
 }
 
@@ -75,7 +77,7 @@ fn split(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = match quote {
         Some(quote) => {
             let (key, rest) = line.get(1..)?.split_once(quote)?;
-            (key, rest.trim_start().strip_prefix(['=', ':'])?)
+            (key.trim(), rest.trim_start().strip_prefix(['=', ':'])?)
         }
         None => {
             let (key, rest) = line.split_once(['=', ':'])?;
@@ -86,12 +88,16 @@ fn split(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the text of a value: a quoted one, also over several lines in `"""` and backticks, or one without
-/// its comment, continued on the next line by a backslash.
+/// its comment, or with the next lines if it ends with a backslash.
 fn value(first: &str, lines: &mut Lines<'_>) -> Result<String, String> {
     for quote in ["\"\"\"", "`"] {
         if let Some(begun) = first.strip_prefix(quote) {
             return quoted(begun, quote, lines);
         }
+    }
+    let first = first.trim_end();
+    if let Some(begun) = first.strip_suffix('\\') {
+        return Ok(continued(begun, lines));
     }
     for quote in ['"', '\''] {
         if let Some((own, tail)) = first.strip_prefix(quote).and_then(|rest| rest.split_once(quote))
@@ -100,17 +106,21 @@ fn value(first: &str, lines: &mut Lines<'_>) -> Result<String, String> {
             return Ok(own.to_owned());
         }
     }
-    let mut text = String::new();
-    let mut line = first;
-    loop {
-        let own = line.split([';', '#']).next().unwrap_or_default().trim();
-        let Some(begun) = line.trim_end().strip_suffix('\\').filter(|_| own.ends_with('\\')) else {
-            text.push_str(own);
-            return Ok(text);
-        };
-        text.push_str(begun.trim_start());
-        line = lines.next().ok_or("the last line ends with a backslash")?;
+    Ok(first.split([';', '#']).next().unwrap_or_default().trim().to_owned())
+}
+
+/// Joins a value with the next lines, which have no comments: to the first that doesn't end with a backslash.
+fn continued(begun: &str, lines: &mut Lines<'_>) -> String {
+    let mut text = begun.to_owned();
+    while let Some(line) = lines.next() {
+        let line = line.trim();
+        let begun = line.strip_suffix('\\');
+        text.push_str(begun.unwrap_or(line));
+        if begun.is_none() {
+            break;
+        }
     }
+    text
 }
 
 fn quoted(begun: &str, quote: &str, lines: &mut Lines<'_>) -> Result<String, String> {
@@ -118,7 +128,7 @@ fn quoted(begun: &str, quote: &str, lines: &mut Lines<'_>) -> Result<String, Str
     let mut line = begun;
     loop {
         if let Some((end, tail)) = line.split_once(quote) {
-            if !is_comment(tail.trim_start()) {
+            if !is_comment(tail.trim_start()) || tail.contains(quote) {
                 return Err(format!("text follows the `{quote}` of a value"));
             }
             text.push_str(end);

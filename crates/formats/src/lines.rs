@@ -1,6 +1,18 @@
-//! The lines of a text of which each of `\n`, `\r` and `\r\n` ends one.
+//! Lines, and what ends them.
 
-/// Returns the lines with the byte where each begins; there is none after the last end.
+use super::problem::Problem;
+
+/// Refuses a carriage return without a line feed after it, for formats of which some tools take it for the end
+/// of a line.
+pub(crate) fn no_lone_return(text: &str) -> Result<(), Problem> {
+    let is_lone = |at: &usize| text.as_bytes().get(at + 1) != Some(&b'\n');
+    match text.match_indices('\r').map(|(at, _)| at).find(is_lone) {
+        None => Ok(()),
+        Some(at) => Err(Problem::at(text, at, "a carriage return needs a line feed after it")),
+    }
+}
+
+/// Returns the lines, each ended by `\n`, `\r` or `\r\n`, with the byte where it begins; none follows the last end.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {

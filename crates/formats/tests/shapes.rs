@@ -139,7 +139,7 @@ fn here_documents_of_hcl_end_where_hcl_ends_them() {
         assert!(wrong.starts_with("1:") && wrong.contains("may end at another line"), "{wrong}");
     }
     let wrong = read("hcl2", "a = 1\nb = <<E\nx\rE\nE\n").unwrap_err();
-    assert!(wrong.starts_with("3:2: a carriage return"), "{wrong}");
+    assert!(wrong.starts_with("3:2: a carriage return needs"), "{wrong}");
 }
 
 /// Words, quotes, escapes and markers of here-documents are those of a build.
@@ -210,6 +210,27 @@ fn dotenv_is_read_as_gotenv_reads_it() {
     ] {
         let wrong = read("dotenv", text).unwrap_err();
         assert!(wrong.contains(expected), "{text}: {wrong}");
+    }
+}
+
+#[test]
+fn values_of_ini_end_as_in_conftest() {
+    for (text, expected) in [
+        ("[s]\na = x ; c\\\n  y # z\nb = 1", r#"{"s":{"a":"x ; cy # z","b":1}}"#),
+        ("[s]\na = x\\\n; y\n", r#"{"s":{"a":"x; y"}}"#),
+        ("[s]\na = x\\\n\nb = 1", r#"{"s":{"a":"x","b":1}}"#),
+        ("[s]\na = `x\r\ny`\r\nb = 1", r#"{"s":{"a":"x\r\ny","b":1}}"#),
+        ("[s]\n\" k \" = 1", r#"{"s":{"k":1}}"#),
+    ] {
+        assert_eq!(read("ini", text).as_deref(), Ok(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("; c\rpassword=evil", "1:4: a carriage return needs a line feed"),
+        ("[s]\na = `x` ; `y`", "2:1: text follows the"),
+        ("[s] ; ]", "1:1: text follows the"),
+    ] {
+        let wrong = read("ini", text).unwrap_err();
+        assert!(wrong.starts_with(expected), "{text}: {wrong}");
     }
 }
 
