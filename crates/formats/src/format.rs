@@ -6,7 +6,7 @@ use rego::Value;
 
 use super::limits::MAX_BYTES;
 use super::problem::Problem;
-use super::{dockerfile, dotenv, hcl, ini, json5, properties, toml, xml};
+use super::{dockerfile, dotenv, hcl, ini, json5, jsonc, properties, toml, xml};
 
 /// A format of configuration files.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ const FORMATS: &[Format] = &[
     Format { name: "hcl2", files: &[], extensions: &["hcl", "tf", "tfvars"], read: hcl::read },
     Format { name: "ini", files: &[], extensions: &["ini"], read: ini::read },
     Format { name: "json5", files: &[], extensions: &["json5"], read: json5::read },
-    Format { name: "jsonc", files: &[], extensions: &["jsonc"], read: json5::read },
+    Format { name: "jsonc", files: &[], extensions: &["jsonc"], read: jsonc::read },
     Format { name: "properties", files: &[], extensions: &["properties"], read: properties::read },
     Format { name: "toml", files: &[], extensions: &["toml"], read: toml::read },
     Format { name: "xml", files: &[], extensions: &["xml"], read: xml::read },

@@ -1,4 +1,4 @@
-//! JSON5, and JSON with comments, of which it is a superset. Numbers keep all their digits.
+//! JSON5. Numbers keep all their digits.
 
 use rego::Value;
 use rego::value::{Number, Object, deeper};

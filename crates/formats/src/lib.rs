@@ -11,6 +11,7 @@ mod format;
 mod hcl;
 mod ini;
 mod json5;
+mod jsonc;
 mod limits;
 mod lines;
 mod problem;

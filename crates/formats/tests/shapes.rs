@@ -46,7 +46,7 @@ fn what_conftest_reads_otherwise() {
         ("hcl2", "a = 12345678901234567890123", r#"{"a":12345678901234567890123}"#),
         ("hcl2", "a = \"x${-1}\"", r#"{"a":"x-1"}"#),
         ("json5", "{a: 12345678901234567890123}", r#"{"a":12345678901234567890123}"#),
-        ("jsonc", "{'a': [1,], // c\n}", r#"{"a":[1]}"#),
+        ("jsonc", "{\"a\": [1,], // c\n}", r#"{"a":[1]}"#),
         (
             "ini",
             "a = 1\n[s]\nb = 12345678901234567890123",
@@ -231,6 +231,41 @@ fn values_of_ini_end_as_in_conftest() {
     ] {
         let wrong = read("ini", text).unwrap_err();
         assert!(wrong.starts_with(expected), "{text}: {wrong}");
+    }
+}
+
+#[test]
+fn jsonc_is_json_with_comments_and_commas_at_the_end() {
+    for (text, expected) in [
+        (
+            "{\"a\": [1, /* ] */ 2,], // \u{2028} \"b\": 1,\n \"c\": \"//\\\"/*\",}",
+            r#"{"a":[1,2],"c":"//\"/*"}"#,
+        ),
+        ("// é\r\n[{}, [] , /**/ ]", "[{},[]]"),
+        ("[1 /* \n */ , // x\n ]", "[1]"),
+        ("12345678901234567890123", "12345678901234567890123"),
+    ] {
+        assert_eq!(read("jsonc", text).as_deref(), Ok(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("{'a': 1}", "1:2: invalid JSON"),
+        ("{a: 1}", "1:2: invalid JSON"),
+        ("[,]", "1:2: invalid JSON"),
+        ("[1,,]", "1:4: invalid JSON"),
+        ("{\"a\":,}", "1:6: invalid JSON"),
+        ("[/* é\n */ 0x1]", "2:"),
+        ("[+1]", "1:2: invalid JSON"),
+        ("[1] ,", "1:5: invalid JSON"),
+        ("{} {}", "1:4: invalid JSON"),
+        ("{}\n /* x", "2:2: a comment has no `*/`"),
+        ("{\"a\": 1, # x\n}", "1:10: invalid JSON"),
+        ("{\"a\": 1, \"\\u0061\": 2}", "appears twice"),
+        ("1 // x\r2", "1:7: a carriage return needs"),
+        ("[\"a\nb\"]", "invalid JSON"),
+        ("[\u{a0}1]", "1:2: invalid JSON"),
+    ] {
+        let wrong = read("jsonc", text).unwrap_err();
+        assert!(wrong.contains(expected), "{text}: {wrong}");
     }
 }
 
