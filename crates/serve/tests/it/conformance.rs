@@ -73,6 +73,10 @@ fn comparable(value: &mut Value) {
                     *member = Value::from(0);
                 }
                 comparable(member);
+                // OPA finds problems in any order.
+                if let (Value::Array(errors), "errors") = (member, name.as_str()) {
+                    errors.sort_by_key(Value::to_string);
+                }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(comparable),
