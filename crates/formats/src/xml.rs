@@ -4,6 +4,8 @@
 //!
 //! Declarations of a document type aren't read: entities are the five of XML, and numbers of characters.
 
+mod well_formed;
+
 use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -15,10 +17,15 @@ use super::limits::MAX_DEPTH;
 use super::problem::Problem;
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
+    if let Some(at) = text.find(|c| !well_formed::is_char(c)) {
+        return Err(Problem::at(text, at, "a character that XML doesn't have"));
+    }
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
+    reader.config_mut().check_comments = true;
     let mut open: Vec<Element> = Vec::new();
     let mut root = None;
+    let mut has_type = false;
     loop {
         let before = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let event = reader.read_event().map_err(|error| {
@@ -33,6 +40,18 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
                 (_, false) => Err(wrong("an element has no end".to_owned())),
             };
         }
+        match &event {
+            Event::Decl(_) if before > 0 => {
+                return Err(wrong("a declaration is at the start or not at all".to_owned()));
+            }
+            Event::DocType(_) if has_type || root.is_some() || !open.is_empty() => {
+                return Err(wrong(
+                    "a document type is before the element, and only one".to_owned(),
+                ));
+            }
+            _ => {}
+        }
+        has_type |= matches!(event, Event::DocType(_));
         step(event, &mut open, &mut root).map_err(wrong)?;
     }
 }
@@ -109,8 +128,13 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
             }
         }
         Event::Text(text) => {
+            if text.contains("]]>") {
+                return Err("a text has `]]>`".to_owned());
+            }
             let text = text.xml_content(XmlVersion::Implicit1_0).into_owned();
-            put(open, &text)?;
+            if !(open.is_empty() && text.trim().is_empty()) {
+                put(open, &text)?;
+            }
         }
         Event::CData(text) => {
             let text = text.xml_content(XmlVersion::Implicit1_0).into_owned();
@@ -119,6 +143,9 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
         Event::GeneralRef(reference) => {
             let number = reference.resolve_char_ref().map_err(|error| error.to_string())?;
             match number {
+                Some(c) if !well_formed::is_char(c) => {
+                    return Err(NO_CHAR.to_owned());
+                }
                 Some(c) => put(open, c.encode_utf8(&mut [0; 4]))?,
                 None => {
                     let text = resolve_xml_entity(&reference).ok_or_else(|| entity(&reference))?;
@@ -139,12 +166,21 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
         Event::DocType(own) if own.contains('[') => {
             return Err("a document type with declarations isn't read".to_owned());
         }
-        Event::DocType(_) | Event::Comment(_) | Event::PI(_) | Event::Empty(_) | Event::Eof => {}
+        Event::PI(instruction) => {
+            let target = instruction.target();
+            well_formed::name(target)?;
+            if target.eq_ignore_ascii_case("xml") {
+                return Err("a declaration is at the start or not at all".to_owned());
+            }
+        }
+        Event::DocType(_) | Event::Comment(_) | Event::Empty(_) | Event::Eof => {}
     }
     Ok(())
 }
 
 fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
+    well_formed::name(tag.name().into_inner())?;
+    well_formed::attributes(tag.attributes_raw())?;
     let name = tag.local_name().into_inner().to_owned();
     let mut element =
         Element { name, members: Object::new(), texts: Vec::new(), text: String::new() };
@@ -153,6 +189,9 @@ fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
             .map_err(|error| format!("an attribute can't be read: {error}"))?;
+        if !value.chars().all(well_formed::is_char) {
+            return Err(NO_CHAR.to_owned());
+        }
         let name = attribute.key.local_name().into_inner().to_owned();
         element.add(&format!("-{name}"), Value::from(value.into_owned()));
     }
@@ -161,13 +200,12 @@ fn begin(tag: &BytesStart<'_>) -> Result<Element, String> {
 
 /// Adds text to the element that is open; outside the only element there is none.
 fn put(open: &mut [Element], text: &str) -> Result<(), String> {
-    match open.last_mut() {
-        Some(element) => element.text.push_str(text),
-        None if text.trim().is_empty() => {}
-        None => return Err("text outside of the element".to_owned()),
-    }
+    let element = open.last_mut().ok_or("text outside of the element")?;
+    element.text.push_str(text);
     Ok(())
 }
+
+const NO_CHAR: &str = "a reference to a character that XML doesn't have";
 
 fn entity(name: &str) -> String {
     let shown: String = name.chars().take(40).collect();

@@ -270,6 +270,36 @@ fn jsonc_is_json_with_comments_and_commas_at_the_end() {
 }
 
 #[test]
+fn xml_that_isnt_well_formed_is_refused() {
+    for text in [
+        "<a><-id>x</-id></a>",
+        "<1a/>",
+        "<a:b:c/>",
+        "<a<a/>",
+        "<a b='1'c='2'/>",
+        "<a b='<'/>",
+        "<a -b='1'/>",
+        "<a>]]></a>",
+        "<a>\u{1}</a>",
+        "<a>&#1;</a>",
+        "<a b='&#1;'/>",
+        "<a><!DOCTYPE a></a>",
+        "<a/><!DOCTYPE a>",
+        "<!DOCTYPE a><!DOCTYPE a><a/>",
+        "<a><!-- -- --></a>",
+        " <?xml version='1.0'?><a/>",
+        "<a><?XML x?></a>",
+        "<a><?-x?></a>",
+        "<a/><![CDATA[ ]]>",
+        "&#32;<a/>",
+    ] {
+        assert!(read("xml", text).is_err(), "{text}");
+    }
+    let text = "<?xml version='1.0'?>\n<!DOCTYPE a>\n<?x y?><!-- c -->\n<a.b-c p:é = '1'  d=\">\"\n>]]&gt;</a.b-c>\n";
+    assert_eq!(read("xml", text).unwrap(), r##"{"a.b-c":{"#content":"]]>","-d":">","-é":"1"}}"##);
+}
+
+#[test]
 fn json5_has_its_own_ways_to_write_values() {
     let text = "\u{feff}// c\n{a: +1, $b_ü: .5, 'c': -0xFF, d: 5., e: [1, 2,], /* x */ \"f\": 'it\\'s \\\n on\\x41\\u00e9\\0', 'g': 1E+2, \"\": null}";
     let expected =
