@@ -292,6 +292,8 @@ pub(super) fn run(
             .waivers
             .iter()
             .chain(&args.bundle)
+            .chain(&args.bundle_key)
+            .chain(args.signatures.read())
             .cloned()
             .chain(options.read())
             .chain(args.load.read())

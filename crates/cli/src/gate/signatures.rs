@@ -88,6 +88,11 @@ pub(super) fn bundle_keys(
 }
 
 impl SignatureArgs {
+    /// Returns the files that are read because of these options.
+    pub fn read(&self) -> impl Iterator<Item = &PathBuf> {
+        self.verify_key.iter().chain(&self.trust_root)
+    }
+
     /// Returns `true` if the inputs, which are of this kind, are attestations.
     pub fn are_attestations(&self, kind: Option<&str>) -> bool {
         let names_signers = !self.verify_key.is_empty() || !self.verify_identity.is_empty();

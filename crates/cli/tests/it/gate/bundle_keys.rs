@@ -198,6 +198,14 @@ fn a_key_of_bundles_is_for_every_bundle_and_for_one_at_least() {
     gate(&sandbox, &files, &folder).fails("isn't signed");
     let alone = ["gate", "-d", &file, "--no-input", "--bundle-key", &public];
     sandbox.run(&alone).output().fails("a key of bundles is given, and no bundle");
+    // Nor is a report written over a key.
+    let own = std::fs::read(&public).unwrap();
+    let over = format!("json={public}");
+    for option in ["--bundle-key", "--verify-key", "--trust-root"] {
+        gate(&sandbox, &files, &[option, &public, "-o", &over, "--verify-identity", "a=b"])
+            .fails("would be read and written");
+        assert_eq!(std::fs::read(&public).unwrap(), own);
+    }
     for text in [String::new(), key.private_pem(), "-----BEGIN PUBLIC KEY-----\nx".to_owned()] {
         let wrong = sandbox.write("wrong.pub", text);
         gate(&sandbox, &files, &["--bundle-key", &wrong]).fails("isn't a public key in PEM");
