@@ -156,11 +156,11 @@ impl Image {
                 }
             }
         }
-        let note = refused.first().map(|first| {
-            let (count, LeftOut { path, reason }) = (refused.len(), first);
-            format!(
-                "of the artifacts about `{name}`, {count} don't count, such as `{path}`: {reason}"
-            )
+        let note = refused.first().map(|LeftOut { path, reason }| match refused.len() {
+            1 => format!("an artifact about `{name}` doesn't count, `{path}`: {reason}"),
+            count => {
+                format!("{count} artifacts about `{name}` don't count, such as `{path}`: {reason}")
+            }
         });
         let value = match &note {
             Some(note) if evidence.is_empty() => {
