@@ -60,11 +60,13 @@ impl Format {
         Self::all().find(|format| format.name == name)
     }
 
-    /// Returns the format of a file by its name, in any case: its extension, or for a Dockerfile and `.env`
-    /// the whole name or what is before its first point.
+    /// Returns the format of a file by its name, in any case: by its extension, or else for a Dockerfile and
+    /// `.env` by the whole name or what is before its first point.
     pub fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        Self::all().find(|format| is_one(&name, format.files, format.extensions))
+        let name = lower_name(path)?;
+        Self::all()
+            .find(|format| has_extension(&name, format.extensions))
+            .or_else(|| Self::all().find(|format| begins_with(&name, format.files)))
     }
 
     /// Its name, as conftest's `--parser` has it.
@@ -86,14 +88,21 @@ impl Format {
     }
 }
 
-/// Returns `true` if a name in lower case is one of `files`, begins with one and a point, or has one of the
-/// extensions.
-pub(crate) fn is_one(name: &str, files: &[&str], extensions: &[&str]) -> bool {
+/// Returns the name of a file in lower case; what isn't UTF-8 in it is part of no name of a format.
+pub(crate) fn lower_name(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
+}
+
+pub(crate) fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, end)| extensions.contains(&end))
+}
+
+/// Returns `true` if a name is one of `files`, or begins with one and a point.
+pub(crate) fn begins_with(name: &str, files: &[&str]) -> bool {
     let begins = |file: &&str| {
         name.strip_prefix(*file).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     files.iter().any(begins)
-        || name.rsplit_once('.').is_some_and(|(_, end)| extensions.contains(&end))
 }
 
 #[cfg(test)]
@@ -107,6 +116,8 @@ mod tests {
             ("Dockerfile.dev", Some("dockerfile")),
             ("dev.Dockerfile", Some("dockerfile")),
             ("Dockerfile-dev", None),
+            ("Dockerfile.toml", Some("toml")),
+            (".env.ini", Some("ini")),
             (".env", Some("dotenv")),
             (".env.local", Some("dotenv")),
             ("prod.env", Some("dotenv")),
@@ -120,6 +131,17 @@ mod tests {
         ] {
             assert_eq!(Format::of(Path::new(path)).map(Format::name), expected, "{path}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_that_isnt_utf8_has_an_extension() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let of = |name: &[u8]| Format::of(Path::new(std::ffi::OsStr::from_bytes(name)));
+        assert_eq!(of(b"\xff.TF").map(Format::name), Some("hcl2"));
+        assert_eq!(of(b"Dockerfile.\xff").map(Format::name), Some("dockerfile"));
+        assert_eq!(of(b"a.t\xfff"), None);
     }
 
     #[test]

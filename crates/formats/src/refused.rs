@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::format::is_one;
+use super::format::{begins_with, has_extension, lower_name};
 
 struct Refused {
     name: &'static str,
@@ -71,8 +71,10 @@ pub fn refused_name(name: &str) -> Option<&'static str> {
 
 /// Returns what converts a file, if conftest has a parser for it that this crate doesn't have.
 pub fn refused_file(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let found = REFUSED.iter().find(|refused| is_one(&name, refused.files, refused.extensions));
+    let name = lower_name(path)?;
+    let found = REFUSED.iter().find(|refused| {
+        has_extension(&name, refused.extensions) || begins_with(&name, refused.files)
+    });
     found.map(|refused| refused.convert)
 }
 

@@ -24,8 +24,8 @@ pub enum Parser {
 impl Parser {
     /// Returns the parser of a file by its name, which decides alone.
     pub fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        match extension.unwrap_or_default().to_ascii_lowercase().as_str() {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        match extension.to_ascii_lowercase().as_str() {
             "json" | "jsonl" | "ndjson" | "sarif" => Some(Self::Json),
             "yaml" | "yml" => Some(Self::Yaml),
             #[cfg(feature = "formats")]
