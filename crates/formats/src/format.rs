@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rego::Value;
 
-use super::limits::MAX_BYTES;
+use super::limits::{MAX_BYTES, MAX_WRITTEN_BYTES};
 use super::problem::Problem;
 use super::{dockerfile, dotenv, hcl, ini, json5, jsonc, properties, toml, xml};
 
@@ -15,6 +15,7 @@ pub struct Format {
     /// The names of its files, with their beginnings before a point and their ends after one.
     files: &'static [&'static str],
     extensions: &'static [&'static str],
+    max_bytes: usize,
     read: fn(&str) -> Result<Value, Problem>,
 }
 
@@ -23,16 +24,53 @@ const FORMATS: &[Format] = &[
         name: "dockerfile",
         files: &["dockerfile"],
         extensions: &["dockerfile"],
+        max_bytes: MAX_WRITTEN_BYTES,
         read: dockerfile::read,
     },
-    Format { name: "dotenv", files: &[".env"], extensions: &["env"], read: dotenv::read },
-    Format { name: "hcl2", files: &[], extensions: &["hcl", "tf", "tfvars"], read: hcl::read },
-    Format { name: "ini", files: &[], extensions: &["ini"], read: ini::read },
-    Format { name: "json5", files: &[], extensions: &["json5"], read: json5::read },
-    Format { name: "jsonc", files: &[], extensions: &["jsonc"], read: jsonc::read },
-    Format { name: "properties", files: &[], extensions: &["properties"], read: properties::read },
-    Format { name: "toml", files: &[], extensions: &["toml"], read: toml::read },
-    Format { name: "xml", files: &[], extensions: &["xml"], read: xml::read },
+    Format {
+        name: "dotenv",
+        files: &[".env"],
+        extensions: &["env"],
+        max_bytes: MAX_BYTES,
+        read: dotenv::read,
+    },
+    Format {
+        name: "hcl2",
+        files: &[],
+        extensions: &["hcl", "tf", "tfvars"],
+        max_bytes: MAX_WRITTEN_BYTES,
+        read: hcl::read,
+    },
+    Format { name: "ini", files: &[], extensions: &["ini"], max_bytes: MAX_BYTES, read: ini::read },
+    Format {
+        name: "json5",
+        files: &[],
+        extensions: &["json5"],
+        max_bytes: MAX_BYTES,
+        read: json5::read,
+    },
+    Format {
+        name: "jsonc",
+        files: &[],
+        extensions: &["jsonc"],
+        max_bytes: MAX_BYTES,
+        read: jsonc::read,
+    },
+    Format {
+        name: "properties",
+        files: &[],
+        extensions: &["properties"],
+        max_bytes: MAX_BYTES,
+        read: properties::read,
+    },
+    Format {
+        name: "toml",
+        files: &[],
+        extensions: &["toml"],
+        max_bytes: MAX_BYTES,
+        read: toml::read,
+    },
+    Format { name: "xml", files: &[], extensions: &["xml"], max_bytes: MAX_BYTES, read: xml::read },
 ];
 
 impl std::fmt::Debug for Format {
@@ -77,11 +115,11 @@ impl Format {
     /// Reads a text.
     ///
     /// # Errors
-    /// Returns a problem if the text isn't of this format, has a key twice, or is larger than
-    /// [`MAX_BYTES`](crate::MAX_BYTES) or nested more than 1,000 deep.
+    /// Returns a problem if the text isn't of this format, has a key twice, is nested more than 1,000 deep, or
+    /// is larger than [`MAX_BYTES`](crate::MAX_BYTES) (HCL and Dockerfiles: 1 MiB).
     pub fn read(self, text: &str) -> Result<Value, Problem> {
-        if text.len() > MAX_BYTES {
-            let size = MAX_BYTES >> 20;
+        if text.len() > self.max_bytes {
+            let size = self.max_bytes >> 20;
             return Err(Problem::on(1, format!("the text is larger than {size} MiB")));
         }
         (self.read)(text.strip_prefix('\u{feff}').unwrap_or(text))
@@ -146,10 +184,11 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_large_is_refused() {
-        let text = " ".repeat(MAX_BYTES + 1);
         for format in Format::all() {
-            let problem = format.read(&text).err();
-            assert!(problem.is_some_and(|own| own.message.contains("16 MiB")), "{format:?}");
+            let wrong = |size| format.read(&" ".repeat(size)).err().map(|own| own.message);
+            let mib = if matches!(format.name, "hcl2" | "dockerfile") { 1 } else { 16 };
+            let expected = format!("the text is larger than {mib} MiB");
+            assert_eq!(wrong((mib << 20) + 1).as_deref(), Some(expected.as_str()), "{format:?}");
         }
     }
 }
