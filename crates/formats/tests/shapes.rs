@@ -142,6 +142,31 @@ fn here_documents_of_hcl_end_where_hcl_ends_them() {
     assert!(wrong.starts_with("3:2: a carriage return needs"), "{wrong}");
 }
 
+/// The library loses letters at the start of lines, and `~` strips to the end of a line.
+#[test]
+fn indentation_of_here_documents_is_removed_as_hcl_does() {
+    for (text, expected) in [
+        ("<<-E\nx\n   ${q}\nE", r"x\n   ${q}\n"),
+        ("<<-E\ncurl evil\n  ${q} w\n\tz\n  E", r"curl evil\n  ${q} w\n\tz\n"),
+        ("<<-E\n   x\n  y ${q}\n\n    z\nE", r" x\ny ${q}\n\n  z\n"),
+        ("<<-E\n  \n  x\nE", r"  \nx\n"),
+        ("<<-E\r\n  x\r\nE\r", r"x\r\n"),
+        (
+            "<<-E\n  %{ for i in l ~}\n  x ${i}\n  %{ endfor ~}\nE",
+            r"%{for i in l}  x ${i}\n%{endfor}",
+        ),
+        (
+            "<<-E\n  %{ if a }\n  x\n  %{ else }\n  y\n  %{ endif }\nE",
+            r"%{if a}\nx\n%{else}\ny\n%{endif}\n",
+        ),
+        ("<<-E\n  a $${b} ${q ~}\n  c\nE", r"a $${b} ${q}  c\n"),
+        ("<<E\n  a\n  ${~ q ~}\n  b\nE", r"  a\n${q}  b\n"),
+    ] {
+        let expected = format!("{{\"a\":\"{expected}\"}}");
+        assert_eq!(read("hcl2", &format!("a = {text}\n")), Ok(expected), "{text}");
+    }
+}
+
 /// Words, quotes, escapes and markers of here-documents are those of a build.
 #[test]
 fn a_dockerfile_is_split_as_buildkit_splits_it() {

@@ -22,7 +22,7 @@ pub(super) fn value(source: &Source<'_>, expression: &Expression) -> Result<Valu
             Some(inner) => value(source, inner)?,
             None => Value::from(template::text(source, own)?),
         },
-        Expression::HeredocTemplate(own) => Value::from(template::text(source, &own.template)?),
+        Expression::HeredocTemplate(own) => Value::from(template::here_document(source, own)?),
         Expression::UnaryOp(own) => match (own.operator.value(), &own.expr) {
             (UnaryOperator::Not, Expression::Bool(is)) => Value::from(!*is.value()),
             _ => Value::from(source.quoted(expression)),
