@@ -29,7 +29,7 @@ impl FromStr for Shard {
             text.split_once('/').ok_or("a part is written as `NUMBER/OF`, such as `1/4`")?;
         let (number, of) = (read(number)?, read(of)?);
         if number == 0 || number > of {
-            return Err(format!("there is no part {number} of {of}: the first is 1"));
+            return Err(format!("there is no part {number} of {of}: they count from 1"));
         }
         Ok(Self { number, of })
     }

@@ -125,10 +125,10 @@ impl Tally {
 fn unread_note(unread: &Unread) -> String {
     let (policy, first) = (escape(&unread.policy), escape(&unread.first));
     match unread.inputs {
-        1 => format!("the policy `{policy}` read nothing of `{first}`, which passed"),
+        1 => format!("the policy `{policy}` read nothing of `{first}`, and passed it"),
         inputs => {
             format!(
-                "the policy `{policy}` read nothing of {inputs} inputs that passed, such as `{first}`"
+                "the policy `{policy}` read nothing of {inputs} inputs that it passed, such as `{first}`"
             )
         }
     }
