@@ -35,6 +35,20 @@ fn the_name_of_a_file_tells_its_parser() {
     }
 }
 
+/// Its extension is what tells the parser, whatever is before it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_name_of_a_file_need_not_be_utf8() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("in");
+    std::fs::create_dir(&folder).unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"\xff.tf");
+    std::fs::write(folder.join(name), "b = \"bad\"").unwrap();
+    gate(&sandbox, DENY, &["-i", folder.to_str().unwrap()]).code(1);
+}
+
 #[test]
 fn a_dockerfile_is_the_array_that_policies_of_conftest_read() {
     let policy = "package main\n\ndeny contains \"root\" if {\n\tsome i\n\tinput[i].Cmd == \"user\"\n\t\
