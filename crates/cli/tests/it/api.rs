@@ -99,8 +99,8 @@ fn a_failure_is_not_an_answer() {
             "the address isn't one of the service's (404): product",
             "invalid value '' for '--project-name <NAME>': it is empty",
             "the service refused the token (401): injected fault",
-            "`api` doesn't support `--record`",
-            "`api` doesn't support `--not-found`",
+            "`api products` doesn't support `--record`",
+            "`api products` doesn't support `--not-found`",
         ]);
         assert_eq!(output.stdout, "");
         output
