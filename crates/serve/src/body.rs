@@ -1,9 +1,10 @@
 //! The body of a request: read within bounds, decompressed, and parsed.
 
 use std::io::Read as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
+use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
@@ -12,19 +13,63 @@ use rego_platform::Value;
 use rego_platform::sources::document;
 
 use super::answer::Refusal;
+use super::app::App;
 
 /// The time in which a body must have arrived.
 const ARRIVES: Duration = Duration::from_secs(30);
 
-/// Reads the document in a body; `None` if it is empty.
-pub(crate) async fn read(
-    headers: &HeaderMap,
-    body: Body,
-    most: usize,
-) -> Result<Option<Value>, Refusal> {
-    let bytes = all(body, most).await?;
-    let bytes = decompressed(headers, bytes, most)?;
-    parse(headers, &bytes)
+/// The document in a body.
+pub(crate) struct Document {
+    /// The document; `None` if the body is empty.
+    pub value: Option<Value>,
+    /// The time it took to read and to parse.
+    pub parsing: Duration,
+}
+
+impl FromRequest<App> for Document {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let began = Instant::now();
+        let (head, body) = request.into_parts();
+        let bytes = all(body, app.bounds.body).await?;
+        let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
+        let value = parse(&head.headers, &bytes)?;
+        Ok(Self { value, parsing: began.elapsed() })
+    }
+}
+
+/// The document in a body that is an object; `null` and an empty body have no members.
+pub(crate) struct Members {
+    object: Value,
+    /// The time it took to read and to parse.
+    pub parsing: Duration,
+}
+
+impl FromRequest<App> for Members {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let Document { value, parsing } = Document::from_request(request, app).await?;
+        let object = match value {
+            None | Some(Value::Null) => Value::new_object(),
+            Some(object @ Value::Object(_)) => object,
+            Some(other) => {
+                let name = other.type_name();
+                let message =
+                    format!("body contains malformed input document: it is {name}, not an object");
+                return Err(Refusal::invalid(message));
+            }
+        };
+        Ok(Self { object, parsing })
+    }
+}
+
+impl Members {
+    /// Returns a member that has a value; `null` is none, as in OPA.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.object.get_str(name).filter(|value| **value != Value::Null).cloned()
+    }
 }
 
 fn too_large(most: usize) -> Refusal {
@@ -79,23 +124,4 @@ pub(crate) fn of_parameter(text: &str) -> Result<Value, Refusal> {
         let message = format!("parameter contains malformed input document: {}", problem.message);
         Refusal::invalid(message)
     })
-}
-
-/// Returns the members of a body that is an object; `null` and an empty body have none.
-pub(crate) fn members(body: Option<Value>) -> Result<Value, Refusal> {
-    match body {
-        None | Some(Value::Null) => Ok(Value::new_object()),
-        Some(object @ Value::Object(_)) => Ok(object),
-        Some(other) => {
-            let name = other.type_name();
-            let message =
-                format!("body contains malformed input document: it is {name}, not an object");
-            Err(Refusal::invalid(message))
-        }
-    }
-}
-
-/// Returns a member that has a value; `null` is none, as in OPA.
-pub(crate) fn member(object: &Value, name: &str) -> Option<Value> {
-    object.get_str(name).filter(|value| **value != Value::Null).cloned()
 }

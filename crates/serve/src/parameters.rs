@@ -1,6 +1,8 @@
 //! The parameters of a request's address.
 
-use axum::http::Uri;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use rego_platform::Value;
 use url::form_urlencoded;
 
 use super::answer::Refusal;
@@ -10,22 +12,6 @@ use super::answer::Refusal;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads them; refuses those of OPA's that change an answer and aren't supported.
-    pub fn of(uri: &Uri) -> Result<Self, Refusal> {
-        let query = uri.query().unwrap_or_default();
-        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        let parameters = Self(pairs);
-        if parameters.last("explain").is_some_and(|mode| mode != "off") {
-            let message =
-                "explanations aren't supported here; `rego-platform eval --explain` gives them";
-            return Err(Refusal::invalid(message));
-        }
-        if parameters.is_set("rule_labels") {
-            return Err(Refusal::invalid("the labels of rules aren't supported"));
-        }
-        Ok(parameters)
-    }
-
     /// Returns the last value of a parameter.
     pub fn last(&self, name: &str) -> Option<&str> {
         let mut named = self.0.iter().rev().filter(|(other, _)| other == name);
@@ -45,5 +31,30 @@ impl Parameters {
 
     pub fn is_pretty(&self) -> bool {
         self.is_set("pretty")
+    }
+
+    /// Returns the metrics of an evaluation if they are asked for.
+    pub fn metrics(&self, metrics: Value) -> Option<Value> {
+        Some(metrics).filter(|_| self.is_set("metrics") || self.is_set("instrument"))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Refusal;
+
+    /// Reads them; refuses those of OPA's that change an answer and aren't supported.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let parameters = Self(pairs);
+        if parameters.last("explain").is_some_and(|mode| mode != "off") {
+            let message =
+                "explanations aren't supported here; `rego-platform eval --explain` gives them";
+            return Err(Refusal::invalid(message));
+        }
+        if parameters.is_set("rule_labels") {
+            return Err(Refusal::invalid("the labels of rules aren't supported"));
+        }
+        Ok(parameters)
     }
 }

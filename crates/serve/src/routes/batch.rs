@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
 use rego_platform::Value;
@@ -14,7 +13,7 @@ use rego_platform::Value;
 use super::data;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::body::{self, member, members};
+use crate::body::Members;
 use crate::decide::{Asking, Question, Undecided, decide, identity};
 use crate::decision_log::Subject;
 use crate::parameters::Parameters;
@@ -25,18 +24,16 @@ const TOGETHER: usize = 64;
 pub(super) async fn post(
     State(app): State<App>,
     asking: Asking,
+    parameters: Parameters,
     uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    body: Members,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
-    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
-    let inputs = match member(&body, "inputs") {
+    let inputs = match body.get("inputs") {
         None => Value::new_object(),
         Some(inputs @ Value::Object(_)) => inputs,
         Some(_) => return Err(Refusal::invalid("`inputs` isn't an object")),
     };
-    let common = member(&body, "common_input");
+    let common = body.get("common_input");
     let set = app.policies.current();
     let path = data::path(&uri, "/v1/batch/data");
     let prepared = set.document(path)?;

@@ -1,17 +1,14 @@
 //! One call of a function of the service: `/v1/call/{function}`.
 
-use std::time::Instant;
-
-use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::{Value, functions};
 
 use super::query::prepare;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::body::{self, member, members};
+use crate::body::Members;
 use crate::decide::{Asking, Question, decide};
 use crate::decision_log::Subject;
 use crate::parameters::Parameters;
@@ -21,14 +18,10 @@ pub(super) async fn post(
     State(app): State<App>,
     asking: Asking,
     Path(name): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    parameters: Parameters,
+    body: Members,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
-    let began = Instant::now();
-    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
-    let arguments = member(&body, "arguments").unwrap_or_else(Value::new_array);
+    let arguments = body.get("arguments").unwrap_or_else(Value::new_array);
     let count = arguments.as_array().map(rego_platform::rego::value::Array::len);
     let count = count.ok_or_else(|| Refusal::invalid("`arguments` isn't an array"))?;
     let set = app.policies.current();
@@ -45,7 +38,7 @@ pub(super) async fn post(
         prepared: prepare(&set, &text).await?,
         subject: Subject::Query(text),
         input: Some(arguments),
-        parsing: began.elapsed(),
+        parsing: body.parsing,
         is_strict: true,
         batch: None,
     };

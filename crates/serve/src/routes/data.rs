@@ -1,16 +1,15 @@
 //! Documents: `/v1/data`, `/v0/data`, and `/` for the default decision.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use rego_platform::Value;
 
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::body::{self, member, members};
+use crate::body::{self, Document, Members};
 use crate::decide::{Asking, Decision, Question, decide};
 use crate::decision_log::Subject;
 use crate::parameters::Parameters;
@@ -28,34 +27,32 @@ pub(super) fn path<'a>(uri: &'a Uri, at: &str) -> &'a str {
 pub(super) async fn get_v1(
     State(app): State<App>,
     asking: Asking,
+    parameters: Parameters,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
     let began = Instant::now();
-    let input = parameters.last("input").map(body::of_parameter).transpose()?;
-    v1(&app, &asking, &uri, &parameters, Input { value: input, began, is_missing: false }).await
+    let value = parameters.last("input").map(body::of_parameter).transpose()?;
+    let input = Input { value, parsing: began.elapsed(), is_missing: false };
+    v1(&app, &asking, &uri, &parameters, input).await
 }
 
 pub(super) async fn post_v1(
     State(app): State<App>,
     asking: Asking,
+    parameters: Parameters,
     uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    body: Members,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
-    let body = body::read(&headers, body, app.bounds.body).await?;
-    let began = Instant::now();
-    let value = member(&members(body)?, "input");
+    let value = body.get("input");
     let is_missing = value.is_none();
-    v1(&app, &asking, &uri, &parameters, Input { value, began, is_missing }).await
+    let input = Input { value, parsing: body.parsing, is_missing };
+    v1(&app, &asking, &uri, &parameters, input).await
 }
 
 /// The input of a request.
 struct Input {
     value: Option<Value>,
-    /// When its parsing began.
-    began: Instant,
+    parsing: Duration,
     /// Set if a client probably forgot it.
     is_missing: bool,
 }
@@ -73,7 +70,7 @@ async fn v1(
         subject: Subject::Document(path.to_owned()),
         prepared: set.document(path)?,
         input: input.value,
-        parsing: input.began.elapsed(),
+        parsing: input.parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };
@@ -95,11 +92,10 @@ pub(super) fn answer(
     set: &PolicySet,
     warning: Option<Value>,
 ) -> Value {
-    let with_metrics = parameters.is_set("metrics") || parameters.is_set("instrument");
     object([
         ("decision_id", decision.id),
         ("provenance", parameters.is_set("provenance").then(|| provenance(set))),
-        ("metrics", Some(decision.metrics).filter(|_| with_metrics)),
+        ("metrics", parameters.metrics(decision.metrics)),
         ("result", decision.output.value().cloned()),
         ("warning", warning),
     ])
@@ -120,22 +116,20 @@ pub(super) fn provenance(set: &PolicySet) -> Value {
 pub(super) async fn post_v0(
     State(app): State<App>,
     asking: Asking,
+    parameters: Parameters,
     uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    body: Document,
 ) -> Result<Response, Refusal> {
-    let path = path(&uri, "/v0/data");
-    v0(&app, &asking, path, &Parameters::of(&uri)?, (&headers, body)).await
+    v0(&app, &asking, path(&uri, "/v0/data"), &parameters, body).await
 }
 
 pub(super) async fn default_decision(
     State(app): State<App>,
     asking: Asking,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    parameters: Parameters,
+    body: Document,
 ) -> Result<Response, Refusal> {
-    v0(&app, &asking, DEFAULT, &Parameters::of(&uri)?, (&headers, body)).await
+    v0(&app, &asking, DEFAULT, &parameters, body).await
 }
 
 /// Answers with the document alone; the body is the input.
@@ -144,17 +138,15 @@ async fn v0(
     asking: &Asking,
     path: &str,
     parameters: &Parameters,
-    (headers, body): (&HeaderMap, Body),
+    body: Document,
 ) -> Result<Response, Refusal> {
-    let began = Instant::now();
-    let input = body::read(headers, body, app.bounds.body).await?;
     let set = app.policies.current();
     let question = Question {
         subject: Subject::Document(path.to_owned()),
         prepared: set.document(path)?,
         // An empty body is `null`, as in OPA.
-        input: Some(input.unwrap_or_default()),
-        parsing: began.elapsed(),
+        input: Some(body.value.unwrap_or_default()),
+        parsing: body.parsing,
         is_strict: false,
         batch: None,
     };

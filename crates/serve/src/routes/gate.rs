@@ -1,44 +1,27 @@
 //! A gate's verdict over inputs: `/v1/gate`.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
-use rego_platform::evaluate::Cancellation;
+use rego_platform::evaluate::{CancelOnDrop, Cancellation};
 use rego_platform::{Error, Value};
+use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Exit;
-use rego_platform_gate::{InputSource, RunObserver};
 
 use crate::answer::{Refusal, json};
 use crate::app::App;
-use crate::body::{self, member, members};
+use crate::body::Members;
 use crate::decide::Asking;
 use crate::parameters::Parameters;
-
-/// Cancels a run whose client is gone.
-struct CancelOnDrop(Cancellation);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
-struct Unobserved;
-
-impl RunObserver for Unobserved {}
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
 pub(super) async fn post(
     State(app): State<App>,
     asking: Asking,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    parameters: Parameters,
+    body: Members,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
-    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
-    let inputs = member(&body, "inputs");
+    let inputs = body.get("inputs");
     let inputs = inputs.as_ref().and_then(Value::as_object).filter(|inputs| !inputs.is_empty());
     let Some(inputs) = inputs else {
         return Err(Refusal::invalid("`inputs` isn't an object with an input for each name"));
@@ -51,6 +34,7 @@ pub(super) async fn post(
         })
         .collect();
     let set = app.policies.current();
+    // Its client may leave.
     let cancel = CancelOnDrop(Cancellation::new());
     let time = asking.options(&app).budget.timeout;
     let (running, cancellation) = (app.clone(), cancel.0.clone());
@@ -59,11 +43,8 @@ pub(super) async fn post(
         options.cancellation = Some(cancellation);
         let refuse = |error: &Error| Refusal::of_evaluation(error, None);
         let gate = set.gate.as_ref().map_err(refuse)?;
-        let mut run = (running.gate.0)(options);
-        let known = gate.inventory();
-        (run.inventory.policies, run.inventory.packages) = (known.policies, known.packages);
-        run.inventory.call_sites = known.call_sites;
-        let (run, _) = gate.run(sources, &run, &mut Unobserved).map_err(|e| refuse(&e))?;
+        let run = (running.gate.0)(options);
+        let (run, _) = gate.run(sources, &run, &mut ()).map_err(|e| refuse(&e))?;
         let value = Value::from_serialize(&run);
         let value = value.map_err(|error| Refusal::internal(error.to_string()))?;
         Ok::<_, Refusal>((run.exit, value))

@@ -18,8 +18,10 @@ fn state(error: Option<String>, most: usize) -> Result<Response, Refusal> {
 }
 
 /// Answers whether the server is healthy, with as little as somebody without a token may know.
-pub(super) async fn get(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
+pub(super) async fn get(
+    State(app): State<App>,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
     let of_bundles = parameters.is_set("bundles") || parameters.is_set("bundle");
     let is_stale = || app.policies.last_load().failure.is_some();
     let cannot_log = || app.decision_log.as_ref().is_some_and(|log| log.failure().is_some());

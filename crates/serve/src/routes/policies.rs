@@ -1,7 +1,7 @@
 //! The policies' texts: `/v1/policies`.
 
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::Value;
 
@@ -18,8 +18,10 @@ fn texts(app: &App) -> Vec<(String, Value)> {
     sources.modules.into_iter().map(|source| module(source.path, source.text)).collect()
 }
 
-pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
+pub(super) async fn list(
+    State(app): State<App>,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
     let all: Value = texts(&app).into_iter().map(|(_, policy)| policy).collect();
     let answer = object([("result", Some(all))]);
     json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
@@ -28,9 +30,8 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, R
 pub(super) async fn one(
     State(app): State<App>,
     Path(id): Path<String>,
-    uri: Uri,
+    parameters: Parameters,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
     let Some((_, policy)) = texts(&app).into_iter().find(|(path, _)| *path == id) else {
         let shown = rego_platform::text::escape(&id);
         let message = format!("storage_not_found_error: policy id \"{shown}\"");

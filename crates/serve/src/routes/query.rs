@@ -1,17 +1,16 @@
 //! Queries: `/v1/query`.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use rego_platform::Value;
 
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::body::{self, member, members};
+use crate::body::Members;
 use crate::decide::{Asking, Question, decide};
 use crate::decision_log::{Subject, bindings};
 use crate::parameters::Parameters;
@@ -23,25 +22,22 @@ const LONGEST: usize = 64 << 10;
 pub(super) async fn get(
     State(app): State<App>,
     asking: Asking,
-    uri: Uri,
+    parameters: Parameters,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
     let text = parameters.last("q").ok_or_else(|| Refusal::invalid("missing parameter 'q'"))?;
-    answer(&app, &asking, &parameters, text.to_owned(), None).await
+    answer(&app, &asking, &parameters, text.to_owned(), (None, Duration::ZERO)).await
 }
 
 pub(super) async fn post(
     State(app): State<App>,
     asking: Asking,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    parameters: Parameters,
+    body: Members,
 ) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
-    let body = members(body::read(&headers, body, app.bounds.body).await?)?;
-    let text = body.get_str("query").and_then(Value::as_str);
+    let text = body.get("query");
+    let text = text.as_ref().and_then(Value::as_str);
     let text = text.ok_or_else(|| Refusal::invalid("the request has no 'query'"))?.to_owned();
-    answer(&app, &asking, &parameters, text, member(&body, "input")).await
+    answer(&app, &asking, &parameters, text, (body.get("input"), body.parsing)).await
 }
 
 /// Compiles a query away from the threads that answer.
@@ -59,22 +55,20 @@ async fn answer(
     asking: &Asking,
     parameters: &Parameters,
     text: String,
-    input: Option<Value>,
+    (input, parsing): (Option<Value>, Duration),
 ) -> Result<Response, Refusal> {
-    let began = Instant::now();
     let set = app.policies.current();
     let question = Question {
         prepared: prepare(&set, &text).await?,
         subject: Subject::Query(text),
         input,
-        parsing: began.elapsed(),
+        parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };
     let decision = decide(app, &set, asking, question).await?;
-    let with_metrics = parameters.is_set("metrics") || parameters.is_set("instrument");
     let answer = object([
-        ("metrics", Some(decision.metrics).filter(|_| with_metrics)),
+        ("metrics", parameters.metrics(decision.metrics)),
         ("result", Some(bindings(&decision.output)).filter(|_| !decision.output.is_undefined())),
     ]);
     json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)

@@ -1,7 +1,7 @@
 //! What a server says about itself: `/v1/status`, `/v1/config`, `/metrics`. None of it is secret.
 
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rego_platform::Value;
 
@@ -17,8 +17,10 @@ fn plugin(failure: Option<String>) -> Value {
     object([("state", Some(state.into())), ("message", failure.map(Value::from))])
 }
 
-pub(super) async fn status(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
+pub(super) async fn status(
+    State(app): State<App>,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
     let (set, last) = (app.policies.current(), app.policies.last_load());
     let failure = last.failure.as_ref().map(rego_platform::Error::report);
     let policies = object([
@@ -39,8 +41,10 @@ pub(super) async fn status(State(app): State<App>, uri: Uri) -> Result<Response,
     json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
 }
 
-pub(super) async fn config(State(app): State<App>, uri: Uri) -> Result<Response, Refusal> {
-    let parameters = Parameters::of(&uri)?;
+pub(super) async fn config(
+    State(app): State<App>,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
     let result = object([
         ("default_decision", Some(format!("/{DEFAULT}").into())),
         ("labels", Some(app.labels())),
