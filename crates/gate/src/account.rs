@@ -2,15 +2,13 @@
 //!
 //! Owns determining which options had an effect.
 
-use super::model::{Outcome, Relaxation, Run, Status, Tally};
+use super::conclude;
+use super::model::{Outcome, Relaxation, Run, Tally};
 
 /// Completes the inventory of a finished run.
 pub(super) fn settle(run: &mut Run, tally: &Tally) {
-    let skipped = run.inputs.iter().filter(|input| {
-        input.outcome == Outcome::Passed
-            && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
-    });
-    let skipped = skipped.count() as u64;
+    let passed = run.inputs.iter().filter(|input| input.outcome == Outcome::Passed);
+    let skipped = passed.filter(|input| conclude::is_skipped(input)).count() as u64;
     let (waived, below) = (run.totals.waived, run.totals.below_threshold);
     let failed = u64::from(run.rules.no_fail && run.totals.failed > 0);
     for (relaxation, times) in [

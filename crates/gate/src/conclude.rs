@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use rego_platform::evaluate::Reached;
-use rego_platform::{Diagnostic, Error, ErrorKind, Position};
+use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
 use rego_platform_client::text::escape;
 
 use super::model::{
@@ -214,49 +214,58 @@ impl Failure {
 
 /// Concludes the outcome of an input from its verdicts.
 pub(super) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
-    input.outcome = if input.error.is_some() || has(input, Status::NoVerdict) {
-        Outcome::NoVerdict
-    } else if has(input, Status::Failed) {
-        Outcome::Failed
-    } else if input.verdicts.is_empty() {
-        let message = "no policy is for this input: nothing was checked";
-        let error = Error::new(ErrorKind::Policy, message).by_setting(setting::MATERIALS);
-        input.error = Some(Failure { kind: "no-policy".to_owned(), ..Failure::new(&error, hint) });
-        Outcome::NoVerdict
-    } else if is_skipped(input) && !rules.allow_skipped {
-        let message = "every policy skipped the input: nothing was checked";
-        let error = Error::new(ErrorKind::Policy, message).by_setting(setting::SKIPPED_INPUTS);
-        input.error =
-            Some(Failure { kind: "all-skipped".to_owned(), ..Failure::new(&error, hint) });
-        Outcome::NoVerdict
-    } else {
-        Outcome::Passed
-    };
-}
-
-fn has(input: &Input, status: Status) -> bool {
-    input.verdicts.iter().any(|verdict| verdict.status == status)
-}
-
-fn is_skipped(input: &Input) -> bool {
-    !input.verdicts.is_empty()
-        && input.verdicts.iter().all(|v| matches!(v.status, Status::Skipped | Status::Ignored))
+    let (outcome, unchecked) = outcome(input, rules);
+    input.outcome = outcome;
+    if let Some(Unchecked { kind, message, setting }) = unchecked {
+        let error = Error::new(ErrorKind::Policy, message).by_setting(setting);
+        input.error = Some(Failure { kind: kind.to_owned(), ..Failure::new(&error, hint) });
+    }
 }
 
 /// Returns `true` if an input that a report has is what [`input`] makes of its verdicts.
 pub(super) fn is_concluded(input: &Input, rules: &Rules) -> bool {
-    let mut passed = input.verdicts.iter().filter(|verdict| verdict.status != Status::Failed);
-    let outcome = if input.error.is_some() || has(input, Status::NoVerdict) {
-        Outcome::NoVerdict
-    } else if has(input, Status::Failed) {
-        Outcome::Failed
+    let mut others = input.verdicts.iter().filter(|own| own.status != Status::Failed);
+    input.outcome == outcome(input, rules).0
+        && others.all(|verdict| verdict.failing().next().is_none())
+}
+
+/// Why an input has no verdict although each of its policies has one.
+struct Unchecked {
+    kind: &'static str,
+    message: &'static str,
+    setting: Setting,
+}
+
+/// Returns the outcome that follows from an input's verdicts.
+fn outcome(input: &Input, rules: &Rules) -> (Outcome, Option<Unchecked>) {
+    let has = |status| input.verdicts.iter().any(|verdict| verdict.status == status);
+    if input.error.is_some() || has(Status::NoVerdict) {
+        return (Outcome::NoVerdict, None);
+    }
+    if has(Status::Failed) {
+        return (Outcome::Failed, None);
+    }
+    let unchecked = if input.verdicts.is_empty() {
+        Unchecked {
+            kind: "no-policy",
+            message: "no policy is for this input: nothing was checked",
+            setting: setting::MATERIALS,
+        }
+    } else if is_skipped(input) && !rules.allow_skipped {
+        Unchecked {
+            kind: "all-skipped",
+            message: "every policy skipped the input: nothing was checked",
+            setting: setting::SKIPPED_INPUTS,
+        }
     } else {
-        Outcome::Passed
+        return (Outcome::Passed, None);
     };
-    let nothing = input.verdicts.is_empty() || is_skipped(input) && !rules.allow_skipped;
-    input.outcome == outcome
-        && passed.all(|verdict| verdict.failing().next().is_none())
-        && (outcome != Outcome::Passed || !nothing)
+    (Outcome::NoVerdict, Some(unchecked))
+}
+
+/// Returns `true` if every policy skipped the input, or its verdict doesn't count.
+pub(super) fn is_skipped(input: &Input) -> bool {
+    input.verdicts.iter().all(|own| matches!(own.status, Status::Skipped | Status::Ignored))
 }
 
 /// Sums up a run whose inputs are complete; `totals.not_evaluated` is set already if the run was

@@ -55,6 +55,7 @@ pub(super) struct RunCollector<'a> {
 
 impl<'a> RunCollector<'a> {
     pub fn new(gate: &'a Gate, options: &'a RunOptions) -> Self {
+        let known = gate.inventory();
         let run = Run {
             schema_version: VERSION,
             tool: options.tool.clone(),
@@ -67,7 +68,13 @@ impl<'a> RunCollector<'a> {
             reasons: Vec::new(),
             causes: Vec::new(),
             failure: None,
-            inventory: Inventory { conditions: options.conditions(), ..options.inventory.clone() },
+            inventory: Inventory {
+                policies: known.policies,
+                packages: known.packages,
+                call_sites: known.call_sites,
+                conditions: options.conditions(),
+                ..options.inventory.clone()
+            },
             rules: options.rules.clone(),
             policies: gate.policies.clone(),
             sources: gate.sources.clone(),

@@ -137,7 +137,14 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        let mut gathered = gather(paths, options)?;
+        Self::load_gathered(gather(paths, options)?, options)
+    }
+
+    /// Loads policies from files that are read already, with their options. Those for reading don't matter.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_gathered(mut gathered: Gathered, options: &GateOptions) -> Result<Self, Error> {
         let documents = split_off_documents(&mut gathered, options.elsewhere())?;
         let gate = Self::of(gathered, &documents, options, Loaded::default())?;
         gate.refuse_warnings(options.allow_warnings)?;

@@ -118,3 +118,6 @@ pub trait RunObserver {
     /// An input is done.
     fn ended(&mut self, _input: &Input) {}
 }
+
+/// Observes nothing.
+impl RunObserver for () {}

@@ -64,35 +64,36 @@ fn wrong(message: String, hint: &str) -> Error {
 /// # Errors
 /// [`ErrorKind::Configuration`] if a report isn't of a part, a part is missing or there twice, or two
 /// differ in more than their inputs, such as in a policy, an option or the version of the tool.
-pub fn merge(mut reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
+pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     let again = "evaluate each part once, with the same command but for `N` in `N/OF`";
-    for (name, run) in &reports {
-        if run.part.is_none() {
+    let mut parts = Vec::with_capacity(reports.len());
+    for (name, mut run) in reports {
+        let shown = escape(&name);
+        let Some(part) = run.part.take() else {
             let why = run.failure.as_ref().map(|failure| format!(": {}", failure.message));
-            let (name, why) = (escape(name), why.unwrap_or_default());
-            return Err(wrong(format!("the report `{name}` isn't that of a part{why}"), again));
-        }
+            let why = why.unwrap_or_default();
+            return Err(wrong(format!("the report `{shown}` isn't that of a part{why}"), again));
+        };
+        parts.push(Report { name, part, run });
     }
-    for (name, run) in &reports {
-        if !is_consistent(run) {
-            let message =
-                format!("the report `{}` says of its inputs what they don't", escape(name));
-            return Err(wrong(message, again));
-        }
+    if let Some(Report { name, .. }) = parts.iter().find(|report| !is_consistent(&report.run)) {
+        let message = format!("the report `{}` says of its inputs what they don't", escape(name));
+        return Err(wrong(message, again));
     }
-    let part = |run: &Run| run.part.clone().unwrap_or_default();
-    reports.sort_by_key(|(_, run)| part(run).number);
-    for pair in reports.windows(2) {
-        if let [(one, a), (other, b)] = pair
-            && let Some(what) = differing(a, b)
+    parts.sort_by_key(|report| report.part.number);
+    for pair in parts.windows(2) {
+        if let [one, other] = pair
+            && let Some(what) = differing(one, other)
         {
-            let message =
-                format!("the parts `{}` and `{}` differ in `{what}`", escape(one), escape(other));
-            return Err(wrong(message, again));
+            let (one, other) = (escape(&one.name), escape(&other.name));
+            return Err(wrong(
+                format!("the parts `{one}` and `{other}` differ in `{what}`"),
+                again,
+            ));
         }
     }
-    let of = reports.first().map_or(0, |(_, run)| part(run).of);
-    let mut numbers = reports.iter().map(|(_, run)| part(run).number).peekable();
+    let of = parts.first().map_or(0, |report| report.part.of);
+    let mut numbers = parts.iter().map(|report| report.part.number).peekable();
     for expected in 1..=of {
         if numbers.next_if_eq(&expected).is_none() {
             return Err(wrong(format!("the part {expected} of {of} is missing"), again));
@@ -104,10 +105,23 @@ pub fn merge(mut reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> 
     if let Some(number) = numbers.next() {
         return Err(wrong(format!("there is no part {number} of {of}"), again));
     }
-    let mut runs = reports.into_iter().map(|(_, run)| run);
-    let first = runs.next();
     let none = || wrong("there is no report to merge".to_owned(), again);
-    first.map(|first| joined(first, runs.collect(), hint)).ok_or_else(none)
+    joined(parts, hint).ok_or_else(none)
+}
+
+/// The report of a part, which is taken out of its run.
+struct Report {
+    name: String,
+    part: Part,
+    run: Run,
+}
+
+impl Report {
+    /// Returns the notes that all parts have.
+    fn common_notes(&self) -> &[String] {
+        let count = usize::try_from(self.part.common_notes).unwrap_or(usize::MAX);
+        self.run.notes.get(..count).unwrap_or(&self.run.notes)
+    }
 }
 
 /// Returns `true` if the outcomes of a part's inputs and its totals follow from what it says about each.
@@ -124,11 +138,12 @@ fn is_consistent(run: &Run) -> bool {
 }
 
 /// Returns the field in which two parts differ, though it isn't about their inputs.
-fn differing(a: &Run, b: &Run) -> Option<&'static str> {
+fn differing(one: &Report, other: &Report) -> Option<&'static str> {
     let waivers = |run: &Run| -> Vec<_> {
         run.waivers.iter().map(|waiver| Waiver { matched: 0, ..waiver.clone() }).collect()
     };
-    let (one, other) = (common(a), common(b));
+    let whole = |part: &Part| (part.of, part.files, part.names.clone());
+    let (a, b) = (&one.run, &other.run);
     let equal = [
         ("tool", a.tool == b.tool),
         ("policies", a.policies == b.policies),
@@ -137,8 +152,8 @@ fn differing(a: &Run, b: &Run) -> Option<&'static str> {
         ("waivers", waivers(a) == waivers(b)),
         ("answers", answers(a) == answers(b)),
         ("inventory", inventory(a) == inventory(b)),
-        ("part", one.0 == other.0),
-        ("notes", one.1 == other.1),
+        ("part", whole(&one.part) == whole(&other.part)),
+        ("notes", one.common_notes() == other.common_notes()),
     ];
     equal.into_iter().find(|(_, is_equal)| !is_equal).map(|(what, _)| what)
 }
@@ -146,14 +161,6 @@ fn differing(a: &Run, b: &Run) -> Option<&'static str> {
 /// Returns the source of answers. Whether a service is an emulator is known only from an answer.
 fn answers(run: &Run) -> AnsweredBy {
     if run.answers == AnsweredBy::Emulator { AnsweredBy::Service } else { run.answers }
-}
-
-/// Returns the whole that a part is of, and the notes that all its parts have.
-fn common(run: &Run) -> (Option<(u64, u64, &str)>, &[String]) {
-    let Some(part) = &run.part else { return (None, &[]) };
-    let notes = usize::try_from(part.common_notes).unwrap_or(usize::MAX);
-    let notes = run.notes.get(..notes).unwrap_or(&run.notes);
-    (Some((part.of, part.files, &part.names)), notes)
 }
 
 /// Returns an inventory without what is counted over inputs.
@@ -170,15 +177,11 @@ fn inventory(run: &Run) -> Inventory {
     inventory
 }
 
-/// Makes one run of parts that belong together.
-fn joined(mut whole: Run, mut others: Vec<Run>, hint: Hint) -> Run {
-    let (mut inputs, mut tallies, mut common_notes) = (Vec::new(), Vec::new(), 0);
-    for run in std::iter::once(&mut whole).chain(&mut others) {
-        inputs.append(&mut run.inputs);
-        let part = run.part.take().unwrap_or_default();
-        tallies.push(part.tally);
-        common_notes = part.common_notes;
-    }
+/// Makes one run of parts that belong together; `None` of none.
+fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
+    let notes = parts.first()?.common_notes().to_vec();
+    let mut inputs: Vec<_> =
+        parts.iter_mut().flat_map(|report| std::mem::take(&mut report.run.inputs)).collect();
     inputs.sort_by_key(|input| input.place);
     let mut places = HashMap::new();
     for (place, input) in inputs.iter_mut().enumerate() {
@@ -186,11 +189,15 @@ fn joined(mut whole: Run, mut others: Vec<Run>, hint: Hint) -> Run {
         places.entry(input.name.clone()).or_insert(place);
     }
     let mut tally = Tally::default();
-    for own in tallies {
-        tally.add(own, |name| places.get(name).copied().unwrap_or(usize::MAX));
+    let mut runs = Vec::with_capacity(parts.len());
+    for Report { part, run, .. } in parts {
+        tally.add(part.tally, |name| places.get(name).copied().unwrap_or(usize::MAX));
+        runs.push(run);
     }
+    let mut runs = runs.into_iter();
+    let mut whole = runs.next()?;
     whole.failure = whole.failure.filter(is_of_part);
-    for run in others {
+    for run in runs {
         whole.ai |= run.ai;
         if run.answers == AnsweredBy::Emulator {
             whole.answers = run.answers;
@@ -218,9 +225,9 @@ fn joined(mut whole: Run, mut others: Vec<Run>, hint: Hint) -> Run {
     whole.inventory.service.answered_by =
         whole.inventory.service.answered_by.map(|_| whole.answers);
     whole.inputs = inputs;
-    whole.notes.truncate(usize::try_from(common_notes).unwrap_or(usize::MAX));
+    whole.notes = notes;
     tally::finish(&mut whole, &tally, hint);
-    whole
+    Some(whole)
 }
 
 /// Returns `true` for a failure that isn't about the notes: those of all parts are judged together.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::facts::{outcome, place};
+use super::facts::{effect_word, outcome, place};
 use super::markdown::{COMMENT, Page, code};
 use super::words::{count, line};
 use crate::difference::{ChangedInput, Difference, Side, UnknownInput};
-use crate::model::{Effect, Outcome, Violation};
+use crate::model::{Outcome, Violation};
 
 /// The most changed inputs that are listed; the JSON form has all.
 const MAX_INPUTS: usize = 200;
@@ -113,22 +113,10 @@ fn stated(found: &Violation) -> String {
     let id = id.map(|id| format!("{}: ", line(id)));
     let position = found.position.as_ref().map(place);
     let about: Vec<_> =
-        effect(found.effect).map(str::to_owned).into_iter().chain(position).collect();
+        effect_word(found.effect).map(str::to_owned).into_iter().chain(position).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
     let (severity, id) = (severity.unwrap_or_default(), id.unwrap_or_default());
     format!("{severity}{id}{}{about}", line(&found.message))
-}
-
-/// Returns why a violation doesn't fail.
-const fn effect(effect: Effect) -> Option<&'static str> {
-    match effect {
-        Effect::Fails => None,
-        Effect::Warns => Some("warning"),
-        Effect::Waived => Some("waived"),
-        Effect::BelowThreshold => Some("below the threshold"),
-        Effect::Excepted => Some("excepted by the policy"),
-        Effect::Disregarded => Some("ignored by the policy"),
-    }
 }
 
 fn unknown(input: &UnknownInput) -> String {

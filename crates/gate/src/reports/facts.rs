@@ -210,8 +210,8 @@ pub(super) fn severity_name(severity: Severity) -> &'static str {
 /// Returns the effect of a violation that is less severe than the threshold.
 pub(crate) fn below(run: &Run) -> String {
     match run.rules.fail_on {
-        Some(severity) => format!("below the threshold `{}`", severity_name(severity)),
-        None => "below the threshold".to_owned(),
+        Some(severity) => format!("{BELOW} `{}`", severity_name(severity)),
+        None => BELOW.to_owned(),
     }
 }
 
@@ -230,20 +230,30 @@ pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
             let (owner, expires) = (line(&waiver.owner), line(&waiver.expires));
             format!("the waiver of {owner} expired on {expires}: {}", line(&waiver.reason))
         }),
-        Effect::Warns => Some("warning".to_owned()),
-        Effect::Waived => Some(waiver.map_or_else(
-            || "waived".to_owned(),
-            |w| {
-                let (owner, expires) = (line(&w.owner), line(&w.expires));
-                let by = waived_by(w.by);
-                format!("waived until {expires} by {owner}, matched by {by}: {}", line(&w.reason))
-            },
-        )),
+        Effect::Waived if let Some(w) = waiver => {
+            let (owner, expires) = (line(&w.owner), line(&w.expires));
+            let by = waived_by(w.by);
+            Some(format!("waived until {expires} by {owner}, matched by {by}: {}", line(&w.reason)))
+        }
         Effect::BelowThreshold => Some(below(run)),
-        Effect::Excepted => Some("excepted by the policy".to_owned()),
-        Effect::Disregarded => Some("ignored by the policy".to_owned()),
+        other => effect_word(other).map(str::to_owned),
     }
 }
+
+/// Returns why a violation doesn't fail, as far as its effect says so.
+pub(super) const fn effect_word(effect: Effect) -> Option<&'static str> {
+    match effect {
+        Effect::Fails => None,
+        Effect::Warns => Some("warning"),
+        Effect::Waived => Some("waived"),
+        Effect::BelowThreshold => Some(BELOW),
+        Effect::Excepted => Some("excepted by the policy"),
+        Effect::Disregarded => Some("ignored by the policy"),
+    }
+}
+
+/// The effect of a violation that is less severe than the threshold.
+const BELOW: &str = "below the threshold";
 
 /// Returns a violation as `message [severity, id, rule] (effect)`.
 pub(super) fn violation(run: &Run, found: &Violation) -> String {
