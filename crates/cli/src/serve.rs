@@ -209,17 +209,16 @@ fn loaded(
     let load_options = load.options(product.clone(), timeout)?;
     let mut read = given.options();
     read.skip_verify = false;
-    let sources = Sources::read_with(&given.paths, read)?;
-    let policies = Policies::load(&sources, load_options.clone())?;
+    // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+    let gathered = Sources::gather(&given.paths, read)?;
+    let policies = Policies::load(&gathered.clone().sources()?, load_options.clone())?;
     let options = GateOptions {
         load: load_options,
-        ignore: Ignore::new(&load.ignore)?,
-        bundles: given.bundles,
         fetched: given.fetched,
         http: http.cloned(),
         ..GateOptions::default()
     };
-    let gate = Gate::load(&given.paths, &options);
+    let gate = Gate::load_gathered(gathered, &options);
     Ok(Loaded { policies, gate })
 }
 
