@@ -11,7 +11,7 @@ mod lines;
 use rego::Value;
 use rego::value::Object;
 
-use super::problem::Problem;
+use super::problem::{Problem, shown};
 use arguments::{form, split_blank, take_flags};
 use here_documents::markers;
 use lines::{Line, Lines};
@@ -94,10 +94,8 @@ fn parse(text: &str, lines: &mut Lines<'_>) -> Result<Instruction, String> {
         let flags = [flags, sub.flags].concat();
         return Ok(Instruction { cmd, sub: trigger.to_owned(), flags, ..sub });
     }
-    let form = form(&cmd).ok_or_else(|| {
-        let shown: String = name.chars().take(40).collect();
-        format!("`{shown}` is no instruction of a Dockerfile")
-    })?;
+    let form =
+        form(&cmd).ok_or_else(|| format!("`{}` is no instruction of a Dockerfile", shown(name)))?;
     if rest.is_empty() {
         return Err(format!("`{name}` needs an argument"));
     }

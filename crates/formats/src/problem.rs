@@ -41,6 +41,15 @@ pub(crate) fn add(object: &mut Object, key: &str, value: Value) -> Result<(), St
 
 /// Returns the message about a key that appears twice.
 pub(crate) fn twice(key: &str) -> String {
-    let shown: String = key.chars().take(80).collect();
-    format!("the key `{shown}` appears twice")
+    format!("the key `{}` appears twice", beginning(key, 80))
+}
+
+/// Returns as much of a word as a message shows.
+pub(crate) fn shown(word: &str) -> &str {
+    beginning(word, 40)
+}
+
+fn beginning(text: &str, characters: usize) -> &str {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or(text)
 }

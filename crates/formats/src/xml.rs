@@ -14,7 +14,7 @@ use rego::Value;
 use rego::value::Object;
 
 use super::limits::MAX_DEPTH;
-use super::problem::Problem;
+use super::problem::{Problem, shown};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     if let Some(at) = text.find(|c| !well_formed::is_char(c)) {
@@ -208,6 +208,5 @@ fn put(open: &mut [Element], text: &str) -> Result<(), String> {
 const NO_CHAR: &str = "a reference to a character that XML doesn't have";
 
 fn entity(name: &str) -> String {
-    let shown: String = name.chars().take(40).collect();
-    format!("the entity `&{shown};` isn't one of XML's own five")
+    format!("the entity `&{};` isn't one of XML's own five", shown(name))
 }

@@ -2,6 +2,8 @@
 
 use rego::Value;
 
+use crate::problem::shown;
+
 /// How the values of an instruction are written.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
@@ -168,8 +170,7 @@ fn pairs(text: &str, escape: char) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for word in quoted_words(text, escape) {
         let Some((name, value)) = word.split_once('=') else {
-            let shown: String = word.chars().take(40).collect();
-            return Err(format!("`{shown}` has no `=`"));
+            return Err(format!("`{}` has no `=`", shown(word)));
         };
         all.extend([name.to_owned(), value.to_owned(), "=".to_owned()]);
     }

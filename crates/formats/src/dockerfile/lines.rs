@@ -1,7 +1,7 @@
 //! The lines of a Dockerfile: comments, instructions joined over their lines, and here-documents.
 
 use super::here_documents::Marker;
-use crate::problem::Problem;
+use crate::problem::{Problem, shown};
 
 /// A comment, or an instruction with the number of its first line.
 pub(super) enum Line {
@@ -103,8 +103,7 @@ impl<'t> Lines<'t> {
             text.push_str(line);
             text.push('\n');
         }
-        let shown: String = marker.name.chars().take(40).collect();
-        Err(format!("the here-document `{shown}` has no end"))
+        Err(format!("the here-document `{}` has no end", shown(&marker.name)))
     }
 
     fn line(&mut self) -> Option<&'t str> {

@@ -1,5 +1,7 @@
 //! What XML's grammar refuses and the parser doesn't.
 
+use crate::problem::shown;
+
 /// Returns `true` for a character that may be in a document.
 pub(super) fn is_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
@@ -11,8 +13,7 @@ pub(super) fn name(name: &str) -> Result<(), String> {
     if parts.all(|part| part.starts_with(begins_name) && part.chars().all(is_in_name)) {
         return Ok(());
     }
-    let shown: String = name.chars().take(40).collect();
-    Err(format!("`{shown}` isn't a name"))
+    Err(format!("`{}` isn't a name", shown(name)))
 }
 
 fn begins_name(c: char) -> bool {
