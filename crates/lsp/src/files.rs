@@ -16,7 +16,7 @@ use crate::text::Text;
 /// A policy file.
 #[derive(Debug)]
 pub(crate) struct File {
-    pub text: Text,
+    pub text: Arc<Text>,
     /// What it declares and refers to, as of the last text that could be parsed.
     pub names: Arc<Names>,
     /// The editor's version of the text; `None` if it isn't open.
@@ -64,7 +64,7 @@ impl Files {
             let file = match known {
                 Some(file) if is_same(&file) => file,
                 known => {
-                    let text = Text::new(module.text.clone());
+                    let text = Arc::new(Text::new(module.text.clone()));
                     let names = Names::of(&text).or(known.map(|file| file.names));
                     File { text, names: names.unwrap_or_default(), version: None }
                 }
@@ -78,7 +78,7 @@ impl Files {
 
     /// Takes the text of an open file.
     pub fn open(&mut self, path: PathBuf, version: i32, content: String) {
-        let text = Text::new(content);
+        let text = Arc::new(Text::new(content));
         let known = self.all.get(&path).map(|file| Arc::clone(&file.names));
         let names = Names::of(&text).or(known).unwrap_or_default();
         self.all.insert(path, File { text, names, version: Some(version) });
@@ -89,7 +89,7 @@ impl Files {
         let module = |module: &&ModuleSource| Path::new(&module.path) == path;
         match self.on_disk.modules.iter().find(module) {
             Some(module) => {
-                let text = Text::new(module.text.clone());
+                let text = Arc::new(Text::new(module.text.clone()));
                 let names = Names::of(&text).unwrap_or_default();
                 self.all.insert(path.to_owned(), File { text, names, version: None });
             }
@@ -117,9 +117,9 @@ impl Files {
     }
 
     /// Returns the texts by the paths that findings have.
-    pub fn texts(&self) -> HashMap<String, (PathBuf, Text)> {
+    pub fn texts(&self) -> HashMap<String, (PathBuf, Arc<Text>)> {
         let text = |(path, file): (&PathBuf, &File)| {
-            (path.display().to_string(), (path.clone(), file.text.clone()))
+            (path.display().to_string(), (path.clone(), Arc::clone(&file.text)))
         };
         self.all.iter().map(text).collect()
     }

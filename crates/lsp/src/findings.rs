@@ -17,7 +17,7 @@ use crate::text::Text;
 /// The texts that are checked together.
 pub(crate) struct State {
     pub sources: Sources,
-    pub texts: HashMap<String, (PathBuf, Text)>,
+    pub texts: HashMap<String, (PathBuf, Arc<Text>)>,
 }
 
 /// What is waited for.
