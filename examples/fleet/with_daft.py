@@ -14,7 +14,7 @@ import sys
 import daft
 import pyarrow
 from daft import DataType, Series, col
-from rego_platform import Policies, Service, verdict_schema
+from rego_platform import Policies, Service, exit_status, verdict_schema
 
 VERDICT = DataType.from_arrow_type(pyarrow.struct(list(verdict_schema())))
 
@@ -41,13 +41,6 @@ def verdicts(policies: str, documents: str, asks: bool = False, io_config=None) 
     return read.select("path", gate.verdict(col("path"), col("document")))
 
 
-def status(outcomes: dict[str, int]) -> int:
-    """Returns the exit status for the number of documents by outcome."""
-    if outcomes.get("no_verdict") or not outcomes:
-        return 2
-    return 1 if outcomes.get("failed") else 0
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("policies")
@@ -60,4 +53,4 @@ if __name__ == "__main__":
     counts = daft.read_parquet(written.to_pydict()["path"]).groupby("outcome").agg(col("path").count())
     outcomes = dict(zip(*counts.to_pydict().values(), strict=True))
     print(outcomes)
-    sys.exit(status(outcomes))
+    sys.exit(exit_status(outcomes))

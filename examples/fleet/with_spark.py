@@ -12,7 +12,7 @@ import sys
 import pyarrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from rego_platform import Policies, Service, verdict_schema
+from rego_platform import Policies, Service, exit_status, verdict_schema
 
 SCHEMA = from_arrow_schema(pyarrow.schema([("path", pyarrow.string()), *verdict_schema()]))
 
@@ -32,13 +32,6 @@ def verdicts(spark: SparkSession, policies: str, documents: str, asks: bool = Fa
     return files.load(documents).select("path", "content").mapInArrow(evaluated, SCHEMA)
 
 
-def status(outcomes: dict[str, int]) -> int:
-    """Returns the exit status for the number of documents by outcome."""
-    if outcomes.get("no_verdict") or not outcomes:
-        return 2
-    return 1 if outcomes.get("failed") else 0
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("policies")
@@ -52,4 +45,4 @@ if __name__ == "__main__":
     counts = spark.read.parquet(given.folder).groupBy("outcome").count().collect()
     outcomes = {row["outcome"]: row["count"] for row in counts}
     print(outcomes)
-    sys.exit(status(outcomes))
+    sys.exit(exit_status(outcomes))

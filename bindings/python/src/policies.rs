@@ -14,7 +14,7 @@ use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{self, Answers, EvaluateOptions, Query, Recording, Replay};
 use rego_platform::{Error, Product, Value};
 use rego_platform_gate::model::{AnsweredBy, Run, Tool};
-use rego_platform_gate::{Gate, GateOptions, InputSource, RunObserver, RunOptions};
+use rego_platform_gate::{Gate, GateOptions, InputSource, RunOptions};
 
 use crate::error::{raised, undefined};
 use crate::service::Service;
@@ -33,10 +33,6 @@ pub(crate) struct Policies {
     answered_by: AnsweredBy,
     queries: Mutex<HashMap<String, Arc<Query>>>,
 }
-
-struct NoObserver;
-
-impl RunObserver for NoObserver {}
 
 fn loaded(
     paths: &[String],
@@ -195,7 +191,7 @@ impl Policies {
 
     fn run(&self, places: Vec<InputSource>, options: &RunOptions) -> Result<Run, Error> {
         let gate = self.gate.as_ref().map_err(Clone::clone)?;
-        Ok(gate.run(places, options, &mut NoObserver)?.0)
+        Ok(gate.run(places, options, &mut ())?.0)
     }
 
     /// Returns a query, prepared at its first use.

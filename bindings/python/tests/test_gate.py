@@ -10,7 +10,14 @@ import threading
 import pyarrow
 import pytest
 
-from rego_platform import Policies, RegoError, Service, UndefinedError, verdict_schema
+from rego_platform import (
+    Policies,
+    RegoError,
+    Service,
+    UndefinedError,
+    exit_status,
+    verdict_schema,
+)
 
 ROOT = pathlib.Path(__file__).parents[3]
 POLICY = ROOT / "policies/required_evidence.rego"
@@ -39,6 +46,9 @@ def test_a_gate_gives_the_verdicts_of_the_command(service, environment, command)
         for input in (ours, theirs):
             del input["ledger"]
         assert timeless(ours) == timeless(theirs)
+    for list in ("policies", "packages", "call_sites"):
+        ours, theirs = report["inventory"][list], expected["inventory"][list]
+        assert len(ours) == len(theirs) > 0, list
     assert report["totals"]["violations"] == expected["totals"]["violations"] == 2
     # Objects have the same verdicts as their JSON.
     objects = policies.gate({str(path): json.loads(path.read_bytes()) for path in INPUTS})
@@ -142,6 +152,13 @@ def test_a_batch_may_name_its_columns(even):
     assert even.gate_arrow(empty).num_rows == 0
     assert even.gate_arrow(empty).schema == verdict_schema()
     assert even.gate_arrow(empty).schema == even.gate_arrow(batch, document="json").schema
+
+
+def test_the_exit_status_is_that_of_the_worst_outcome():
+    assert exit_status({"passed": 2}) == exit_status({"passed": 2, "failed": 0}) == 0
+    assert exit_status({"passed": 2, "failed": 1}) == 1
+    assert exit_status({"passed": 2, "failed": 1, "no_verdict": 1}) == 2
+    assert exit_status({}) == 2
 
 
 def test_threads_share_policies(even):

@@ -6,7 +6,14 @@ from os import PathLike as _PathLike
 from ._native import Policies as _Policies
 from ._native import RegoError, Service, UndefinedError, verdict_schema
 
-__all__ = ["Policies", "RegoError", "Service", "UndefinedError", "verdict_schema"]
+__all__ = ["Policies", "RegoError", "Service", "UndefinedError", "exit_status", "verdict_schema"]
+
+
+def exit_status(outcomes):
+    """Returns the gate's exit status for the numbers of documents by outcome: 0 passed, 1 failed, 2 no verdict."""
+    if outcomes.get("no_verdict") or not outcomes:
+        return 2
+    return 1 if outcomes.get("failed") else 0
 
 
 class Policies:

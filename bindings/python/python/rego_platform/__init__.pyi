@@ -36,6 +36,9 @@ class Service:
 def verdict_schema() -> pyarrow.Schema:
     """Returns the schema of what `Policies.gate_arrow` returns."""
 
+def exit_status(outcomes: Mapping[str, int]) -> int:
+    """Returns the gate's exit status for the numbers of documents by outcome: 0 passed, 1 failed, 2 no verdict."""
+
 class Policies:
     """Policies, loaded once and evaluated often, from any thread."""
 
