@@ -36,6 +36,8 @@ pub use crate::load::{self, HostFunction};
 pub use crate::sources;
 pub use budget::{Answers, Budget, FunctionCall, Responder};
 pub use builder::PoliciesBuilder;
+#[doc(hidden)]
+pub use cancellation::CancelOnDrop;
 pub use cancellation::Cancellation;
 pub use ledger::{CallRecord, Ledger, Origin};
 pub use options::EvaluateOptions;

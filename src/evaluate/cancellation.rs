@@ -79,7 +79,9 @@ impl Cancellation {
 }
 
 /// Cancels when it is dropped.
-pub(crate) struct CancelOnDrop(pub Cancellation);
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct CancelOnDrop(pub Cancellation);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
