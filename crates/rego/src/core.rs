@@ -58,8 +58,8 @@ pub struct Core {
     pub sites: Vec<Site>,
     /// The number of comprehensions whose results are cached.
     pub comprehensions: u32,
-    /// `true` if a body refers to a field of the input.
-    pub reads_fields: bool,
+    /// `true` if a body refers to the input.
+    pub reads_input: bool,
 }
 
 /// A function of the host.
@@ -328,14 +328,6 @@ pub enum InputPart {
     Whole,
     /// An element: `x` after `some x in input`.
     Element,
-}
-
-impl Ref {
-    /// Returns `true` if it begins with a field of the input or of one of its elements, by name or
-    /// by a variable.
-    pub fn reads_field(&self) -> bool {
-        self.part != InputPart::None && !self.path.is_empty()
-    }
 }
 
 /// The target of the constant operands of a reference to `data`, as long as no `with` replaces

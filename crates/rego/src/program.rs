@@ -676,7 +676,7 @@ impl Program {
     ) -> Result<Option<Survey>, EvalError> {
         let is_object = matches!(run.input, Some(Value::Object(_)));
         let fields =
-            run.input.is_some() && self.0.core.reads_fields && !(is_object && outcome.found_field);
+            run.input.is_some() && self.0.core.reads_input && !(is_object && outcome.found_field);
         let kind = match (fields, outcome.suspect) {
             (true, _) => Surveyed::CallsAndFields,
             (false, true) => Surveyed::Calls,

@@ -158,7 +158,12 @@ impl<'p, 'r> Machine<'p, 'r> {
                 })
             }
             Target::Builtin(&Builtin { run: builtins::Run::Each(each), name, .. }) => {
-                let args = self.args(run, op, call)?;
+                let mut args = self.args(run, op, call)?;
+                if self.survey.is_some() {
+                    for arg in &mut args {
+                        *arg = self.apart(arg)?;
+                    }
+                }
                 let mut flow = Ok(());
                 let context = self.context;
                 let result = each(context, &args, &mut |value| {

@@ -376,7 +376,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// any observable effect, if it may have several.
     fn evaluate_single(&mut self, run: &Run<'p>, op: &'p Op) -> Result<SingleResult, Stop> {
         if self.survey.is_some() {
-            self.judge(run, op);
+            self.judge(run, op)?;
         }
         match &op.kind {
             OpKind::Unify(sides) => self.unify_single(run, &sides.0, &sides.1),

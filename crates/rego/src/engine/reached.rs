@@ -1,7 +1,7 @@
 //! What a survey records, and its state.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use crate::core::SetId;
@@ -53,6 +53,8 @@ pub(super) struct SurveyState {
     pub(super) missing: Option<Span>,
     /// The same for each rule that is undefined.
     pub(super) missing_of: BTreeMap<SetId, Option<Span>>,
+    /// The places in memory of the input's elements, once they are asked for.
+    pub(super) elements: Option<HashSet<usize>>,
 }
 
 /// The fate of the look-ups of a reference that computes an operand.

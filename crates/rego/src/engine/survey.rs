@@ -8,12 +8,15 @@
 //! evaluation didn't make is *unknown*, nothing behind it is reached, and neither is anything that
 //! depends on whether it would hold.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::machine::{Flow, Machine, Next, Run};
+use super::machine::{Flow, Machine, Next, Run, Stop};
 use super::reached::{Lookups, Misshapen, Unmade};
-use crate::core::{Head, InputPart, Op, OpKind, Ref, SetId, Side, Term, With, WithTarget};
-use crate::value::Value;
+use super::reference::found_by;
+use crate::core::{Head, InputPart, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget};
+use crate::syntax::tree::Span;
+use crate::value::{Object, Shared, Value};
 
 /// The largest number of records of one kind.
 const MAX_RECORDS: usize = 1000;
@@ -172,83 +175,194 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Looks at the references of an expression before it is evaluated.
+    ///
+    /// What a reference reads is a part of the input if it is written as one, or if it is that value in
+    /// memory, wherever it came from: an argument, a rule, a collection.
     #[cold]
-    pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) {
+    pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) -> Flow {
         if !self.own_input {
-            return;
+            return Ok(());
         }
+        let mut first = true;
         for side in sides(op) {
             if let Side::Ref(reference) = side
-                && reference.reads_field()
+                && !reference.path.is_empty()
+                && let Some((value, path)) = self.read_value(run, reference, first)?
             {
-                self.judge_reference(run, reference);
+                let part = match reference.part {
+                    InputPart::None => self.part_of_input(&value),
+                    part => part,
+                };
+                let mut seen = Seen::default();
+                self.look_at(run, (&value, part), path, &mut seen)?;
+                self.record(reference.span, seen);
             }
+            first = false;
         }
+        Ok(())
     }
 
-    fn judge_reference(&mut self, run: &Run<'p>, reference: &'p Ref) {
-        let is_name = |term: Option<&Term>| matches!(term, Some(Term::Const(Value::String(_))));
-        let first_is_name = is_name(reference.path.first());
-        let whole = match reference.head {
-            Head::Var(slot) => self.slot_value(slot, run.base).cloned(),
-            _ => self.input.clone(),
-        };
-        let Some(whole) = whole else { return };
-        let mut misshapen = Vec::new();
-        let (mut reads, mut finds) = (false, false);
-        let mut look = |within: &Value, of_element: bool, name: Option<&'p Term>| {
-            let Some(Term::Const(name)) = name else { return };
-            reads = true;
-            match within {
-                Value::Object(members) => finds |= members.get(name).is_some(),
-                other => misshapen.push((of_element, other.type_name())),
-            }
-        };
-        match (reference.part, &whole) {
-            (InputPart::Whole, _) if first_is_name => look(&whole, false, reference.path.first()),
-            (InputPart::Element, _)
-                if first_is_name && matches!(self.input, Some(Value::Array(_))) =>
+    /// Returns the value that a reference begins with, and the operands that are looked up in it. A rule
+    /// is evaluated, if the reference does so before anything else.
+    fn read_value(
+        &mut self,
+        run: &Run<'p>,
+        reference: &'p Ref,
+        first: bool,
+    ) -> Result<Option<(Value, &'p [Term])>, Stop> {
+        let path = &*reference.path;
+        Ok(match &reference.head {
+            Head::Input => self.input.clone().map(|value| (value, path)),
+            Head::Var(slot) => self.slot_value(*slot, run.base).cloned().map(|value| (value, path)),
+            Head::Data(Resolved::Rules(id, count))
+                if first
+                    && path.len() > *count
+                    && self.replaced_data == 0
+                    && self.core.set(*id).is_some_and(|set| !set.multi && set.ground) =>
             {
-                look(&whole, true, reference.path.first());
+                let before = self.set_unknown(false);
+                let found = self.rules_single(run, *id, path.get(*count..).unwrap_or_default());
+                let unknown = self.set_unknown(before);
+                found?.flatten().filter(|_| !unknown)
             }
-            (InputPart::Whole, Value::Array(items)) if is_name(reference.path.get(1)) => {
-                let at = reference.path.first().and_then(|term| self.value(term, run.base));
-                for (index, item) in items.iter().enumerate() {
-                    if at.as_ref().is_none_or(|at| **at == Value::from(index as u64)) {
-                        look(item, true, reference.path.get(1));
-                    }
-                }
-            }
-            (InputPart::Whole, Value::Object(members)) => {
-                reads = true;
-                let key = reference.path.first().and_then(|term| self.value(term, run.base));
+            Head::Data(_) | Head::Nothing => None,
+        })
+    }
+
+    /// Returns the part of the input that a value is, by its place in memory.
+    fn part_of_input(&mut self, value: &Value) -> InputPart {
+        let (Some(address), Some(input)) = (address(value), &self.input) else {
+            return InputPart::None;
+        };
+        if self::address(input) == Some(address) {
+            return InputPart::Whole;
+        }
+        let (Value::Array(items), Some(survey)) = (input, &mut self.survey) else {
+            return InputPart::None;
+        };
+        let elements = survey
+            .elements
+            .get_or_insert_with(|| items.iter().filter_map(self::address).collect());
+        if elements.contains(&address) { InputPart::Element } else { InputPart::None }
+    }
+
+    /// Looks up a reference's operands as far as they read fields of the input or of its elements.
+    fn look_at(
+        &mut self,
+        run: &Run<'p>,
+        (value, part): (&Value, InputPart),
+        path: &'p [Term],
+        seen: &mut Seen,
+    ) -> Flow {
+        let Some((first, rest)) = path.split_first() else { return Ok(()) };
+        let key = self.value(first, run.base).map(Cow::into_owned);
+        let of_element = part == InputPart::Element;
+        match (value, &key) {
+            (Value::Object(members), key) if part == InputPart::Whole => {
+                seen.reads = true;
                 let mut found = members
                     .iter()
-                    .filter(|(own, _)| key.as_ref().is_none_or(|key| **key == **own))
+                    .filter(|(own, _)| key.as_ref().is_none_or(|key| *key == **own))
                     .map(|(_, value)| value);
-                finds = match reference.path.get(1) {
+                seen.finds |= match rest.first() {
                     Some(Term::Const(name @ Value::String(_))) => {
                         found.any(|value| value.get(name).is_some())
                     }
                     _ => found.next().is_some(),
                 };
+                return Ok(());
+            }
+            (Value::Object(members), Some(name @ Value::String(_))) if of_element => {
+                seen.reads = true;
+                seen.finds |= members.get(name).is_some();
+                return Ok(());
+            }
+            (other, Some(Value::String(_))) if part != InputPart::None => {
+                seen.reads = true;
+                seen.misshapen.get_or_insert((of_element, other.type_name()));
+                return Ok(());
             }
             // There are no elements.
-            (InputPart::Whole, scalar) if !matches!(scalar, Value::Array(_) | Value::Set(_)) => {
-                misshapen.push((false, scalar.type_name()));
+            (scalar, _)
+                if part == InputPart::Whole && !matches!(scalar, Value::Array(_) | Value::Set(_)) =>
+            {
+                seen.misshapen.get_or_insert((false, scalar.type_name()));
+                return Ok(());
             }
+            _ if rest.is_empty() || of_element => return Ok(()),
             _ => {}
         }
-        let Some(survey) = &mut self.survey else { return };
-        survey.found.read_fields |= reads;
-        survey.found.found_field |= finds;
-        let known = &mut survey.found.misshapen;
-        if let Some((of_element, found)) = misshapen.into_iter().next()
-            && known.len() < MAX_RECORDS
-            && !known.iter().any(|known| known.reference == reference.span)
-        {
-            known.push(Misshapen { reference: reference.span, of_element, found });
+        let mut below = |machine: &mut Self, item: &Value| {
+            machine.step()?;
+            let part = match (part, value) {
+                (InputPart::Whole, Value::Array(_)) => InputPart::Element,
+                _ => machine.part_of_input(item),
+            };
+            machine.deeper(|machine| machine.look_at(run, (item, part), rest, seen))
+        };
+        match (value, &key) {
+            (value, Some(key)) => found_by(value, key).map_or(Ok(()), |item| below(self, item)),
+            (Value::Array(items), None) => items.iter().try_for_each(|item| below(self, item)),
+            (Value::Object(members), None) => members.values().try_for_each(|item| below(self, item)),
+            (Value::Set(items), None) => items.iter().try_for_each(|item| below(self, item)),
+            _ => Ok(()),
         }
+    }
+
+    fn record(&mut self, reference: Span, seen: Seen) {
+        let Some(survey) = &mut self.survey else { return };
+        survey.found.read_fields |= seen.reads;
+        survey.found.found_field |= seen.finds;
+        let known = &mut survey.found.misshapen;
+        if let Some((of_element, found)) = seen.misshapen
+            && known.len() < MAX_RECORDS
+            && !known.iter().any(|known| known.reference == reference)
+        {
+            known.push(Misshapen { reference, of_element, found });
+        }
+    }
+
+    /// Returns a document whose parts aren't told as those of the input: `walk` visits whatever there
+    /// is, so that what it yields is of any type for good reasons.
+    pub(super) fn apart(&mut self, value: &Value) -> Result<Value, Stop> {
+        if self.part_of_input(value) == InputPart::None {
+            return Ok(value.clone());
+        }
+        self.copied(value)
+    }
+
+    fn copied(&mut self, value: &Value) -> Result<Value, Stop> {
+        self.step()?;
+        self.context.spend(64)?;
+        let mut copied = |item: &Value| self.deeper(|machine| machine.copied(item));
+        Ok(match value {
+            Value::String(text) => Value::from(&**text),
+            Value::Array(items) => Value::from(items.iter().map(copied).collect::<Result<Vec<_>, _>>()?),
+            Value::Object(members) => {
+                let members = members.iter().map(|(key, item)| Ok((key.clone(), copied(item)?)));
+                Value::from(members.collect::<Result<Object, Stop>>()?)
+            }
+            // The input has none; scalars have no place.
+            other => other.clone(),
+        })
+    }
+}
+
+/// What a reference reads of the input.
+#[derive(Default)]
+struct Seen {
+    reads: bool,
+    finds: bool,
+    misshapen: Option<(bool, &'static str)>,
+}
+
+/// Returns the place in memory of a value that has one of its own.
+fn address(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(Shared::address(items)),
+        Value::Object(members) => Some(Shared::address(members)),
+        Value::String(text) => Some(text.as_ptr().addr()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Set(_) => None,
     }
 }
 

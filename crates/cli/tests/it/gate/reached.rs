@@ -255,6 +255,9 @@ fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
     }
 }
 
+const SHAPE_HELPERS: &str =
+    "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n";
+
 /// Rules over inputs, and the error's message; `None` if the input passes.
 const SHAPES: &[(&str, &str, Option<&str>)] = &[
     ("input.name == \"x\"", "[{\"name\": \"y\"}]", Some("the input is an array")),
@@ -278,7 +281,22 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
     // Behind an excluded definition, and in a helper.
     ("input.name == \"x\"; input.kind == \"y\"", "[]", Some("the input is an array")),
     ("helper == 1", "[]", Some("the input is an array")),
+    // By a computed name, through a function, a rule and a collection.
+    ("name := lower(\"NAME\"); input[name] == \"x\"", "[{}]", Some("the input is an array")),
+    ("some name in [\"name\"]; input[name] == \"x\"", "[{}]", Some("the input is an array")),
+    ("named(input)", "[{}]", Some("the input is an array")),
+    ("some x in input; named(x)", "[{}, \"x\"]", Some("an element of the input is a string")),
+    ("some x in input; named(x)", "[{}, [1]]", Some("an element of the input is an array")),
+    ("document.name == \"x\"", "[{}]", Some("the input is an array")),
+    ("document[_].name == \"x\"", "[{}, [1]]", Some("an element of the input is an array")),
+    ("some x in [input]; x.name == \"x\"", "[{}]", Some("the input is an array")),
+    ("[input][_].name == \"x\"", "[{}]", Some("the input is an array")),
+    ("same(input).name == \"x\"", "[{}]", Some("the input is an array")),
     // These mean it.
+    ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
+    ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),
+    ("is_object(input); named(input)", "[{}]", None),
+    ("some x in input.xs; named(x)", "{\"xs\": [{}, \"x\", [1]]}", None),
     ("input[_].name == \"x\"", "[{\"name\": \"y\"}]", None),
     ("some x in input; is_object(x); x.name == \"x\"", "[{\"name\": 1}, 1]", None),
     ("is_object(input); input.name == \"x\"", "[1]", None),
@@ -297,7 +315,7 @@ fn an_input_of_another_shape_is_no_verdict() {
     let sandbox = Sandbox::new();
     for (body, input, message) in SHAPES {
         let policy =
-            format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhelper := input.number\n");
+            format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhelper := input.number\n\n{SHAPE_HELPERS}");
         let file = sandbox.write("i.json", input);
         let run = gate(&sandbox, &policy, &["-i", &file, "--allow-warnings"]);
         let Some(message) = message else {
@@ -308,7 +326,11 @@ fn an_input_of_another_shape_is_no_verdict() {
         let error = error(&report);
         assert!(error["message"].as_str().unwrap().contains(message), "{body}: {error:#}");
         assert_eq!(error["kind"], "other-shape", "{body}: {error:#}");
-        let line = if body.contains("helper") { 5 } else { 3 };
+        let line = match body {
+            body if body.contains("helper") => 5,
+            body if body.contains("named") => 7,
+            _ => 3,
+        };
         assert_eq!(error["position"]["line"], line, "{body}: {error:#}");
     }
 }
@@ -317,7 +339,9 @@ fn an_input_of_another_shape_is_no_verdict() {
 fn an_input_of_which_nothing_was_read_is_noted() {
     let sandbox = Sandbox::new();
     let noted = |body: &str, input: &str| {
-        let policy = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let policy = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nbad(x) if x.bad\n\ngood(x) if x.good > 1\n"
+        );
         let file = sandbox.write("i.json", input);
         let report = gate(&sandbox, &policy, &["-i", &file]).code(0).json();
         let notes = report["notes"].as_array().unwrap().iter().filter_map(Value::as_str);
@@ -329,6 +353,7 @@ fn an_input_of_which_nothing_was_read_is_noted() {
         ("some r in input.rows; r.bad", "{\"rws\": []}"),
         ("input[_].bad", "[{\"good\": 1}]"),
         ("input[_].bad", "[]"),
+        ("bad(input)", "{\"good\": 1}"),
     ] {
         assert_eq!(noted(body, input), input != "[]", "{body}");
     }
@@ -340,6 +365,7 @@ fn an_input_of_which_nothing_was_read_is_noted() {
         ("some r in input; r.good > 1", "[{\"good\": 1}]"),
         ("count(input) > 3", "{\"critical\": 3}"),
         ("1 == 2", "{\"critical\": 3}"),
+        ("good(input)", "{\"good\": 1}"),
     ] {
         assert!(!noted(body, input), "{body}");
     }

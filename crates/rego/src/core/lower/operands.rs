@@ -19,11 +19,11 @@ use crate::value::deeper;
 /// Sets the flags of rule sets and expressions that say where a call site is reached.
 pub(super) fn finish(core: &mut Core) {
     let Reached { calls, effects } = Reached::new(core);
-    let mut marking = Marking { reaches: &calls, reads_fields: false };
+    let mut marking = Marking { reaches: &calls, reads_input: false };
     for rule in &mut core.rules {
         marking.body(&mut rule.body);
     }
-    core.reads_fields = marking.reads_fields;
+    core.reads_input = marking.reads_input;
     for (set, (calls, effects)) in core.sets.iter_mut().zip(calls.into_iter().zip(effects)) {
         set.reaches = calls;
         set.pure = !calls && !effects;
@@ -78,7 +78,7 @@ fn all_readers(mut open: Vec<u32>, readers: &[Vec<u32>]) -> Vec<bool> {
 /// Marks the expressions of bodies.
 struct Marking<'r> {
     reaches: &'r [bool],
-    reads_fields: bool,
+    reads_input: bool,
 }
 
 impl Marking<'_> {
@@ -118,7 +118,7 @@ impl Marking<'_> {
     fn side(&mut self, side: &mut Side) -> bool {
         match side {
             Side::Ref(reference) => {
-                self.reads_fields |= reference.reads_field();
+                self.reads_input |= matches!(reference.head, Head::Input);
                 self.refers(reference)
             }
             Side::Comprehension(comprehension) => {
