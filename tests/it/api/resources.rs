@@ -100,7 +100,7 @@ fn fields_have_their_types() {
 }
 
 #[test]
-fn a_value_of_an_undocumented_type_is_refused() {
+fn a_documented_field_has_its_type_and_is_there_once() {
     for bad in [
         json!({"id": 7}),
         json!({"created_at": "yesterday"}),
@@ -111,15 +111,12 @@ fn a_value_of_an_undocumented_type_is_refused() {
         json!({"frameworks": {}}),
         json!({"frameworks": [7]}),
         json!({"frameworks": [null]}),
-        json!({"other": 1e300}),
         json!([]),
         json!(null),
     ] {
         assert!(through::<ProjectVersion>(&bad).is_err(), "{bad}");
     }
-    for twice in [r#"{"id":"a","id":"a"}"#, r#"{"x":1,"x":1}"#] {
-        assert!(serde_json::from_str::<ProductResource>(twice).is_err(), "{twice}");
-    }
+    assert!(serde_json::from_str::<ProductResource>(r#"{"id":"a","id":"a"}"#).is_err());
     let twice = r#"{"inputs":{"a":"1","a":"2"}}"#;
     assert!(serde_json::from_str::<Workflow>(twice).is_err());
     // A 64-bit count that comes as a number becomes the documented string.

@@ -134,8 +134,8 @@ fn additions() -> Vec<Addition> {
     use Addition::{Beside, Header, Paging, Value, Within};
     let rows = [
         ("details", json!([{"@type": "x", "reason": "y"}])),
-        ("count", json!(900)),
-        ("total", json!("900")),
+        ("count", json!(1e300)),
+        ("total", json!([{"a": 1e20}, "900"])),
         ("error", json!({"code": 13, "message": "internal"})),
         ("errors", json!(["one shard is down"])),
         ("warning", json!("this is old")),

@@ -8,10 +8,11 @@ use std::fmt;
 
 use rego::Value;
 use rego::value::Object;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::repeated::Repeated;
 use super::row_layout::{RowLayout, default};
+use crate::resources::scalars::Undocumented;
 use crate::resources::types::{Field, Type};
 use crate::resources::validate::scalar;
 use crate::text::shorten;
@@ -64,7 +65,12 @@ impl<'de> DeserializeSeed<'de> for Typed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
+        if !matches!(self.ty, Type::Any) {
+            return deserializer.deserialize_any(self);
+        }
+        // Whatever it is, it is kept as the service wrote it.
+        let Undocumented(value) = Undocumented::deserialize(deserializer)?;
+        Ok(value.as_str().map(|text| self.string(text)).unwrap_or(value))
     }
 }
 
@@ -75,9 +81,6 @@ impl Typed<'_> {
     }
 
     fn scalar<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        if matches!(self.ty, Type::Any) {
-            return Ok(value);
-        }
         scalar(*self.ty, value).map_err(|value| {
             let (shown, name) = (shorten(&value.to_json(), 40), self.name);
             E::custom(format!("{shown} in `{name}` isn't a valid {}", self.ty))
@@ -125,26 +128,18 @@ impl<'de> Visitor<'de> for Typed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let ty = match self.ty {
-            Type::Any => &Type::Any,
-            Type::Array(of) => *of,
-            _ => return Err(self.unexpected(serde::de::Unexpected::Seq)),
+        let Type::Array(ty) = *self.ty else {
+            return Err(self.unexpected(serde::de::Unexpected::Seq));
         };
         let mut items = Vec::new();
         let typed = Typed { ty, ..self };
         // Fields may be left out; an element that says nothing isn't one.
-        if matches!(ty, Type::Any) {
-            while let Some(item) = seq.next_element_seed(typed)? {
-                items.push(item);
-            }
-        } else {
-            while let Some(item) = seq.next_element_seed(Optional(typed))? {
-                let null = || serde::de::Error::custom(format!("`{}` has a null", self.name));
-                items.push(item.ok_or_else(null)?);
-                if items.len() > MAX_ITEMS {
-                    let message = format!("`{}` has more than {MAX_ITEMS} items", self.name);
-                    return Err(serde::de::Error::custom(message));
-                }
+        while let Some(item) = seq.next_element_seed(Optional(typed))? {
+            let null = || serde::de::Error::custom(format!("`{}` has a null", self.name));
+            items.push(item.ok_or_else(null)?);
+            if items.len() > MAX_ITEMS {
+                let message = format!("`{}` has more than {MAX_ITEMS} items", self.name);
+                return Err(serde::de::Error::custom(message));
             }
         }
         Ok(Value::from(items))
@@ -152,7 +147,6 @@ impl<'de> Visitor<'de> for Typed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let ty = match self.ty {
-            Type::Any => &Type::Any,
             Type::Map(of) => *of,
             Type::Object(fields) => {
                 return Row { fields, name: self.name, repeated: self.repeated }.visit_map(map);
@@ -306,7 +300,6 @@ mod tests {
             r#"{"annotations":{"a":1}}"#,
             r#"{"createdAt":"yesterday"}"#,
             r#"{"revision":1.5}"#,
-            r#"{"other":18446744073709551616}"#,
             r#"{"kind":"a","kind":"a"}"#,
             r#"{"createdAt":"2026-01-02T03:04:05Z","created_at":"2027-01-02T03:04:05Z"}"#,
             r#"{"created_at":"2026-01-02T03:04:05Z","created_at":"2026-01-02T03:04:05Z"}"#,
@@ -319,6 +312,21 @@ mod tests {
         ] {
             assert!(row(right).is_ok(), "{right}");
         }
+    }
+
+    #[test]
+    fn what_isnt_documented_is_kept_as_it_is() {
+        for other in
+            ["18446744073709551616", "9007199254740993.0", "1e400", "[1e20]", "0.1", "null"]
+        {
+            assert!(
+                row(&format!(r#"{{"other":{other}}}"#))
+                    .unwrap()
+                    .contains(&format!(r#""other":{other}"#)),
+                "{other}"
+            );
+        }
+        assert!(row(r#"{"other":"\ud800"}"#).unwrap().contains("\"other\":\"\u{fffd}\""));
     }
 
     #[test]

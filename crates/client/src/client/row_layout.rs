@@ -10,8 +10,11 @@ use std::rc::Rc;
 use rego::Value;
 use rego::value::Object;
 
+use crate::resources::resource;
 use crate::resources::types::{Field, Type, same_name};
 use crate::text::other_casing;
+
+type Slot = resource::Slot<Value>;
 
 /// Documented fields, prepared for reading many rows.
 pub(super) struct RowLayout {
@@ -43,38 +46,6 @@ struct Spelling {
 impl Spelling {
     fn is(&self, key: &str) -> bool {
         self.documented == key || self.other == key
-    }
-}
-
-/// The value of a documented field while its row is read. The field may be there in both casings if
-/// their values agree.
-#[derive(Default)]
-pub(super) struct Slot {
-    /// The value; none for an optional field's null.
-    value: Option<Value>,
-    /// Set if the documented spelling was read.
-    documented: bool,
-    /// Set if the other spelling was read.
-    other: bool,
-}
-
-impl Slot {
-    fn is_read(&self) -> bool {
-        self.documented || self.other
-    }
-
-    /// Records the value that the field `name` has under `key`.
-    pub fn fill(&mut self, name: &str, key: &str, value: Option<Value>) -> Result<(), String> {
-        let before = self.is_read();
-        let seen = if key == name { &mut self.documented } else { &mut self.other };
-        if std::mem::replace(seen, true) {
-            return Err(format!("the key `{key}` appears twice"));
-        }
-        if before && self.value != value {
-            return Err(format!("`{name}` appears twice with different values"));
-        }
-        self.value = value;
-        Ok(())
     }
 }
 

@@ -5,8 +5,6 @@
 //! other a value. Reading accepts either casing of a documented field (or both, if they agree),
 //! null for absent, and keeps every other field; writing uses the documented spelling.
 
-use serde::de::Error;
-
 /// Defines a resource.
 ///
 /// A field is `name: kind` or, if its name in Rust differs, `name = "wire name": kind`. Kinds:
@@ -22,7 +20,7 @@ macro_rules! resource {
         pub struct $name {
             $($(#[doc = $doc])+ pub $field: Option<$crate::resources::resource::rust_type!($kind)>,)*
             /// Every undocumented field, as the service sent it.
-            pub other: serde_json::Map<String, serde_json::Value>,
+            pub other: std::collections::BTreeMap<String, rego::Value>,
         }
 
         // Policies don't see every resource.
@@ -66,17 +64,15 @@ macro_rules! resource {
                         mut map: A,
                     ) -> Result<$name, A::Error> {
                         $(let mut $field = $crate::resources::resource::Slot::default();)*
-                        let mut other = serde_json::Map::new();
-                        let mut keys = std::collections::HashSet::new();
+                        let mut other = std::collections::BTreeMap::new();
                         while let Some(key) = map.next_key::<String>()? {
-                            $crate::resources::scalars::once(&mut keys, &key)?;
                             $(let name = $crate::resources::resource::wire_name!($field $($wire)?);
                             if $crate::resources::types::same_name(name, &key) {
                                 let value = $crate::resources::resource::read!($kind, map);
-                                $field.fill(value, name)?;
+                                $field.fill(name, &key, value).map_err(serde::de::Error::custom)?;
                                 continue;
                             })*
-                            let $crate::resources::scalars::Exact(value) = map.next_value()?;
+                            let $crate::resources::scalars::Undocumented(value) = map.next_value()?;
                             other.insert(key, value);
                         }
                         Ok($name { $($field: $field.value,)* other })
@@ -228,23 +224,37 @@ macro_rules! open_enum {
 
 pub(crate) use {defaulted, field_type, open_enum, read, resource, rust_type, wire_name};
 
-/// A documented field while its resource is read. It may appear in both casings if their values
-/// agree.
+/// A documented field while its object is read. It may be there in both casings if their values agree.
 pub struct Slot<T> {
+    /// The value; none for null.
     pub value: Option<T>,
-    filled: bool,
+    /// Set if the documented spelling was read.
+    documented: bool,
+    /// Set if the other spelling was read.
+    other: bool,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { value: None, filled: false }
+        Self { value: None, documented: false, other: false }
     }
 }
 
 impl<T: PartialEq> Slot<T> {
-    pub fn fill<E: Error>(&mut self, value: Option<T>, name: &str) -> Result<(), E> {
-        if std::mem::replace(&mut self.filled, true) && self.value != value {
-            return Err(E::custom(format!("`{name}` appears twice with different values")));
+    /// Returns `true` if the field was there.
+    pub fn is_read(&self) -> bool {
+        self.documented || self.other
+    }
+
+    /// Records the value that the field `name` has under `key`.
+    pub fn fill(&mut self, name: &str, key: &str, value: Option<T>) -> Result<(), String> {
+        let before = self.is_read();
+        let seen = if key == name { &mut self.documented } else { &mut self.other };
+        if std::mem::replace(seen, true) {
+            return Err(format!("the key `{key}` appears twice"));
+        }
+        if before && self.value != value {
+            return Err(format!("`{name}` appears twice with different values"));
         }
         self.value = value;
         Ok(())

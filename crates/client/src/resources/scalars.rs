@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use chrono::{DateTime, Utc};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::text::shorten;
 
@@ -121,30 +121,13 @@ impl Visitor<'_> for Whole {
     }
 }
 
-/// An undocumented value, kept exactly: a number that would lose precision is refused.
-pub struct Exact(pub Value);
+/// An undocumented value of any type and size, kept as the service wrote it.
+pub struct Undocumented(pub rego::Value);
 
-impl<'de> Deserialize<'de> for Exact {
+impl<'de> Deserialize<'de> for Undocumented {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value: Value = Deserialize::deserialize(deserializer)?;
-        if is_exact(&value) {
-            return Ok(Self(value));
-        }
-        Err(D::Error::custom("a number is beyond 64 bits"))
-    }
-}
-
-fn is_exact(value: &Value) -> bool {
-    match value {
-        // A whole number beyond 64 bits has been rounded to a float.
-        Value::Number(number) => {
-            number.is_i64()
-                || number.is_u64()
-                || number.as_f64().is_some_and(|f| f.fract() != 0.0 || f.abs() < 9.0e15)
-        }
-        Value::Array(items) => items.iter().all(is_exact),
-        Value::Object(fields) => fields.values().all(is_exact),
-        _ => true,
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        rego::Value::from_json(text.get()).map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -178,12 +161,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
 }
 
 /// Refuses a key that appears twice.
-pub(crate) fn once<E: Error>(
-    keys: &mut std::collections::HashSet<String>,
-    key: &str,
-) -> Result<(), E> {
+fn once<E: Error>(keys: &mut HashSet<String>, key: &str) -> Result<(), E> {
     if keys.insert(key.to_owned()) {
         return Ok(());
     }
-    Err(E::custom(format!("the key `{}` appears twice", crate::text::shorten(key, 80))))
+    Err(E::custom(format!("the key `{}` appears twice", shorten(key, 80))))
 }
