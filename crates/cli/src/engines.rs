@@ -93,6 +93,11 @@ fn print(text: &str) -> Print {
 }
 
 impl OtherEngine for Regorus {
+    /// This crate's own engine does.
+    fn tells_what_was_reached(&self) -> bool {
+        self.both
+    }
+
     fn evaluate(
         &self,
         policies: &Policies,

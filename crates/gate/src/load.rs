@@ -9,7 +9,7 @@ mod policy;
 mod refusals;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rego_platform::evaluate::{OtherEngine, Policies, is_network};
@@ -88,7 +88,7 @@ pub struct Gate {
     pub(super) waits: bool,
     /// `true` if any policy calls the service.
     asks: bool,
-    /// The policies that aren't evaluated and might be expected to be, a line each.
+    /// What isn't evaluated or found, and might be expected to be, a line each.
     pub(super) left_out: Vec<String>,
     /// Warnings with which policies are refused, unless they are allowed.
     pub(super) warnings: Vec<Diagnostic>,
@@ -97,7 +97,7 @@ pub struct Gate {
     /// The number of signed bundles that were loaded without verification.
     unverified_bundles: u64,
     /// The canonical paths of the files of data.
-    data: HashSet<PathBuf>,
+    data: HashSet<FileId>,
     /// What doesn't need to be loaded again.
     loaded: Loaded,
 }
@@ -107,6 +107,10 @@ const NOT_CHOSEN: &str = "it isn't among the chosen packages";
 
 /// The reason why a package isn't evaluated that is to be skipped.
 const SKIPPED: &str = "it is skipped by its name";
+
+/// Noted where the engine doesn't say what an evaluation reached.
+const UNSURVEYED: &str = "calls that couldn't be made and inputs of another shape are no errors on this \
+                          engine: evaluate on both to find them";
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -250,6 +254,9 @@ impl Gate {
     pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
         for check in &mut self.checks {
             check.policies = check.policies.clone().evaluated_by(other.clone());
+        }
+        if other.is_some_and(|other| !other.tells_what_was_reached()) {
+            self.left_out.push(UNSURVEYED.to_owned());
         }
         self
     }
@@ -407,15 +414,39 @@ impl Gate {
     }
 }
 
-/// Returns the canonical paths of the files of data, and of policy documents.
-fn data_files(gathered: &Gathered, documents: &[Document]) -> HashSet<PathBuf> {
+/// Returns the files of data, and of policy documents.
+fn data_files(gathered: &Gathered, documents: &[Document]) -> HashSet<FileId> {
     let data = gathered.files.data.iter().map(|source| source.path.as_str());
     let files = data.chain(documents.iter().map(Document::path));
     let folders = gathered.bundles.iter().filter(|bundle| bundle.is_folder);
     files
         .chain(folders.flat_map(Bundle::files))
-        .filter_map(|path| Path::new(path).canonicalize().ok())
+        .filter_map(|path| FileId::of(Path::new(path)).ok())
         .collect()
+}
+
+/// A file, whatever path leads to it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct FileId {
+    #[cfg(unix)]
+    device_and_inode: (u64, u64),
+    #[cfg(not(unix))]
+    path: std::path::PathBuf,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    fn of(path: &Path) -> std::io::Result<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = path.metadata()?;
+        Ok(Self { device_and_inode: (found.dev(), found.ino()) })
+    }
+
+    /// There, a hard link counts as another file.
+    #[cfg(not(unix))]
+    fn of(path: &Path) -> std::io::Result<Self> {
+        path.canonicalize().map(|path| Self { path })
+    }
 }
 
 fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {

@@ -7,7 +7,7 @@ use rego_platform::{Diagnostic, Error, ErrorKind, Level};
 use rego_platform_client::text::{escape, nearest};
 
 use super::document::Document;
-use super::{Check, Gate, GateOptions, wrong};
+use super::{Check, FileId, Gate, GateOptions, wrong};
 use crate::documents::ARGUMENTS;
 use crate::inputs::InputSource;
 use crate::metadata::Metadata;
@@ -64,7 +64,7 @@ impl Gate {
     pub(crate) fn refuse_data(&self, places: &[InputSource]) -> Result<(), Error> {
         for place in places {
             let InputSource::File(path) = place else { continue };
-            if path.canonicalize().is_ok_and(|path| self.data.contains(&path)) {
+            if FileId::of(path).is_ok_and(|file| self.data.contains(&file)) {
                 let shown = escape(&path.to_string_lossy());
                 return Err(wrong(format!("the input `{shown}` is data of the policies as well"))
                     .by_setting(setting::IGNORED));

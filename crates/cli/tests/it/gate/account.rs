@@ -235,7 +235,10 @@ fn a_file_is_either_data_or_an_input() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("all/report.json", path("link.json")).unwrap();
-        run(&path("link.json"), &[]).fails("is data of the policies as well");
+        std::fs::hard_link(&report, path("other_name.json")).unwrap();
+        for link in ["link.json", "other_name.json"] {
+            run(&path(link), &[]).fails("is data of the policies as well");
+        }
     }
     let other = sandbox.write("other.json", "{\"name\": \"x\"}");
     sandbox.write("all/more.json", "{\"allowed\": []}");
