@@ -7,7 +7,7 @@ graph(deepest) := {
 	"image": [{"digest": "build", "kind": "ATTESTATION", "metadata": {"hasPolicyViolations": "false"}}],
 	"build": [
 		{"digest": "image", "kind": "CONTAINER_IMAGE"},
-		{"digest": "library", "kind": "ATTESTATION", "metadata": {"hasPolicyViolations": false}},
+		{"digest": "library", "kind": "ATTESTATION", "metadata": {"hasPolicyViolations": "false"}},
 	],
 	"library": [{"digest": "deep", "kind": "ATTESTATION", "metadata": deepest}],
 }

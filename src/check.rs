@@ -13,7 +13,7 @@ mod fields;
 mod fix;
 mod ignore;
 mod infer;
-mod mocks;
+pub(crate) mod mocks;
 mod model;
 mod names;
 mod network;
@@ -239,14 +239,19 @@ pub(crate) fn errors_and_mocks(all: &Inspected<'_>) -> Findings {
     let (constants, files) = (all.constants(), all.files());
     let mut wrong = Vec::new();
     mocks::check(all, &files, &constants, &mut wrong);
-    if !wrong.is_empty() {
-        let ignores = files.iter().flat_map(|file| ignore::comments(all, file)).collect();
-        ignore::apply(ignores, &mut wrong);
+    let ignores = || files.iter().flat_map(|file| ignore::comments(all, file)).collect();
+    for (at, finding) in wrong {
+        let mut kept = vec![finding];
+        ignore::apply(ignores(), &mut kept);
         // The comments may silence other findings.
-        wrong.retain(|finding| finding.code == "wrong-mock");
-        for mut finding in wrong {
-            finding.level = Level::Error;
-            found.all.push(finding);
+        match kept.into_iter().find(|finding| finding.code == "wrong-mock") {
+            Some(mut finding) => {
+                finding.level = Level::Error;
+                found.all.push(finding);
+            }
+            None => {
+                found.silenced_mocks.insert(at);
+            }
         }
     }
     found
@@ -313,7 +318,7 @@ const QUERY_HEAD: &str = "package query\n\nanswer if {\n";
 
 /// Finds everything that there is to say about policies.
 pub(crate) fn everything(all: &Inspected<'_>) -> Findings {
-    let Findings { all: mut found, wrong_calls } = errors(all);
+    let Findings { all: mut found, wrong_calls, .. } = errors(all);
     let constants = all.constants();
     let files = all.files();
     let known = unknown::Known::new(all, &files);
@@ -342,9 +347,15 @@ pub(crate) fn everything(all: &Inspected<'_>) -> Findings {
         .collect();
     found.retain(|finding| finding.code != "unknown-value" || !wrong.contains(&finding.position));
     always::check(all, &files, &constants, &mut found);
-    mocks::check(all, &files, &constants, &mut found);
+    let mut wrong_mocks = Vec::new();
+    mocks::check(all, &files, &constants, &mut wrong_mocks);
+    for (_, finding) in wrong_mocks {
+        if !found.contains(&finding) {
+            found.push(finding);
+        }
+    }
     dead::check(all, &files, &mut found);
     packages::check(all, &mut found);
     ignore::apply(ignores, &mut found);
-    Findings { all: found, wrong_calls }
+    Findings { all: found, wrong_calls, ..Findings::default() }
 }

@@ -5,8 +5,11 @@
 use std::collections::HashMap;
 
 use super::dead::{constant_path, is_test};
+use super::model::function_name;
 use super::{Constants, File, Inspected, arguments, names};
 use crate::Diagnostic;
+use crate::rego::internal::builtins::lookup;
+use crate::rego::internal::types::{Function, Type};
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 
 /// Finds statements of tests that are a set or an object, which may be empty.
@@ -25,24 +28,27 @@ pub(super) fn check(
             .filter(|rule| constant_path(rule).any(is_test))
             .map(|rule| rule.span)
             .collect();
-        for (term, _) in file.model.statements.iter().filter(|(_, negated)| !negated) {
-            if !tests.iter().any(|test| within(*test, term.span)) {
-                continue;
-            }
+        let values = file.model.statements.iter().filter(|(_, negated)| !negated);
+        let values = values.filter(|(term, _)| {
             let literal = arguments::literal(file, constants, term);
-            let always = match &literal.kind {
-                TermKind::SetComprehension(_)
-                | TermKind::ArrayComprehension(_)
-                | TermKind::ObjectComprehension(_) => true,
-                TermKind::Ref(parts) => is_collection(parts, &collections),
-                _ => false,
-            };
-            if always {
-                let message = "this holds even if it is empty, so the test can't fail here";
-                let hint = "compare it, with `count` or a set of messages";
-                let finding = Diagnostic::warning("always-true", message).with_hint(hint);
-                out.push(finding.at(all.position(term.span)));
+            match &literal.kind {
+                TermKind::Ref(parts) => is_collection(parts, 0, &collections),
+                kind => is_collection_literal(kind),
             }
+        });
+        let calls = file.model.called.iter().filter(|(terms, _)| {
+            terms.split_first().is_some_and(|(function, arguments)| {
+                gives_collection(function, arguments.len())
+                    || matches!(&function.kind, TermKind::Ref(parts)
+                        if is_collection(parts, arguments.len(), &collections))
+            })
+        });
+        let always = values.map(|(term, _)| term.span).chain(calls.map(|(_, span)| *span));
+        for at in always.filter(|at| tests.iter().any(|test| within(*test, *at))) {
+            let message = "this holds even if it is empty, so the test can't fail here";
+            let hint = "compare it, with `count` or a set of messages";
+            let finding = Diagnostic::warning("always-true", message).with_hint(hint);
+            out.push(finding.at(all.position(at)));
         }
     }
 }
@@ -51,15 +57,17 @@ fn within(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns the paths of rules, and whether each is a set, an array or an object by all its
-/// definitions.
-fn collections<'a>(files: &[File<'a>]) -> HashMap<Vec<&'a str>, bool> {
-    let mut found: HashMap<Vec<&str>, bool> = HashMap::new();
+/// The paths of rules and their numbers of arguments, and whether each is a set, an array or an object by
+/// all its definitions.
+type Collections<'a> = HashMap<(Vec<&'a str>, usize), bool>;
+
+fn collections<'a>(files: &[File<'a>]) -> Collections<'a> {
+    let mut found = Collections::new();
     for file in files {
         let package = names::package_path(file.module);
         for rule in &file.module.rules {
             let path = package.iter().copied().chain(constant_path(rule)).collect();
-            *found.entry(path).or_insert(true) &= makes_collection(rule);
+            *found.entry((path, rule.head.args.len())).or_insert(true) &= makes_collection(rule);
         }
     }
     found
@@ -72,25 +80,37 @@ fn makes_collection(rule: &Rule) -> bool {
         || constant_path(rule).count() < head.reference.len();
     let values = std::iter::successors(Some(rule), |rule| rule.else_rule.as_deref());
     let mut values = values.map(|rule| rule.head.value.as_ref());
-    !head.is_function()
-        && (is_part
-            || values.all(|value| {
-                matches!(
-                    value.map(|value| &value.kind),
-                    Some(
-                        TermKind::SetComprehension(_)
-                            | TermKind::ArrayComprehension(_)
-                            | TermKind::ObjectComprehension(_)
-                            | TermKind::Array(_)
-                            | TermKind::Set(_)
-                            | TermKind::Object(_)
-                    )
-                )
-            }) && rule.generated_body)
+    is_part
+        || rule.generated_body
+            && values.all(|value| value.is_some_and(|value| is_collection_literal(&value.kind)))
 }
 
-/// Returns `true` for a reference to a whole rule that is a collection.
-fn is_collection(parts: &[Term], collections: &HashMap<Vec<&str>, bool>) -> bool {
+fn is_collection_literal(kind: &TermKind) -> bool {
+    matches!(
+        kind,
+        TermKind::SetComprehension(_)
+            | TermKind::ArrayComprehension(_)
+            | TermKind::ObjectComprehension(_)
+            | TermKind::Array(_)
+            | TermKind::Set(_)
+            | TermKind::Object(_)
+    )
+}
+
+/// Returns `true` for a built-in function whose results are sets, arrays or objects.
+fn gives_collection(function: &Term, arguments: usize) -> bool {
+    let builtin = function_name(function).and_then(|name| lookup(&name));
+    let types = builtin
+        .filter(|builtin| !builtin.relation)
+        .and_then(|builtin| Function::parse(builtin.signature).ok());
+    types.is_some_and(|types| {
+        types.args.len() == arguments
+            && matches!(types.result, Type::Set(_) | Type::Array(_) | Type::Object(_))
+    })
+}
+
+/// Returns `true` for a whole rule that is a collection, or a function whose results are.
+fn is_collection(parts: &[Term], arguments: usize, collections: &Collections<'_>) -> bool {
     let Some((Term { kind: TermKind::Var(head), .. }, operands)) = parts.split_first() else {
         return false;
     };
@@ -101,5 +121,5 @@ fn is_collection(parts: &[Term], collections: &HashMap<Vec<&str>, bool>) -> bool
             _ => None,
         })
         .collect();
-    **head == *"data" && path.is_some_and(|path| collections.get(&path) == Some(&true))
+    **head == *"data" && path.is_some_and(|path| collections.get(&(path, arguments)) == Some(&true))
 }

@@ -35,7 +35,7 @@ pub(super) fn check(
     constants: &Constants<'_>,
     found: &mut Findings,
 ) {
-    let Findings { all: out, wrong_calls } = found;
+    let Findings { all: out, wrong_calls, .. } = found;
     let literals = Literals { file, constants };
     for call in file.model.calls.iter().filter(|call| !call.is_complete()) {
         let (product, function) = (all.product, call.function);

@@ -24,8 +24,8 @@ struct Node<'a> {
     /// The head of the first definition.
     at: Span,
     is_function: bool,
-    /// `true` if all its definitions are literals.
-    is_literal: bool,
+    /// `true` if its value may depend on the input, when nothing calls it.
+    can_vary: bool,
     /// The nodes that it refers to.
     uses: BTreeSet<usize>,
 }
@@ -38,11 +38,6 @@ impl<'a> Node<'a> {
     /// Returns the first part of the rule's own name.
     fn name(&self) -> &'a str {
         self.path.get(self.package).copied().unwrap_or_default()
-    }
-
-    /// Returns `true` if its value may depend on the input, when nothing calls it.
-    fn can_vary(&self) -> bool {
-        !self.is_function && !self.is_literal
     }
 
     fn is_test(&self) -> bool {
@@ -124,9 +119,9 @@ pub(super) fn check(all: &Inspected<'_>, files: &[File<'_>], out: &mut Vec<Diagn
     };
     let in_unused: BTreeSet<usize> = unused().flat_map(used).collect();
     let in_dead: BTreeSet<usize> =
-        unused().filter(|(_, node)| node.can_vary()).flat_map(used).collect();
+        unused().filter(|(_, node)| node.can_vary).flat_map(used).collect();
     for (index, node) in unused() {
-        let is_dead = node.can_vary();
+        let is_dead = node.can_vary;
         if (if is_dead { &in_dead } else { &in_unused }).contains(&index) {
             continue;
         }
@@ -165,12 +160,12 @@ fn nodes<'a>(files: &[File<'a>]) -> Vec<Node<'a>> {
                     package: package.len(),
                     at: head_span(rule),
                     is_function: rule.head.is_function(),
-                    is_literal: true,
+                    can_vary: false,
                     uses: BTreeSet::new(),
                 });
             }
             if let Some(node) = nodes.get_mut(index) {
-                node.is_literal &= is_literal(rule);
+                node.can_vary |= can_vary(rule);
             }
             of_file.push(index);
         }
@@ -201,9 +196,13 @@ pub(super) fn constant_path(rule: &Rule) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns `true` if a definition has no body and nothing to evaluate in its head.
-fn is_literal(rule: &Rule) -> bool {
+/// Returns `true` unless a definition is a function's, or has no body and nothing to evaluate in its
+/// head.
+pub(super) fn can_vary(rule: &Rule) -> bool {
     let head = &rule.head;
+    if head.is_function() {
+        return false;
+    }
     let terms = head.reference.iter().skip(1).chain(&head.key).chain(&head.value);
     let mut is_literal = (rule.generated_body || rule.default) && rule.else_rule.is_none();
     for term in terms {
@@ -227,5 +226,5 @@ fn is_literal(rule: &Rule) -> bool {
             is_literal
         });
     }
-    is_literal
+    !is_literal
 }

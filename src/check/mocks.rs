@@ -1,32 +1,38 @@
 //! Mocks of the product's functions, held against the types of their answers.
 //!
 //! Owns what can be read of a mock: literals, in place, through variables and constant rules, and as
-//! values of a function that stands for another. An answer may lack fields; any other type or field
-//! is one that no test should rely on.
+//! values of a function that stands for another. What a mock gives when its test runs is held against
+//! the type then. An answer may lack fields; any other type or field is one that no test should rely
+//! on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::model::function_name;
 use super::{Constants, File, Inspected, arguments, names};
-use crate::Diagnostic;
 use crate::functions::known_fields::known_fields;
-use crate::functions::{Field, Type};
+use crate::functions::{self, Field, Type};
+use crate::rego::Value;
 use crate::rego::internal::deeper;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
+use crate::text::escape;
+use crate::{Diagnostic, Error, ErrorKind, Product};
+
+const HINT: &str = "give it the form of the function's answer; fields may be left out";
 
 /// The definitions of policies' functions, by full name, each with its file.
 type Functions<'a> = HashMap<String, Vec<(&'a File<'a>, &'a Rule)>>;
 
-/// Finds mocks that aren't of the type of the function's answer.
+/// Finds mocks that aren't of the type of the function's answer, each with its modifier.
 pub(super) fn check<'a>(
     all: &Inspected<'_>,
     files: &'a [File<'a>],
     constants: &Constants<'a>,
-    out: &mut Vec<Diagnostic>,
+    out: &mut Vec<(Span, Diagnostic)>,
 ) {
     let own = functions_of(files);
     for file in files {
-        for (function, value) in &file.model.mocks {
+        for (function, with) in &file.model.mocks {
+            let value = &with.value;
             let name = function_name(value).filter(|_| constants.find(value).is_none());
             let definitions = name.and_then(|name| own.get(&name));
             let values: Vec<_> = match definitions {
@@ -34,7 +40,7 @@ pub(super) fn check<'a>(
                     .iter()
                     .flat_map(|(of, rule)| values_of(rule).map(move |value| (*of, value)))
                     .collect(),
-                None => vec![(file, *value)],
+                None => vec![(file, value)],
             };
             for (of, part) in values {
                 let Err((at, what)) = (Mock { file: of, constants }).fits(part, function.result)
@@ -45,13 +51,9 @@ pub(super) fn check<'a>(
                 let name = all.product.function(function.name);
                 let finding =
                     Diagnostic::warning("wrong-mock", format!("a mock of `{name}` {what}"))
-                        .with_hint(
-                            "give it the form of the function's answer; fields may be left out",
-                        )
+                        .with_hint(HINT)
                         .at(all.position(at));
-                if !out.contains(&finding) {
-                    out.push(finding);
-                }
+                out.push((with.span, finding));
             }
         }
     }
@@ -88,7 +90,7 @@ impl<'a> Mock<'_, 'a> {
     fn fits(&self, value: &'a Term, ty: Type) -> Result<(), Wrong> {
         let literal = arguments::literal(self.file, self.constants, value);
         let at = if literal.span.file == self.file.id() { literal.span } else { value.span };
-        let is = |what: &str| Err((at, format!("has {what} where it is {ty}")));
+        let is = |what: &str| Err((at, format!("has {what} where the type is `{ty}`")));
         deeper(|| match (&literal.kind, ty) {
             (_, Type::Any)
             | (TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_), _)
@@ -127,10 +129,7 @@ impl<'a> Mock<'_, 'a> {
     fn members(&self, members: &'a [(Term, Term)], fields: &'static [Field]) -> Result<(), Wrong> {
         for (key, value) in members {
             let TermKind::String(name) = &key.kind else { continue };
-            let documented =
-                fields.iter().find(|field| field.name == &**name).map(|found| found.ty);
-            let known = || known_fields(fields).iter().find(|known| known.name == &**name);
-            let Some(ty) = documented.or_else(|| known().map(|known| known.ty)) else {
+            let Some(ty) = field_type(fields, name) else {
                 let at = if key.span.file == self.file.id() { key.span } else { value.span };
                 return Err((at, format!("has the unknown field `{name}`")));
             };
@@ -138,4 +137,62 @@ impl<'a> Mock<'_, 'a> {
         }
         Ok(())
     }
+}
+
+/// The mocks of loaded tests.
+pub(crate) struct Mocks {
+    product: Product,
+    /// The modifiers of those that a comment allows to be of another type.
+    silenced: HashSet<Span>,
+}
+
+impl Mocks {
+    pub fn new(product: Product, silenced: HashSet<Span>) -> Self {
+        Self { product, silenced }
+    }
+
+    /// Checks what a mock gave for a function, by its full name.
+    pub fn check(&self, at: Span, function: &str, answer: &Value) -> Result<(), Error> {
+        let known = self.product.short(function).and_then(functions::function);
+        let Some(known) = known.filter(|_| !self.silenced.contains(&at)) else { return Ok(()) };
+        has_type(answer, known.result).map_err(|what| {
+            Error::new(ErrorKind::Policy, format!("a mock of `{function}` {what}")).with_hint(HINT)
+        })
+    }
+}
+
+fn has_type(value: &Value, ty: Type) -> Result<(), String> {
+    deeper(|| match (value, ty) {
+        (_, Type::Any)
+        | (Value::Null, Type::Null)
+        | (Value::Bool(_), Type::Boolean)
+        | (Value::Number(_), Type::Integer | Type::Number)
+        | (
+            Value::String(_),
+            Type::String | Type::Digest | Type::Uuid | Type::Timestamp | Type::Count,
+        ) => Ok(()),
+        (_, Type::Either(one, other)) => has_type(value, *one).or_else(|_| has_type(value, *other)),
+        (Value::Object(members), Type::Object(fields)) => {
+            members.iter().try_for_each(|(key, value)| {
+                let name = key.as_str().unwrap_or_default();
+                let ty = field_type(fields, name)
+                    .ok_or_else(|| format!("has the unknown field `{}`", escape(name)))?;
+                has_type(value, ty)
+            })
+        }
+        (Value::Object(members), Type::Map(of)) => {
+            members.values().try_for_each(|value| has_type(value, *of))
+        }
+        (Value::Array(items), Type::Array(of)) => {
+            items.iter().try_for_each(|item| has_type(item, *of))
+        }
+        _ => Err(format!("has the type `{}` where it is `{ty}`", value.type_name())),
+    })
+}
+
+/// Returns the type of a field of an answer, documented or known from practice.
+fn field_type(fields: &'static [Field], name: &str) -> Option<Type> {
+    let of = |field: &Field| field.name == name;
+    let known = || known_fields(fields).iter().find(|known| known.name == name);
+    fields.iter().find(|field| of(field)).map(|field| field.ty).or_else(|| known().map(|k| k.ty))
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::functions::{self, Function};
 use crate::rego::internal::deeper;
 use crate::rego::syntax::tree::{
-    Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind,
+    Body, Expr, ExprKind, Module, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
 
 /// The origin of a variable's value, if it is known.
@@ -90,11 +90,13 @@ pub(super) struct Model<'a> {
     pub references: Vec<(usize, &'a Term)>,
     /// Calls of functions other than the product's, with their name, arguments and span.
     pub others: Vec<(String, &'a [Term], Span)>,
-    /// The product's functions that a `with` replaces, and what with.
-    pub mocks: Vec<(&'static Function, &'a Term)>,
+    /// The product's functions that a `with` replaces, and the modifiers.
+    pub mocks: Vec<(&'static Function, &'a With)>,
     pub comparisons: Vec<Comparison<'a>>,
     /// Statements that are just a value, and whether they are negated.
     pub statements: Vec<(&'a Term, bool)>,
+    /// Statements that are just a call, which aren't negated: the function and its arguments.
+    pub called: Vec<(&'a [Term], Span)>,
 }
 
 impl<'a> Model<'a> {
@@ -231,7 +233,7 @@ impl<'a> Walk<'a> {
             let name = function_name(&with.target);
             let Some(short) = name.as_deref().and_then(|name| self.short(name)) else { continue };
             if let Some(function) = functions::function(short) {
-                self.model.mocks.push((function, &with.value));
+                self.model.mocks.push((function, with));
             }
             self.replaced.push(short.to_owned());
         }
@@ -240,7 +242,12 @@ impl<'a> Walk<'a> {
                 self.model.statements.push((term, expr.negated));
                 self.term(term);
             }
-            ExprKind::Call(terms) => self.statement(terms, expr.span),
+            ExprKind::Call(terms) => {
+                if !expr.negated {
+                    self.model.called.push((terms, expr.span));
+                }
+                self.statement(terms, expr.span);
+            }
             ExprKind::Some(declared) => {
                 for symbol in &declared.symbols {
                     if let TermKind::Call(terms) = &symbol.kind {

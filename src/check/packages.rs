@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Inspected;
+use super::dead::can_vary;
 use crate::Diagnostic;
 use crate::load::roles::{Role, nearest, role};
 use crate::load::{Package, RuleKind};
@@ -25,13 +26,13 @@ pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
         let paths = package.refers_to.iter().map(Vec::as_slice);
         open.extend(paths.filter(|path| used.insert(path)).filter_map(|path| by_path.get(path)));
     }
+    // Functions and literals alone are a library.
     let mut modules: HashMap<Vec<&str>, &Module> = HashMap::new();
-    for module in all.modules {
+    for module in all.modules.iter().filter(|module| module.rules.iter().any(can_vary)) {
         modules.entry(super::names::package_path(module)).or_insert(module);
     }
     for package in packages {
-        // Functions alone are a library.
-        if !used.contains(package.path.as_slice()) && names(package).next().is_some() {
+        if !used.contains(package.path.as_slice()) {
             out.extend(finding(all, package, &modules));
         }
     }

@@ -20,7 +20,7 @@ use super::recording::Recording;
 use super::scope::{Print, Scope};
 use super::survey::{Reached, SurveyHost};
 use crate::Product;
-use crate::check;
+use crate::check::{self, mocks::Mocks};
 use crate::client::refuse_blocking;
 use crate::functions::FunctionSet;
 use crate::load::{
@@ -58,6 +58,9 @@ pub trait OtherEngine: Send + Sync {
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated;
+
+    /// Returns `true` if its evaluations say what they reached ([`Evaluated::reached`]).
+    fn tells_what_was_reached(&self) -> bool;
 }
 
 struct Inner {
@@ -69,6 +72,8 @@ struct Inner {
     called: Vec<&'static str>,
     reachable: ReachableCalls,
     callable: Callable,
+    /// What mocks are held against, in tests.
+    mocks: Option<Arc<Mocks>>,
 }
 
 impl std::fmt::Debug for Policies {
@@ -289,12 +294,23 @@ impl Policies {
         options: LoadOptions,
         tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        Self::of(load::compile(sources, &options, &check::errors_and_mocks, Some(tests)), options)
+        let product = options.product.clone();
+        let compiled = load::compile(sources, &options, &check::errors_and_mocks, Some(tests));
+        Self::with_mocks(compiled, options, |silenced| Some(Mocks::new(product, silenced)))
     }
 
     fn of(compiled: load::Compilation, options: LoadOptions) -> Result<Self, Error> {
-        let Loaded { program, packages, data } =
+        Self::with_mocks(compiled, options, |_| None)
+    }
+
+    fn with_mocks(
+        compiled: load::Compilation,
+        options: LoadOptions,
+        mocks: impl FnOnce(HashSet<Span>) -> Option<Mocks>,
+    ) -> Result<Self, Error> {
+        let Loaded { program, packages, data, silenced_mocks } =
             compiled.loaded.ok_or_else(|| Error::policy(compiled.findings))?;
+        let mocks = mocks(silenced_mocks).map(Arc::new);
         let LoadOptions { product, enabled, host_functions, .. } = options;
         let calls = |name: &str| {
             let full = product.function(name);
@@ -303,7 +319,7 @@ impl Policies {
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
         let reachable = ReachableCalls::of(&program);
         let callable = Callable::new(product, host_functions);
-        let inner = Inner { program, packages, data, enabled, called, reachable, callable };
+        let inner = Inner { program, packages, data, enabled, called, reachable, callable, mocks };
         Ok(Self { inner: Arc::new(inner), other: None })
     }
 
@@ -587,7 +603,7 @@ impl Policies {
         tracer: Option<&dyn Tracer>,
     ) -> PassResult {
         let program = &self.inner.program;
-        let scope = scope.texts(program.sources());
+        let scope = scope.texts(program.sources()).mocks(self.inner.mocks.clone());
         let covering = CoverageTracer::default();
         let run = Run::new(&scope)
             .input(input)

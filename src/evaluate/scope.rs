@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::environment::Environment;
 use super::network;
+use crate::check::mocks::Mocks;
 use crate::load::{TEST_CASE, path_of};
 use crate::rego::Sources as Texts;
 use crate::rego::Value;
@@ -74,6 +75,7 @@ pub(crate) struct Scope {
     printed: AtomicU64,
     printed_too_much: AtomicBool,
     texts: Texts,
+    mocks: Option<Arc<Mocks>>,
     prints: Mutex<Vec<Print>>,
     cases: Mutex<Vec<Vec<Value>>>,
 }
@@ -96,6 +98,7 @@ impl Scope {
             printed: AtomicU64::new(0),
             printed_too_much: AtomicBool::new(false),
             texts: Texts::new(),
+            mocks: None,
             prints: Mutex::default(),
             cases: Mutex::default(),
         }
@@ -112,6 +115,13 @@ impl Scope {
     #[must_use]
     pub(crate) fn texts(mut self, texts: &Texts) -> Self {
         self.texts = texts.clone();
+        self
+    }
+
+    /// Sets what mocks are held against.
+    #[must_use]
+    pub(crate) fn mocks(mut self, mocks: Option<Arc<Mocks>>) -> Self {
+        self.mocks = mocks;
         self
     }
 
@@ -202,6 +212,11 @@ impl Host for Scope {
             Ok(None) => HostAnswer::Undefined,
             Err(error) => HostAnswer::Fail(Arc::new(self.fail(error))),
         }
+    }
+
+    fn stands_in(&self, at: Span, function: &str, answer: &Value) -> Result<(), Halt> {
+        let checked = self.mocks.as_ref().map(|mocks| mocks.check(at, function, answer));
+        checked.unwrap_or(Ok(())).map_err(|error| Halt::from(self.fail(error)))
     }
 
     fn print(&self, span: Span, text: &str) {

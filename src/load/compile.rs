@@ -53,6 +53,8 @@ pub(crate) struct Findings {
     /// The positions of calls of the product's functions with an error for an argument, which is more
     /// precise than the type checker's.
     pub wrong_calls: HashSet<(FileId, u32)>,
+    /// The modifiers of wrong mocks that a comment allows.
+    pub silenced_mocks: HashSet<Span>,
 }
 
 /// A program that compiled without errors, with its packages and data.
@@ -61,6 +63,8 @@ pub(crate) struct Loaded {
     pub packages: Vec<Package>,
     /// The merged base documents.
     pub data: Value,
+    /// The modifiers of wrong mocks that a comment allows.
+    pub silenced_mocks: HashSet<Span>,
 }
 
 /// The result of compiling sources.
@@ -133,7 +137,13 @@ pub(crate) fn compile(
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     found.dedup();
     let is_refused = found.iter().any(|finding| finding.level == Level::Error);
-    let loaded = program.filter(|_| !is_refused).map(|program| Loaded { program, packages, data });
+    let silenced_mocks = inspected.silenced_mocks;
+    let loaded = program.filter(|_| !is_refused).map(|program| Loaded {
+        program,
+        packages,
+        data,
+        silenced_mocks,
+    });
     Compilation { findings: found, loaded }
 }
 

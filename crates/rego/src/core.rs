@@ -474,6 +474,8 @@ pub struct With {
     pub target: WithTarget,
     /// The replacement.
     pub value: WithValue,
+    /// The source span.
+    pub span: Span,
 }
 
 /// The target of a `with` modifier.

@@ -37,10 +37,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         let target = match self.standin(&call.name) {
             None => call.target,
-            Some(Standin::Value(value)) => return Ok(self.answer(run, call, value).into()),
-            Some(Standin::Function(..) | Standin::Ref(..) | Standin::Deferred(_)) => {
-                return Ok(SingleResult::Many);
+            Some(Standin::Value(value)) if !matches!(call.target, Target::Host(_)) => {
+                return Ok(self.answer(run, call, value).into());
             }
+            Some(_) => return Ok(SingleResult::Many),
         };
         match target {
             Target::Function(id) => {
@@ -74,6 +74,26 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// Makes a call for each of its answers.
     pub(super) fn call_many(
+        &mut self,
+        run: &Run<'p>,
+        op: &'p Op,
+        call: &'p Call,
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
+        let Some(at) = self.replaced_host_call(call) else {
+            return self.call_or_standin(run, op, call, next);
+        };
+        self.call_or_standin(run, op, call, &mut |machine| {
+            if let Some(output) = &call.output
+                && let Some(answer) = machine.value(output, run.base)
+            {
+                machine.context.stands_in(at, &call.name, &answer)?;
+            }
+            next(machine)
+        })
+    }
+
+    fn call_or_standin(
         &mut self,
         run: &Run<'p>,
         op: &'p Op,

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use super::{ErrorCode, EvalError, Host, Limits};
+use super::{ErrorCode, EvalError, Halt, Host, Limits};
 use crate::builtins::{Answer, Cache, Code, CompiledPatterns, Context, Error};
 use crate::syntax::tree::Span;
 use crate::value::Value;
@@ -69,10 +69,17 @@ impl<'r> EvalContext<'r> {
 
     /// Checks with the host whether to go on.
     pub(super) fn poll(&self) -> Result<(), EvalError> {
-        self.host.check().map_err(|halt| EvalError {
-            source: halt.source,
-            ..EvalError::new(ErrorCode::Cancel, None, halt.message)
-        })
+        self.host.check().map_err(|halt| halted(halt, None))
+    }
+
+    /// Shows the host what stands in for an answer of its function.
+    pub(super) fn stands_in(
+        &self,
+        at: Span,
+        function: &str,
+        answer: &Value,
+    ) -> Result<(), EvalError> {
+        self.host.stands_in(at, function, answer).map_err(|halt| halted(halt, Some(at)))
     }
 
     /// Turns a function's failure into an evaluation's error.
@@ -151,4 +158,8 @@ impl Context for EvalContext<'_> {
     fn lookup_host(&self, name: &str) -> Answer {
         self.host.lookup_host(name)
     }
+}
+
+fn halted(halt: Halt, at: Option<Span>) -> EvalError {
+    EvalError { source: halt.source, ..EvalError::new(ErrorCode::Cancel, at, halt.message) }
 }

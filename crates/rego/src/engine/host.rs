@@ -94,6 +94,16 @@ pub trait Host {
     /// Calls a host function.
     fn call(&self, call: &HostCall<'_>) -> HostAnswer;
 
+    /// Looks at what a policy's `with` gives instead of an answer of the host's function; `at` is the
+    /// modifier.
+    ///
+    /// # Errors
+    /// The reason to end the evaluation.
+    fn stands_in(&self, at: Span, function: &str, answer: &Value) -> Result<(), Halt> {
+        let _ = (at, function, answer);
+        Ok(())
+    }
+
     /// Receives the text of a `print` call.
     fn print(&self, span: Span, text: &str) {
         let _ = (span, text);

@@ -14,6 +14,7 @@
 use std::rc::Rc;
 
 use crate::core::{Comprehension, Ref, Scope, Slot, Target, Term, With, WithTarget};
+use crate::syntax::tree::Span;
 use crate::value::Value;
 
 /// A function and its replacement.
@@ -21,6 +22,8 @@ use crate::value::Value;
 pub(super) struct Mock<'p> {
     pub(super) name: &'p str,
     pub(super) by: Standin<'p>,
+    /// The modifier.
+    pub(super) at: Span,
 }
 
 /// The replacement of a function.

@@ -14,7 +14,9 @@ use std::rc::Rc;
 use super::machine::{Flow, Machine, Next, Run, Stop};
 use super::reached::{Lookups, Misshapen, Unmade};
 use super::reference::found_by;
-use crate::core::{Head, InputPart, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget};
+use crate::core::{
+    Head, InputPart, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
+};
 use crate::syntax::tree::Span;
 use crate::value::{Object, Shared, Value};
 
@@ -240,9 +242,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         let (Value::Array(items), Some(survey)) = (input, &mut self.survey) else {
             return InputPart::None;
         };
-        let elements = survey
-            .elements
-            .get_or_insert_with(|| items.iter().filter_map(self::address).collect());
+        let elements =
+            survey.elements.get_or_insert_with(|| items.iter().filter_map(self::address).collect());
         if elements.contains(&address) { InputPart::Element } else { InputPart::None }
     }
 
@@ -284,7 +285,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             // There are no elements.
             (scalar, _)
-                if part == InputPart::Whole && !matches!(scalar, Value::Array(_) | Value::Set(_)) =>
+                if part == InputPart::Whole
+                    && !matches!(scalar, Value::Array(_) | Value::Set(_)) =>
             {
                 seen.misshapen.get_or_insert((false, scalar.type_name()));
                 return Ok(());
@@ -303,7 +305,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         match (value, &key) {
             (value, Some(key)) => found_by(value, key).map_or(Ok(()), |item| below(self, item)),
             (Value::Array(items), None) => items.iter().try_for_each(|item| below(self, item)),
-            (Value::Object(members), None) => members.values().try_for_each(|item| below(self, item)),
+            (Value::Object(members), None) => {
+                members.values().try_for_each(|item| below(self, item))
+            }
             (Value::Set(items), None) => items.iter().try_for_each(|item| below(self, item)),
             _ => Ok(()),
         }
@@ -337,7 +341,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut copied = |item: &Value| self.deeper(|machine| machine.copied(item));
         Ok(match value {
             Value::String(text) => Value::from(&**text),
-            Value::Array(items) => Value::from(items.iter().map(copied).collect::<Result<Vec<_>, _>>()?),
+            Value::Array(items) => {
+                Value::from(items.iter().map(copied).collect::<Result<Vec<_>, _>>()?)
+            }
             Value::Object(members) => {
                 let members = members.iter().map(|(key, item)| Ok((key.clone(), copied(item)?)));
                 Value::from(members.collect::<Result<Object, Stop>>()?)

@@ -8,7 +8,7 @@ use super::replaced::{
     DeferredTarget, DeferredTerm, DeferredValue, DeferredValues, Mock, Replaced, Standin,
 };
 use super::{ErrorCode, EvalError};
-use crate::core::{With, WithTarget, WithValue};
+use crate::core::{Call, Target, With, WithTarget, WithValue};
 use crate::syntax::tree::Span;
 use crate::value::{Shared, Value};
 
@@ -84,7 +84,7 @@ impl<'p> Machine<'p, '_> {
                     if let Standin::Deferred(deferred) = &by {
                         in_force.push(Rc::clone(deferred));
                     }
-                    mocks.push(Mock { name, by });
+                    mocks.push(Mock { name, by, at: with.span });
                     continue;
                 }
                 WithTarget::Input(path) => (path, &mut input),
@@ -174,11 +174,20 @@ impl<'p> Machine<'p, '_> {
     /// Returns the replacement of a function, if it has one.
     #[inline]
     pub(super) fn standin(&self, name: &str) -> Option<Standin<'p>> {
+        self.mock(name).map(|mock| mock.by.clone())
+    }
+
+    fn mock(&self, name: &str) -> Option<&Mock<'p>> {
         let group = self.mocks.last()?;
-        let found = |mocks: &Vec<Mock<'p>>| {
-            mocks.iter().rev().find(|mock| mock.name == name).map(|mock| mock.by.clone())
-        };
-        group.iter().rev().find_map(found)
+        group.iter().rev().find_map(|mocks| mocks.iter().rev().find(|mock| mock.name == name))
+    }
+
+    /// Returns the modifier that replaces the host function which a call calls.
+    pub(super) fn replaced_host_call(&self, call: &Call) -> Option<Span> {
+        match call.target {
+            Target::Host(_) => self.mock(&call.name).map(|mock| mock.at),
+            _ => None,
+        }
     }
 }
 

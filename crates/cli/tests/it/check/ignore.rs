@@ -36,8 +36,8 @@ fn warnings_are_silenced_where_they_are() {
 
 #[test]
 fn a_package_and_an_import_can_be_silenced() {
-    let text = "# check:ignore no-verdict\npackage p\nimport data.z # check:ignore unused-import\nx := 1\n";
+    let text = "# check:ignore no-verdict\npackage p\nimport data.z # check:ignore unused-import\nx := input.x\n";
     assert_eq!(findings(&[("p.rego", text)]), []);
-    let other = "package q # check:ignore no-verdict\ny := 1\n";
+    let other = "package q # check:ignore no-verdict\ny := input.y\n";
     assert_eq!(findings(&[("p.rego", text), ("q.rego", other)]), [], "each file by itself");
 }

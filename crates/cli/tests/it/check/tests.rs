@@ -67,6 +67,39 @@ fn a_wrong_mock_is_an_error_of_the_tests() {
     sandbox.run(&["test", &test(" # check:ignore wrong-mock")]).output().code(0);
 }
 
+/// Mocks whose values are known when their tests run.
+#[test]
+fn what_a_mock_gives_is_held_against_the_type() {
+    let sandbox = Sandbox::new();
+    sandbox.write("mocks.json", "{\"wrong\": {\"refs\": []}, \"right\": {\"references\": []}}");
+    for (mock, wrong) in [
+        ("data.wrong", Some("the unknown field `refs`")),
+        ("data.right", None),
+        ("object.union({}, {\"refs\": []})", Some("the unknown field `refs`")),
+        ("json.unmarshal(\"[]\")", Some("the type `array`")),
+        ("made", Some("the unknown field `refs`")),
+        ("made # check:ignore wrong-mock", Some("the unknown field `refs`")),
+        ("data.p_test.chosen.wrong", Some("the unknown field `refs`")),
+        ("data.p_test.chosen.right", None),
+    ] {
+        let text = format!(
+            "package p_test\n\ntest_x if is_object(platform.discover(\"sha256:a\", \"\")) with platform.discover as {mock}\n\n\
+             made(_, _) := object.union({{}}, data.wrong)\n\n\
+             chosen := {{\"wrong\": data.wrong, \"right\": data.right}}\n"
+        );
+        sandbox.write("p_test.rego", text);
+        let run = sandbox.run(&["test", sandbox.path("").to_str().unwrap()]).output();
+        let Some(message) = wrong else {
+            run.code(0);
+            continue;
+        };
+        let shown = format!("{}{}", run.stdout, run.stderr);
+        assert!(run.code != Some(0), "{mock}: {run:#?}");
+        assert!(shown.contains("a mock of `platform.discover`"), "{mock}: {shown}");
+        assert!(shown.contains(message), "{mock}: {shown}");
+    }
+}
+
 #[test]
 fn a_statement_that_is_a_set_or_an_object_always_holds() {
     for (test, column) in [
@@ -75,6 +108,12 @@ fn a_statement_that_is_a_set_or_an_object_always_holds() {
         ("test_x if p.list with input as {\"l\": []}", 11),
         ("test_x if {m | some m in p.deny} with input as {\"l\": []}", 11),
         ("test_x if p.warn with input as {\"l\": []}", 11),
+        ("test_x if found(1)\n\nfound(x) := {m | some m in p.deny; m == x}", 11),
+        ("test_x if all\n\nall := {\"deny\": p.deny}", 11),
+        ("test_x if object.union({}, {\"x\": p.deny})", 11),
+        ("test_x if p.deny | {\"x\"}", 11),
+        ("test_x if {\"x\" | p.deny[\"x\"]}", 11),
+        ("test_x if [p.deny]", 11),
     ] {
         assert_eq!(of(test), [("always-true".to_owned(), 5, column)], "{test}");
     }
@@ -87,6 +126,9 @@ fn a_statement_that_is_a_set_or_an_object_always_holds() {
         "test_x if p.sbom with input as {}",
         "test_x if not p.deny with input as {}",
         "helper if p.deny\n\ntest_x if helper",
+        "test_x if found(\"x\")\n\nfound(x) := {x} if p.deny[x]",
+        "test_x if walk(p.deny, [_, \"x\"])",
+        "test_x if split(\"a\", \",\", [\"b\"])",
         "test_x if p.deny # check:ignore always-true",
     ] {
         assert_eq!(of(test), [], "{test}");

@@ -255,8 +255,7 @@ fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
     }
 }
 
-const SHAPE_HELPERS: &str =
-    "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n";
+const SHAPE_HELPERS: &str = "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n";
 
 /// Rules over inputs, and the error's message; `None` if the input passes.
 const SHAPES: &[(&str, &str, Option<&str>)] = &[
@@ -314,8 +313,9 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
 fn an_input_of_another_shape_is_no_verdict() {
     let sandbox = Sandbox::new();
     for (body, input, message) in SHAPES {
-        let policy =
-            format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhelper := input.number\n\n{SHAPE_HELPERS}");
+        let policy = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhelper := input.number\n\n{SHAPE_HELPERS}"
+        );
         let file = sandbox.write("i.json", input);
         let run = gate(&sandbox, &policy, &["-i", &file, "--allow-warnings"]);
         let Some(message) = message else {

@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 value.map_err(|_| not_evaluated(with))?
             }
         };
-        Ok(With { target, value })
+        Ok(With { target, value, span: with.span })
     }
 
     fn with_target(&self, target: &tree::Term) -> Result<WithTarget, Problem> {
