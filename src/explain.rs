@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::check::constant;
 use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Query, Replay};
 use crate::load::position;
 use crate::rego::Program;
@@ -224,10 +225,10 @@ impl<'p> DefinitionTracer<'p> {
             state: RefCell::default(),
         };
         for module in program.modules() {
-            let package = module.package.path.iter().filter_map(word);
+            let package = module.package.path.iter().filter_map(constant);
             let package: Vec<&str> = package.collect();
             for whole in module.rules.iter().filter(|rule| !rule.default) {
-                let parts = whole.head.reference.iter().map_while(word);
+                let parts = whole.head.reference.iter().map_while(constant);
                 let path: Vec<&str> = package.iter().copied().chain(parts).collect();
                 let path = path.join(".");
                 let mut next = Some(whole);
@@ -266,14 +267,6 @@ impl<'p> DefinitionTracer<'p> {
         let before = self.statements.get(..after)?.last()?;
         let (own, definition, place) = *before;
         (own.file == span.file && span.end <= own.end).then_some((definition, place))
-    }
-}
-
-/// Returns a part of a path if it is a name.
-fn word(term: &Term) -> Option<&str> {
-    match &term.kind {
-        TermKind::Var(name) | TermKind::String(name) => Some(name),
-        _ => None,
     }
 }
 

@@ -16,6 +16,8 @@ mod files;
 pub mod json;
 mod merge;
 mod schemas;
+#[doc(hidden)]
+pub mod walk;
 mod yaml;
 
 use std::collections::BTreeMap;

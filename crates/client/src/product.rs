@@ -17,8 +17,8 @@ pub struct Product(Arc<str>);
 /// The words of the language, and the roots of its documents: names that a product can't have, beside those
 /// of built-in functions.
 const WORDS: &[&str] = &[
-    "as", "data", "default", "else", "every", "false", "future", "if", "import", "in", "input", "not", "null",
-    "package", "set", "some", "true", "with",
+    "as", "data", "default", "else", "every", "false", "future", "if", "import", "in", "input",
+    "not", "null", "package", "set", "some", "true", "with",
 ];
 
 impl Product {
