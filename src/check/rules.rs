@@ -205,7 +205,7 @@ pub static RULES: &[Rule] = &[
     error(
         "no-verdict-rule",
         "a package without a verdict rule",
-        "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose packages with `-n`.",
+        "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose the packages that have one.",
     ),
     error(
         "switched-off",

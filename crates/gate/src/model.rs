@@ -102,9 +102,9 @@ pub struct Tool {
 pub enum AnsweredBy {
     /// The configured service: the outcome is evidence of its present state.
     Service,
-    /// An emulator with canned data (`--local`), so that the outcome isn't evidence of compliance.
+    /// An emulator with canned data, so that the outcome isn't evidence of compliance.
     Emulator,
-    /// A recording (`--replay`), so that the outcome isn't evidence of the present state.
+    /// A recording, so that the outcome isn't evidence of the present state.
     Replay,
     /// None: the run ended before any call.
     None,

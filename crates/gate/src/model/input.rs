@@ -13,7 +13,7 @@ pub struct Input {
     /// Its file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file
     /// contains several documents.
     pub name: String,
-    /// `sha256:` of its bytes as they were read, or with `--combine` of the files' digests; an image's
+    /// `sha256:` of its bytes as they were read, or of the files' digests if they are combined; an image's
     /// own; absent if there is no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,

@@ -14,9 +14,9 @@ pub const MAX_LEFT_OUT: usize = 1_000;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Inventory {
-    /// The files of policies and data, by argument (`-d`).
+    /// The files of policies and data, by argument.
     pub policies: Vec<Argument>,
-    /// The files of inputs, by argument (`-i`).
+    /// The files of inputs, by argument.
     pub inputs: Vec<Argument>,
     /// Every package that was loaded.
     pub packages: Vec<PackageUse>,
@@ -40,10 +40,10 @@ pub struct Inventory {
     /// The identity under which requests were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenUse>,
-    /// The arguments given with `--arg`.
+    /// The arguments of policy documents that were given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// The values given with `--set`, as JSON, by their paths in the input.
+    /// The values that were put into the input, as JSON, by their paths in the input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
     /// The project, and annotations as `annotations.KEY`, in the inputs' metadata, such as
