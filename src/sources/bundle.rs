@@ -476,7 +476,9 @@ pub(super) fn check_beside(bundles: &[Bundle], others: &[DataSource]) -> Result<
                 let (path, root) = (escape(&source.path), shown_root(root));
                 let what =
                     format!("has {root} as its root, where `{path}` has data: OPA would drop that");
-                return Err(refused(&bundle.path, what).with_hint("give the bundle other roots").by_setting(setting::MERGED_BUNDLES));
+                return Err(refused(&bundle.path, what)
+                    .with_hint("give the bundle other roots")
+                    .by_setting(setting::MERGED_BUNDLES));
             }
         }
     }
