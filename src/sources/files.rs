@@ -62,7 +62,7 @@ fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
     Diagnostic::error(code, format!("`{}` {why}", path.display()))
 }
 
-/// Returns `true` if a file is called as bundles are.
+/// Returns `true` if a file has the extension of bundles.
 fn is_bundle_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))

@@ -36,7 +36,7 @@ const REFUSED: &[Refused] = &[
         name: "spdx",
         files: &[],
         extensions: &["spdx"],
-        convert: "an SBOM of SPDX as JSON has the parser `json`; convert another first: \
+        convert: "choose the parser `json` for an SBOM of SPDX in JSON; convert another first: \
                   `pyspdxtools -i FILE -o FILE.spdx.json`",
     },
     Refused { name: "edn", files: &[], extensions: &["edn"], convert: CONFTEST },

@@ -48,7 +48,7 @@ impl InputSource {
         }
     }
 
-    /// Returns the name of its file or stream, which an image hasn't.
+    /// Returns the name of its file or stream; an image has none.
     pub(super) fn file(&self) -> Option<String> {
         (!matches!(self, Self::Image(_))).then(|| self.name())
     }

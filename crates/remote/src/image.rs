@@ -55,13 +55,13 @@ pub struct Attached {
 #[serde(rename_all = "camelCase")]
 struct Form {
     schema_version: u32,
-    subject: Option<Entry>,
-    manifests: Option<Vec<Entry>>,
+    subject: Option<Referred>,
+    manifests: Option<Vec<Referred>>,
     layers: Option<Vec<Descriptor>>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct Referred {
     digest: String,
 }
 

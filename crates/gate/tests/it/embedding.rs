@@ -1,7 +1,5 @@
 //! A gate in a program of the host's own.
 
-#![allow(clippy::unwrap_used)]
-
 use rego_platform::evaluate::{Answers, EvaluateOptions};
 use rego_platform_gate::model::{AnsweredBy, Tool};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
