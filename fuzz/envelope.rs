@@ -8,9 +8,7 @@ use std::path::Path;
 
 use rego_platform::evaluate::{Answers, EvaluateOptions};
 use rego_platform_gate::model::{AnsweredBy, Outcome, Tool};
-use rego_platform_gate::{
-    DocumentOptions, Gate, GateOptions, InputSource, RunOptions, Signatures, VerifyKeys,
-};
+use rego_platform_gate::{Gate, GateOptions, InputSource, RunOptions, Signatures, VerifyKeys};
 
 /// A gate that fails for any statement but the signed one.
 pub struct Envelopes {
@@ -26,10 +24,9 @@ impl Envelopes {
         let pem = std::fs::read(folder.join("envelope/key.pub")).expect("a key");
         let keys = VerifyKeys::new([("key.pub", &*pem)], NonZeroUsize::MIN).expect("a key");
         let evaluate = EvaluateOptions::new(Answers::Unavailable(String::new()));
-        let tool = Tool { name: "fuzz".to_owned(), version: "0".to_owned(), commit: None };
+        let tool = Tool::new("fuzz", "0");
         let mut options = RunOptions::new(evaluate, AnsweredBy::None, tool);
-        let attestation = Some(Signatures::Keys(keys));
-        options.documents = DocumentOptions { attestation, ..DocumentOptions::default() };
+        options.documents.attestation = Some(Signatures::Keys(keys));
         Self { gate, options }
     }
 

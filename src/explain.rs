@@ -35,6 +35,7 @@ const MAX_ITEMS: usize = 200;
 
 /// An operand of an expression.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Operand {
     /// The text of the operand.
     pub text: String,
@@ -54,6 +55,7 @@ pub struct Explanation {
 
 /// A note of `trace(…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// The position of the call.
     pub position: Position,

@@ -7,6 +7,7 @@ use crate::Level;
 
 /// A kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rule {
     /// The stable code, such as `unknown-function`.
     pub code: &'static str,

@@ -206,6 +206,11 @@ pub(super) fn failure(error: &Error, at: Option<Position>, hint: Hint) -> Failur
 }
 
 impl Failure {
+    /// Creates a failure of a kind that isn't one of an error's.
+    pub fn of(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), message: message.into(), ..Self::default() }
+    }
+
     /// Converts an error for reports; the host words the next step.
     pub fn new(error: &Error, hint: Hint) -> Self {
         failure(error, None, hint)

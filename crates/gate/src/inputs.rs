@@ -25,6 +25,7 @@ use super::split::{DocumentSplitter, MAX_BYTES, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
 
 /// A source of input documents.
+#[non_exhaustive]
 pub enum InputSource {
     /// A regular file, read to its end.
     File(PathBuf),

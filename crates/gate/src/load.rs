@@ -42,6 +42,7 @@ use refusals::refuse_lost;
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct GateOptions {
     /// Options for loading the policies.
     pub load: LoadOptions,

@@ -14,6 +14,7 @@ use super::model::Signer;
 
 /// What is known of the inputs beside their names and digests.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Metadata {
     /// `project_name`.
     pub project: Option<String>,

@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn an_unknown_reference_is_named() {
         let text = "package a.b\n\ndeny contains \"x\"\n\nf(x) := x\n";
-        let module = ModuleSource { path: "a.rego".into(), text: text.into() };
+        let module = ModuleSource::new("a.rego", text);
         let value = Value::from_json(r#"{"d": {"e": [1]}}"#).unwrap();
-        let data = DataSource { path: "d.json".into(), value };
-        let sources = Sources { modules: vec![module], data: vec![data], ..Sources::default() };
+        let data = DataSource::new("d.json", value);
+        let sources = Sources::new([module], [data]);
         let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
         for known in [
             "data",

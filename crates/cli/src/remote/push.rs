@@ -93,7 +93,7 @@ fn collect(
         let ending = path.extension().and_then(|ending| ending.to_str());
         if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
             let name = [open.as_slice(), &[name]].concat().join("/");
-            files.push(File { name, bytes: bytes(&path)?.into() });
+            files.push(File::new(name, bytes(&path)?.into()));
         } else {
             let shown = escape(&path.display().to_string());
             reporter.note(&format!("`{shown}` is left out: it is neither policy nor data"));
