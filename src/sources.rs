@@ -130,7 +130,7 @@ pub struct ReadOptions<'a> {
     pub bundles: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
-    /// Keys of which one has to have signed each bundle; without them, a signed bundle is an error, unless
+    /// Keys, one of which must have signed each bundle; without them, a signed bundle is an error, unless
     /// `skip_verify` is set.
     pub bundle_keys: Option<&'a BundleKeys>,
     /// What was fetched for arguments that are addresses, which aren't read as paths then.

@@ -1,4 +1,4 @@
-//! What stands beside an input in the data: `data.conftest.file`, the name and the folder of its file, where
+//! What the data has about an input: `data.conftest.file`, the name and the folder of its file, where
 //! conftest has them, and `data.attestation.signers`, those who signed it.
 //!
 //! Owns whether policies and queries refer to them, and queries in which they have their values.

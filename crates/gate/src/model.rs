@@ -97,7 +97,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Creates the description of a tool of which no commit is known.
+    /// Creates the description of a tool whose commit isn't known.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), commit: None }
     }

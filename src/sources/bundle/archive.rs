@@ -71,7 +71,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// The size of a block, of which one of zeros marks an archive's end.
+/// The size of a block; a block of zeros marks an archive's end.
 const BLOCK: u64 = 512;
 
 /// Reads the files of an archive.

@@ -17,7 +17,7 @@ use crate::rego::internal::builtins::{Bounded, Run, lookup};
 use crate::text::{escape, hex};
 use crate::{Diagnostic, Error, ErrorKind};
 
-/// Public keys, of which one has to sign each bundle.
+/// Public keys, one of which must sign each bundle.
 ///
 /// # Examples
 /// ```

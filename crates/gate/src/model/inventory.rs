@@ -70,7 +70,7 @@ pub struct Inventory {
 pub struct SignedBy {
     /// The keys.
     pub keys: Vec<SigningKey>,
-    /// The identities, of which one is enough.
+    /// The identities; one signature is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<SigningIdentity>,
     /// The authorities and logs that vouch for identities.
