@@ -177,8 +177,8 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
                     .with_source(error.to_string())
             })?;
             for path in found {
-                let entries = entries(or_here(&path));
-                let entries = entries.map_err(|error| unreadable("", &path, error))?;
+                let folder = or_here(&path);
+                let entries = entries(folder).map_err(|error| unreadable("", folder, error))?;
                 let names = entries.iter().map(DirEntry::file_name);
                 let matches = names.filter(|name| pattern.matches(&name.to_string_lossy()));
                 next.extend(matches.map(|name| path.join(name)));
@@ -198,7 +198,8 @@ fn or_here(path: &Path) -> &Path {
 
 /// Collects a folder and all folders below it.
 fn folders(path: PathBuf, walk: &mut Walk, into: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let entries = walk.enter(or_here(&path)).map_err(|why| not_walked(&path, why))?;
+    let folder = or_here(&path);
+    let entries = walk.enter(folder).map_err(|why| not_walked(folder, why))?;
     let below = entries.iter().map(|entry| path.join(entry.file_name()));
     let below: Vec<_> = below.filter(|path| path.is_dir()).collect();
     into.push(path);
