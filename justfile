@@ -29,7 +29,7 @@ snapshots:
 compare KIND FROM="0" COUNT="1000":
     cargo xtask compare {{KIND}} {{FROM}} {{COUNT}}
 
-# Fuzz a target for some seconds; needs nightly Rust: `just fuzz der`.
+# Fuzz a target for some seconds; needs nightly Rust: `just fuzz der`. `.ci/fuzz` runs all of them.
 fuzz TARGET SECONDS="60":
     cargo xtask fuzz {{TARGET}} {{SECONDS}}
 

@@ -39,10 +39,10 @@ pub use capabilities::{capabilities, declared_functions, merged};
 pub use fix::{Fixed, fix};
 #[doc(hidden)]
 pub use ignore::silenced;
-pub(crate) use names::unknown_function;
+pub(crate) use names::{constant, unknown_function};
 pub use rules::{RULES, Rule, rule, rules};
 #[doc(hidden)]
-pub use unknown::{INPUT_FILE, SIGNERS};
+pub use unknown::{INPUT_FILE, SIGNERS, is_in};
 
 /// Returns every finding about sources, tests included, sorted by file and line.
 pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {

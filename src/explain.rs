@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::check::constant;
 use crate::evaluate::{Answers, EvaluateOptions, Evaluated, Policies, Query, Replay};
 use crate::load::position;
 use crate::rego::Program;
@@ -34,6 +35,7 @@ const MAX_ITEMS: usize = 200;
 
 /// An operand of an expression.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Operand {
     /// The text of the operand.
     pub text: String,
@@ -53,6 +55,7 @@ pub struct Explanation {
 
 /// A note of `trace(…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// The position of the call.
     pub position: Position,
@@ -224,10 +227,10 @@ impl<'p> DefinitionTracer<'p> {
             state: RefCell::default(),
         };
         for module in program.modules() {
-            let package = module.package.path.iter().filter_map(word);
+            let package = module.package.path.iter().filter_map(constant);
             let package: Vec<&str> = package.collect();
             for whole in module.rules.iter().filter(|rule| !rule.default) {
-                let parts = whole.head.reference.iter().map_while(word);
+                let parts = whole.head.reference.iter().map_while(constant);
                 let path: Vec<&str> = package.iter().copied().chain(parts).collect();
                 let path = path.join(".");
                 let mut next = Some(whole);
@@ -266,14 +269,6 @@ impl<'p> DefinitionTracer<'p> {
         let before = self.statements.get(..after)?.last()?;
         let (own, definition, place) = *before;
         (own.file == span.file && span.end <= own.end).then_some((definition, place))
-    }
-}
-
-/// Returns a part of a path if it is a name.
-fn word(term: &Term) -> Option<&str> {
-    match &term.kind {
-        TermKind::Var(name) | TermKind::String(name) => Some(name),
-        _ => None,
     }
 }
 

@@ -74,7 +74,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 //! use rego_platform::evaluate::load::LoadOptions;
-//! use rego_platform::evaluate::sources::{ModuleSource, Sources};
+//! use rego_platform::evaluate::sources::Sources;
 //! use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 //! use rego_platform::Value;
 //! use rego_platform::{Platform, Token};
@@ -97,8 +97,7 @@
 //!         count([r | some r in references; startswith(r.kind, "SBOM_")]) == 0
 //!     }
 //! "#;
-//! let module = ModuleSource { path: "release.rego".to_owned(), text: text.to_owned() };
-//! let sources = Sources { modules: vec![module], ..Sources::default() };
+//! let sources = Sources::text("release.rego", text);
 //! let policies = Policies::load(&sources, LoadOptions::default())?;
 //! let query = policies.query("data.release.deny")?;
 //!

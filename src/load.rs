@@ -89,7 +89,7 @@ pub struct RuleInfo {
     pub path: Vec<String>,
     /// The last part of the path.
     pub name: String,
-    /// The kind of value that the definitions make together.
+    /// What the definitions make together.
     pub kind: RuleKind,
     /// `true` if one of the definitions is a default.
     pub has_default: bool,

@@ -11,8 +11,8 @@
 mod builtins;
 mod calls;
 mod check;
+mod command;
 mod pass;
-mod query;
 mod values;
 
 use std::sync::Arc;
@@ -29,9 +29,9 @@ use crate::load::LoadOptions;
 use crate::observe::EvaluationSpan;
 use crate::{Error, ErrorKind, Platform};
 
-use pass::{EnginePasses, PassResult};
 #[doc(hidden)]
-pub use query::{engine_of, query};
+pub use command::{engine_of, query};
+use pass::{EnginePasses, PassResult};
 
 /// The functions on an engine that was passed to [`Platform::register`], and on its clones. Cheap to
 /// clone and usable from any thread.

@@ -13,6 +13,8 @@ rego_platform_client::settings! {
     REGO_V0 = "rego-v0",
     /// The files of a bundle that are left out
     IGNORED_IN_BUNDLES = "ignored-in-bundles",
+    /// Reading a bundle as data, which other data merges with
+    MERGED_BUNDLES = "merged-bundles",
     /// Loading signed bundles unchecked
     SIGNED_BUNDLES = "signed-bundles",
 }

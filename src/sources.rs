@@ -16,6 +16,8 @@ mod files;
 pub mod json;
 mod merge;
 mod schemas;
+#[doc(hidden)]
+pub mod walk;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -38,6 +40,7 @@ use crate::{Diagnostic, Error, Position};
 
 /// The text of one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModuleSource {
     /// The name shown in positions.
     pub path: String,
@@ -45,13 +48,28 @@ pub struct ModuleSource {
     pub text: String,
 }
 
+impl ModuleSource {
+    /// Creates the source of a module.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
 /// One data document, placed at the root of `data`.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DataSource {
     /// The name shown in messages.
     pub path: String,
     /// The document.
     pub value: Value,
+}
+
+impl DataSource {
+    /// Creates the source of a document.
+    pub fn new(path: impl Into<String>, value: Value) -> Self {
+        Self { path: path.into(), value }
+    }
 }
 
 /// The syntax that a module is parsed as.
@@ -89,6 +107,7 @@ impl From<RegoVersion> for BaseVersion {
 
 /// The modules and data that are loaded together.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Sources {
     /// The Rego files.
     pub modules: Vec<ModuleSource>,
@@ -111,7 +130,7 @@ pub struct ReadOptions<'a> {
     pub bundles: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
-    /// Keys of which one has to have signed each bundle; without them, a signed bundle is an error, unless
+    /// Keys, one of which must have signed each bundle; without them, a signed bundle is an error, unless
     /// `skip_verify` is set.
     pub bundle_keys: Option<&'a BundleKeys>,
     /// What was fetched for arguments that are addresses, which aren't read as paths then.
@@ -152,6 +171,7 @@ pub struct Gathered {
 
 /// Limits on the files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceLimits {
     /// The size of the largest file.
     pub file_bytes: u64,
@@ -168,10 +188,18 @@ impl Default for SourceLimits {
 }
 
 impl Sources {
+    /// Creates sources of modules and data.
+    pub fn new(
+        modules: impl IntoIterator<Item = ModuleSource>,
+        data: impl IntoIterator<Item = DataSource>,
+    ) -> Self {
+        let (modules, data) = (modules.into_iter().collect(), data.into_iter().collect());
+        Self { modules, data, ..Self::default() }
+    }
+
     /// Creates sources of one module and no data.
     pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
-        let module = ModuleSource { path: path.into(), text: text.into() };
-        Self { modules: vec![module], ..Self::default() }
+        Self::new([ModuleSource::new(path, text)], [])
     }
 
     /// Reads files and folders. Each argument is a path, or `a.b:path` to put data under

@@ -24,7 +24,7 @@ pub(super) enum Binding<'a> {
     Unknown,
 }
 
-/// The kind of a variable.
+/// Where a variable gets its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An argument of a function.

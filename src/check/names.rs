@@ -28,7 +28,8 @@ pub(super) fn rule_path<'a>(module: &'a Module, rule: &'a Rule) -> Option<Vec<&'
     Some(path)
 }
 
-fn constant(term: &Term) -> Option<&str> {
+/// Returns a part of a path if it is a name.
+pub(crate) fn constant(term: &Term) -> Option<&str> {
     match &term.kind {
         TermKind::Var(name) | TermKind::String(name) => Some(name),
         _ => None,

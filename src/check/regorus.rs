@@ -5,7 +5,7 @@
 //! beyond 64 bits, isn't visible in a policy's text; `--engine both` compares that.
 
 mod calls;
-mod names;
+mod lacking;
 mod packages;
 mod statements;
 mod undefined;
@@ -68,7 +68,7 @@ pub(super) static ROWS: &[Row] = &[
             "a function that regorus lacks",
             "`Registration::replace_builtins` adds most of those that OPA has.",
         ),
-        find: names::functions,
+        find: lacking::functions,
     },
     Row {
         rule: fails(
@@ -76,7 +76,7 @@ pub(super) static ROWS: &[Row] = &[
             "syntax that regorus doesn't know",
             "Write it without: `sprintf` for a template string, a rule for `or` and `not { … }`.",
         ),
-        find: names::syntax,
+        find: lacking::syntax,
     },
     Row {
         rule: answers(

@@ -7,6 +7,7 @@ use crate::Level;
 
 /// A kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rule {
     /// The stable code, such as `unknown-function`.
     pub code: &'static str,
@@ -205,7 +206,7 @@ pub static RULES: &[Rule] = &[
     error(
         "no-verdict-rule",
         "a package without a verdict rule",
-        "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose packages with `-n`.",
+        "Name the rule `result`, `deny`, `violations`, `findings` or `warn`, or choose the packages that have one.",
     ),
     error(
         "switched-off",

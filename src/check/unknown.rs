@@ -142,10 +142,10 @@ impl<'a> Known<'a> {
     }
 }
 
-fn is_in(data: &Value, path: &[&str]) -> bool {
+/// Returns `true` if data has a value at a path, or has one above it that isn't an object.
+pub fn is_in(data: &Value, path: &[&str]) -> bool {
     let mut value = data;
     for part in path {
-        // Names within a value that isn't an object aren't checked here.
         let Some(object) = value.as_object() else { return true };
         let Some(inner) = object.get(&Value::from(*part)) else { return false };
         value = inner;

@@ -15,7 +15,7 @@ use crate::rego::internal::builtins::{self, Run};
 use crate::sources::{DataSource, ModuleSource, RegoVersion, Sources};
 use crate::{Diagnostic, Error, ErrorKind, Level};
 
-/// Returns the problems because of which the policies of `engine` would be refused at load.
+/// Returns the problems for which a load would refuse the policies of `engine`.
 pub(super) fn errors(engine: &Engine, options: &LoadOptions) -> Result<Vec<Diagnostic>, Error> {
     let sources = sources(engine)?;
     let mut options = options.clone();

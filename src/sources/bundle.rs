@@ -476,9 +476,9 @@ pub(super) fn check_beside(bundles: &[Bundle], others: &[DataSource]) -> Result<
                 let (path, root) = (escape(&source.path), shown_root(root));
                 let what =
                     format!("has {root} as its root, where `{path}` has data: OPA would drop that");
-                return Err(refused(&bundle.path, what).with_hint(
-                    "give both with `-d`, which merges them, or the bundle other roots",
-                ));
+                return Err(refused(&bundle.path, what)
+                    .with_hint("give the bundle other roots")
+                    .by_setting(setting::MERGED_BUNDLES));
             }
         }
     }

@@ -57,7 +57,7 @@ impl Fetched {
         }
     }
 
-    /// Returns its files by name, of which a bundle has none.
+    /// Returns its files by name; a bundle has none.
     pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Bytes)> {
         let files = match &self.content {
             Content::Files(files) => Some(files),

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::account::{Account, Ignore};
+use super::walk::{NotWalked, Walk};
 use super::{Fetched, ReadOptions, SourceLimits};
 use crate::text::size;
 use crate::{Diagnostic, unreadable};
-
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 /// The way in which an argument names a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +53,7 @@ pub(super) struct Files<'a> {
     /// The files to leave out.
     ignore: Option<&'a Ignore>,
     found: &'a mut Vec<Diagnostic>,
-    /// The canonical paths of the folders that are being walked.
-    open: Vec<PathBuf>,
+    walk: Walk,
     /// `true` while below a symbolic link.
     linked: bool,
 }
@@ -65,7 +62,7 @@ fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
     Diagnostic::error(code, format!("`{}` {why}", path.display()))
 }
 
-/// Returns `true` if a file is called as bundles are.
+/// Returns `true` if a file has the extension of bundles.
 fn is_bundle_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
@@ -76,15 +73,11 @@ fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
         let why = format!("can't be read: `{scheme}://` isn't supported");
         return problem("unreadable", path, &why).with_hint("pull it into a folder first");
     }
-    let (why, hint) = unreadable::reason(path, error);
-    let problem = if unreadable::is_worded(error) {
+    let why = unreadable::reason(path, error);
+    if unreadable::is_worded(error) {
         problem("unreadable", path, why)
     } else {
         problem("unreadable", path, &format!("{why}: {error}"))
-    };
-    match hint {
-        Some(hint) => problem.with_hint(hint),
-        None => problem,
     }
 }
 
@@ -100,8 +93,8 @@ fn kind(path: &Path) -> Option<Kind> {
 impl<'a> Files<'a> {
     pub(super) fn new(options: &ReadOptions<'a>, found: &'a mut Vec<Diagnostic>) -> Self {
         let &ReadOptions { limits, ignore, .. } = options;
-        let (list, accounts, open) = (Vec::new(), Vec::new(), Vec::new());
-        Self { list, accounts, limits, ignore, found, open, linked: false }
+        let (list, accounts, walk) = (Vec::new(), Vec::new(), Walk::default());
+        Self { list, accounts, limits, ignore, found, walk, linked: false }
     }
 
     /// Begins the account of an argument, to which all files added from now on belong.
@@ -194,25 +187,20 @@ impl<'a> Files<'a> {
     }
 
     fn folder(&mut self, path: &Path, prefix: &[String]) {
-        let entries = std::fs::canonicalize(path)
-            .and_then(|real| Ok((real, std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?)));
-        let (real, mut entries) = match entries {
-            Ok(found) => found,
-            Err(error) => return self.found.push(io_problem(path, &error)),
+        let entries = match self.walk.enter(path) {
+            Ok(entries) => entries,
+            Err(NotWalked::Unreadable(error)) => return self.found.push(io_problem(path, &error)),
+            Err(NotWalked::Loop) => {
+                return self.found.push(problem("folder-loop", path, NotWalked::LOOP));
+            }
         };
-        if self.open.contains(&real) || self.open.len() >= MAX_FOLDERS {
-            let why = "is a folder within itself, through a link, or nested too deeply";
-            return self.found.push(problem("folder-loop", path, why));
-        }
-        self.open.push(real);
-        entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let outside = self.linked;
             self.linked |= entry.file_type().is_ok_and(|kind| kind.is_symlink());
             self.entry(&entry.path(), prefix);
             self.linked = outside;
         }
-        self.open.pop();
+        self.walk.leave();
     }
 
     fn entry(&mut self, path: &Path, prefix: &[String]) {

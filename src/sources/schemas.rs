@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{SourceLimits, document, files};
+use super::{SourceLimits, document, files, walk};
 use crate::rego::Schemas;
 use crate::text::escape;
 use crate::{Diagnostic, Error, ErrorKind};
@@ -25,9 +25,6 @@ use crate::{Diagnostic, Error, ErrorKind};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SchemaSet(Option<Arc<Schemas>>);
-
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 impl SchemaSet {
     /// Creates a set with a schema of `input` for all policies; `name` is its name in errors.
@@ -72,16 +69,11 @@ impl Reader {
             Error::new(ErrorKind::Configuration, message)
         };
         let unreadable = |error| refused("can't be read").with_source(error);
-        if names.len() > MAX_FOLDERS {
+        if names.len() > walk::MAX_FOLDERS {
             return Err(refused("is nested too deep").with_hint("does a link lead around?"));
         }
-        let entries = std::fs::read_dir(folder).map_err(unreadable)?;
-        let mut paths = Vec::new();
-        for entry in entries {
-            paths.push(entry.map_err(unreadable)?.path());
-        }
-        paths.sort();
-        for path in paths {
+        for entry in walk::entries(folder).map_err(unreadable)? {
+            let path = entry.path();
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
                 return Err(refused("has a name that isn't UTF-8"));
             };

@@ -297,10 +297,10 @@ fn sources(case: &Case) -> Sources {
     for (path, text) in &case.files {
         let version = if case.version == "v0" { RegoVersion::V0 } else { RegoVersion::V1 };
         sources.versions.insert(path.clone(), version);
-        sources.modules.push(ModuleSource { path: path.clone(), text: text.clone() });
+        sources.modules.push(ModuleSource::new(path, text));
     }
     let value = subject::json(&case.data).unwrap_or_else(Value::new_object);
-    sources.data.push(DataSource { path: "data.json".to_owned(), value });
+    sources.data.push(DataSource::new("data.json", value));
     sources
 }
 

@@ -5,7 +5,7 @@
 //! re-exports from it; comments and tests don't count. A file depends on another if it names a path
 //! that leads to it; a module's own file and the files of its submodules count as one.
 //!
-//! And the library without a feature brings no crate of it.
+//! And the library without a feature brings no crate of it, and names no option of the command.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -118,6 +118,20 @@ fn crates(package: &str, features: &[String]) -> BTreeSet<String> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = String::from_utf8(output.stdout).unwrap();
     lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// In a text, an option stands in backticks, alone or after the command's name.
+#[test]
+fn only_the_command_names_its_options() {
+    let option = Regex::new(r"`(rego-platform [^`\n]* )?--?[a-z]").unwrap();
+    assert!(option.is_match("`--arg N`") && option.is_match("`rego-platform eval -d p`"));
+    assert!(!option.is_match("`git log --all`"));
+    for source in sources().iter().filter(|source| !source.ends_with("cli/src")) {
+        for (file, code) in source_files(source) {
+            let named = code.lines().find(|line| option.is_match(line));
+            assert_eq!(named, None, "{file} in {} names an option", source.display());
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,6 @@
 
 mod authority;
 mod benign;
-mod damaged;
 mod errors;
 mod frames;
 mod grpc;

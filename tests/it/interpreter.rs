@@ -197,16 +197,10 @@ r := [k | some k; q[k] == 2]"#],
 ];
 
 fn ask(modules: &[&str], data: &str, input: &str, query: &str) -> Result<QueryOutput, Error> {
-    let module = |(n, text): (usize, &&str)| ModuleSource {
-        path: format!("{n}.rego"),
-        text: (*text).to_owned(),
-    };
-    let data = DataSource { path: "data.json".to_owned(), value: Value::from_json(data).unwrap() };
-    let sources = Sources {
-        modules: modules.iter().enumerate().map(module).collect(),
-        data: vec![data],
-        ..Sources::default()
-    };
+    let modules = modules.iter().enumerate();
+    let modules = modules.map(|(n, text)| ModuleSource::new(format!("{n}.rego"), *text));
+    let data = DataSource::new("data.json", Value::from_json(data).unwrap());
+    let sources = Sources::new(modules, [data]);
     let policies = Policies::load(&sources, LoadOptions::default())?;
     let query = policies.query(query)?;
     let options = EvaluateOptions::new(Answers::Unavailable("there are no calls".to_owned()));

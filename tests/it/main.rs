@@ -11,6 +11,7 @@ mod api;
 mod auth;
 #[path = "../compare/mod.rs"]
 mod compare;
+mod damaged;
 mod dependencies;
 mod embedding;
 #[allow(dead_code)]

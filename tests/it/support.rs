@@ -44,7 +44,7 @@ pub fn policies(modules: &[(&str, &str)]) -> Policies {
 pub fn try_policies(modules: &[(&str, &str)]) -> Result<Policies, Error> {
     let mut sources = Sources::default();
     for (path, text) in modules {
-        let module = ModuleSource { path: (*path).to_owned(), text: (*text).to_owned() };
+        let module = ModuleSource::new(*path, *text);
         sources.modules.push(module);
     }
     let mut all = LoadOptions::default();
@@ -57,8 +57,7 @@ pub fn value(platform: &Platform, module: &str, query: &str) -> Result<Value, Er
     let mut load = LoadOptions::default();
     load.product = platform.product().clone();
     load.enabled = platform.functions();
-    let module = ModuleSource { path: "p.rego".to_owned(), text: module.to_owned() };
-    let policies = Policies::load(&Sources { modules: vec![module], ..Sources::default() }, load)?;
+    let policies = Policies::load(&Sources::text("p.rego", module), load)?;
     let evaluated = policies.evaluate(&policies.query(query)?, None, &options(platform));
     Ok(evaluated.result?.value().cloned().expect("the query is defined"))
 }

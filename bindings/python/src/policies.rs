@@ -43,7 +43,8 @@ fn loaded(
     let mut load = LoadOptions::default();
     load.product = product;
     let policies = evaluate::Policies::load(&sources, load.clone())?;
-    let options = GateOptions { load, allow_warnings, ..GateOptions::default() };
+    let mut options = GateOptions::default();
+    (options.load, options.allow_warnings) = (load, allow_warnings);
     let gate = Gate::load(paths, &options);
     Ok(Policies { loaded: policies, gate, answers, answered_by, queries: Mutex::default() })
 }
@@ -181,11 +182,7 @@ impl Policies {
     }
 
     fn run_options(&self, timeout: Option<f64>) -> PyResult<RunOptions> {
-        let tool = Tool {
-            name: "rego-platform".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: None,
-        };
+        let tool = Tool::new("rego-platform", env!("CARGO_PKG_VERSION"));
         Ok(RunOptions::new(self.options(timeout)?, self.answered_by, tool))
     }
 

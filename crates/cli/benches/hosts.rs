@@ -179,7 +179,7 @@ fn host() {
         let gate = Err(Error::new(ErrorKind::Configuration, "there is no gate here"));
         Ok(Loaded { policies: Policies::builder().load(&sources)?, gate })
     }));
-    let tool = || Tool { name: "hosts".to_owned(), version: String::new(), commit: None };
+    let tool = || Tool::new("hosts", "");
     let gate = move |evaluate| RunOptions::new(evaluate, AnsweredBy::Service, tool());
     let evaluate = EvaluateOptions::new(Answers::Service(platform));
     let mut options = ServerOptions::new(evaluate, GateRun(Box::new(gate)), Arc::new(Unheard));

@@ -53,7 +53,7 @@ fn main() {
 fn loaded(modules: &[(String, String)]) -> Policies {
     let mut sources = Sources::default();
     for (path, text) in modules {
-        sources.modules.push(ModuleSource { path: path.clone(), text: text.clone() });
+        sources.modules.push(ModuleSource::new(path, text));
     }
     Policies::load(&sources, LoadOptions::default()).unwrap()
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{ModuleSource, Sources};
+use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
 
@@ -228,8 +228,7 @@ fn engines() {
     let input = format!(r#"{{"digest":"{}"}}"#, digest(0, 0));
     let options = EvaluateOptions::new(Answers::Service(platform.clone()));
 
-    let mut sources = Sources::default();
-    sources.modules.push(ModuleSource { path: "walk.rego".to_owned(), text: OURS.to_owned() });
+    let sources = Sources::text("walk.rego", OURS);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query_path(&["walk", "found"]);
     let value = Value::from_json(&input).unwrap();
@@ -300,8 +299,7 @@ fn walk(depth: usize, width: usize) {
             level - 1
         );
     }
-    let mut sources = Sources::default();
-    sources.modules.push(ModuleSource { path: "walk.rego".to_owned(), text });
+    let sources = Sources::text("walk.rego", text);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query(&format!("count(data.walk.level_{depth})")).unwrap();
     let input = Value::from_json(&format!(r#"{{"digest":"{}"}}"#, digest(0, 0))).unwrap();

@@ -11,7 +11,7 @@ use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{RegoVersion, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
-use rego_platform_client::text::escape_for_log;
+use rego_platform_client::text::{counted, escape_for_log};
 use rego_platform_gate::Material;
 use rego_platform_gate::sarif;
 
@@ -252,13 +252,6 @@ fn fix(
         ));
     }
     Ok(found)
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    }
 }
 
 fn report(found: &[Diagnostic], files: usize) -> Report<'_> {

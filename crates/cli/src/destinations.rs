@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rego_platform::sources::walk::Walk;
 use rego_platform::sources::{Ignore, split};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
@@ -54,9 +55,6 @@ const POLICIES: [&str; 3] = [".rego", ".gz", ".tgz"];
 
 /// The most links that lead from one to the next.
 const MAX_LINKS: usize = 40;
-
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 /// Refuses destinations that aren't regular files, that are the same file, or that the command
 /// reads, of which it leaves out what `ignore` matches.
@@ -143,29 +141,24 @@ impl File<'_> {
     /// readers do: through links, and without what is ignored.
     fn is_in(&self, path: &Path, whole: bool, ignore: &Ignore) -> bool {
         let ignore = if whole { &Ignore::default() } else { ignore };
-        self.walk(path, whole, ignore, &mut Vec::new())
+        self.is_below(path, whole, ignore, &mut Walk::default())
     }
 
-    fn walk(&self, folder: &Path, whole: bool, ignore: &Ignore, open: &mut Vec<PathBuf>) -> bool {
-        let Ok(real) = std::fs::canonicalize(folder) else { return false };
-        let Ok(entries) = std::fs::read_dir(folder) else { return false };
-        if open.contains(&real) || open.len() >= MAX_FOLDERS {
-            return false;
-        }
-        open.push(real);
-        let found = entries.filter_map(Result::ok).any(|entry| {
+    fn is_below(&self, folder: &Path, whole: bool, ignore: &Ignore, walk: &mut Walk) -> bool {
+        let Ok(entries) = walk.enter(folder) else { return false };
+        let found = entries.iter().any(|entry| {
             let path = entry.path();
             if ignore.reason(&path).is_some() {
                 return false;
             }
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-            let is_folder = if is_link { path.is_dir() } else { is_folder(&entry) };
+            let is_folder = if is_link { path.is_dir() } else { is_folder(entry) };
             if is_folder {
-                return self.walk(&path, whole, ignore, open);
+                return self.is_below(&path, whole, ignore, walk);
             }
             (is_link || self.has_name_of(&path)) && self.is(&path) && (whole || is_taken(&path))
         });
-        open.pop();
+        walk.leave();
         found
     }
 

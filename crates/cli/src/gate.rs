@@ -22,13 +22,12 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
-use rego_platform::sources::{Ignore, split};
+use rego_platform::sources::{Account, Ignore, split};
 use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
-    AnsweredBy, Argument, Failure, Inventory, Relaxation, Rules, Run, Severity, Source, TokenUse,
-    Tool,
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, Source, TokenUse, Tool,
 };
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
@@ -348,8 +347,9 @@ fn reported(
             run.fail(failure);
             run
         } else {
-            let inventory = std::mem::take(&mut draft.inventory);
-            Run { inventory, ..Run::without_verdict(tool(), failure) }
+            let mut run = Run::without_verdict(tool(), failure);
+            run.inventory = std::mem::take(&mut draft.inventory);
+            run
         };
         reports.without_verdict(&run, error);
     })
@@ -369,19 +369,13 @@ pub(super) fn unparsed(arguments: &[OsString], error: &str) {
 
 /// The failure in reports until the run is over.
 fn unfinished() -> Failure {
-    Failure {
-        kind: "unfinished".to_owned(),
-        message: "the run ended before its verdict".to_owned(),
-        ..Failure::default()
-    }
+    Failure::of("unfinished", "the run ended before its verdict")
 }
 
 pub(super) fn tool() -> Tool {
-    Tool {
-        name: super::previous_outputs::TOOL.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned),
-    }
+    let mut tool = Tool::new(super::previous_outputs::TOOL, env!("CARGO_PKG_VERSION"));
+    tool.commit = option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned);
+    tool
 }
 
 /// Loads the policies and finds the inputs, among which the `written` files aren't.
@@ -411,12 +405,10 @@ fn prepare<'a>(
     inventory.options = relaxed::given(args, options);
     inventory.arguments.clone_from(&arguments);
     inventory.values = values.shown();
-    let mut metadata = Metadata {
-        project: args.project.clone(),
-        version: args.project_version.clone(),
-        annotations: annotations(&args.annotation, &context.product)?,
-        materials: BTreeMap::new(),
-    };
+    let mut metadata = Metadata::default();
+    metadata.project.clone_from(&args.project);
+    metadata.version.clone_from(&args.project_version);
+    metadata.annotations = annotations(&args.annotation, &context.product)?;
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
     let signatures = args.signatures.check(
@@ -445,14 +437,13 @@ fn prepare<'a>(
             places.push(InputSource::Image(Box::new(image)));
         }
     }
-    let documents = DocumentOptions {
-        split_arrays: args.split_arrays,
-        wrap_arrays: args.wrap_arrays,
-        attestation: signatures.filter(|_| args.is_attestation()),
-        parser: args.parser.parser,
-        combine: args.combine,
-        metadata,
-    };
+    let mut documents = DocumentOptions::default();
+    documents.split_arrays = args.split_arrays;
+    documents.wrap_arrays = args.wrap_arrays;
+    documents.attestation = signatures.filter(|_| args.is_attestation());
+    documents.parser = args.parser.parser;
+    documents.combine = args.combine;
+    documents.metadata = metadata;
     let run = run_options(args, options, &context, (inventory, documents), (http, gate.asks()))?;
     let platform = match &run.evaluate.answers {
         Answers::Service(platform) => Some(platform.clone()),
@@ -537,21 +528,20 @@ fn load(
     let Given { mut paths, bundles, fetched, .. } = given;
     // A glob may match what this run has begun to write.
     paths.retain(|path| is_address(path) || !ignore.is_written(&split(path).1));
-    let options = GateOptions {
-        load: args.load.options(product.clone(), cli.timeout)?,
-        packages: args.namespace.clone(),
-        skip: args.skip.clone(),
-        kind: args.kind.clone(),
-        arguments,
-        values,
-        ignore: ignore.clone(),
-        bundles,
-        fetched,
-        http,
-        skip_verify: args.skip_verify,
-        bundle_keys: signatures::bundle_keys(&args.bundle_key, cli.timeout)?,
-        allow_warnings: args.allow_warnings,
-    };
+    let mut options = GateOptions::default();
+    options.load = args.load.options(product.clone(), cli.timeout)?;
+    options.packages.clone_from(&args.namespace);
+    options.skip.clone_from(&args.skip);
+    options.kind.clone_from(&args.kind);
+    options.arguments = arguments;
+    options.values = values;
+    options.ignore = ignore.clone();
+    options.bundles = bundles;
+    options.fetched = fetched;
+    options.http = http;
+    options.skip_verify = args.skip_verify;
+    options.bundle_keys = signatures::bundle_keys(&args.bundle_key, cli.timeout)?;
+    options.allow_warnings = args.allow_warnings;
     Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))
 }
 
@@ -609,9 +599,10 @@ fn places(
         let (found, mut account) = if path.as_os_str() == "-" {
             stdin.take("`--input -`")?;
             let stream = std::io::BufReader::new(std::io::stdin());
-            let argument = Argument { argument: "-".to_owned(), ..Argument::default() };
             let stream = InputSource::Stream("<stdin>".to_owned(), Box::new(stream));
-            (vec![stream], Argument { found: 1, taken: 1, ..argument })
+            let mut account = Account::new("-");
+            account.taken = 1;
+            (vec![stream], Argument::from(account))
         } else {
             let parser =
                 if args.is_attestation() { Some(Parser::Json) } else { args.parser.parser };
@@ -672,22 +663,17 @@ fn run_options(
     inventory.token = context.token.as_ref().map(|token| {
         // An API token is bound to its own organization, whatever the configuration.
         match token.value.kind(&context.product) {
-            TokenKind::Api => TokenUse { kind: "api".to_owned(), organization: None },
-            _ => TokenUse {
-                kind: "user".to_owned(),
-                organization: context.organization.as_ref().map(|name| name.value.clone()),
-            },
+            TokenKind::Api => TokenUse::new("api", None),
+            _ => TokenUse::new("user", context.organization.as_ref().map(|name| &*name.value)),
         }
     });
     let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.hint = hint::of_failure;
-    run.rules = Rules {
-        fail_on_warn: args.fail_on_warn,
-        fail_on: args.fail_on.map(Into::into),
-        allow_skipped: args.allow_skipped,
-        fail_on_notes: args.fail_on_notes,
-        no_fail: args.no_fail,
-    };
+    run.rules.fail_on_warn = args.fail_on_warn;
+    run.rules.fail_on = args.fail_on.map(Into::into);
+    run.rules.allow_skipped = args.allow_skipped;
+    run.rules.fail_on_notes = args.fail_on_notes;
+    run.rules.no_fail = args.no_fail;
     run.documents = documents;
     run.waivers = waivers.unwrap_or_default();
     run.without_input = args.no_input;

@@ -70,6 +70,7 @@ fn option(setting: Setting) -> Option<String> {
         }
         setting::IGNORED_IN_BUNDLES => "leave it out of a gate with `--ignore GLOB`",
         gate::INPUTS => "name the files with `-i`, or leave them out with `--ignore GLOB`",
+        gate::INPUT_FILE => "`-i FILE` gives it",
         gate::PARSER => "`--parser NAME`, such as `--parser json`, reads it whatever its name",
         gate::WITHOUT_INPUT => {
             "add `-i FILE`, or `--no-input` if they are meant to be evaluated without one"
@@ -85,9 +86,11 @@ fn option(setting: Setting) -> Option<String> {
         gate::SIGNATURES => {
             "`--verify-key` and `--verify-identity` name other signers, `--unverified` takes attestations from anyone"
         }
+        gate::SIGNERS => "`--verify-key` and `--verify-identity` check it",
         gate::TRUST_ROOT => {
             "`--trust-root FILE` names other certificates and logs than those of sigstore.dev"
         }
+        setting::MERGED_BUNDLES => "`-d` merges it with other data",
         setting::SIGNED_BUNDLES => {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }
@@ -99,6 +102,12 @@ fn option(setting: Setting) -> Option<String> {
         }
         #[cfg(feature = "remote")]
         rego_platform_remote::setting::OTHER_HOSTS => "`--allow-host HOST[:PORT]` allows one",
+        #[cfg(feature = "serve")]
+        rego_platform_serve::setting::EXPOSED => "`--expose` allows other addresses",
+        #[cfg(feature = "serve")]
+        rego_platform_serve::setting::CLIENTS => {
+            "`--auth-token-file` or `--tls-client-ca` says who may ask"
+        }
         DATA_SET => "`rego-platform new --examples` writes one",
         _ => return None,
     };
@@ -115,6 +124,8 @@ mod tests {
         let mut settings = layers.concat();
         #[cfg(feature = "remote")]
         settings.extend(rego_platform_remote::setting::ALL);
+        #[cfg(feature = "serve")]
+        settings.extend(rego_platform_serve::setting::ALL);
         for setting in settings {
             let item = if setting == setting::FUNCTION { setting.of("products") } else { setting };
             assert!(option(item).is_some(), "{setting:?}");

@@ -62,7 +62,7 @@ fn all(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// Describes a file with this text, as reports do.
 pub(super) fn source(path: &Path, text: &[u8]) -> Source {
     let digest = format!("sha256:{}", hex(&Sha256::digest(text)));
-    Source { path: path.display().to_string(), digest }
+    Source::new(path.display().to_string(), digest)
 }
 
 /// Reads a file of JSON.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use rego_platform::sources::split;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::{escape, glob as glob_of};
+use rego_platform_client::text::escape;
+use rego_platform_gate::expand;
 #[cfg(feature = "remote")]
 use rego_platform_remote::Address;
 
@@ -22,16 +23,8 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
             all.push(text);
             continue;
         }
-        let file = utf8(file)?;
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
-        let found = glob::glob(&glob_of(&file)).map_err(|error| {
-            wrong(format!("`{}` isn't a valid glob", escape(&text))).with_source(error)
-        })?;
         let before = all.len();
-        for path in found {
-            let path = path.map_err(|error| {
-                wrong(format!("`{}` can't be read", escape(&text))).with_source(error)
-            })?;
+        for path in expand(&file)? {
             let path = utf8(path)?;
             all.push(match prefix.as_slice() {
                 [] => path,
@@ -39,7 +32,8 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
             });
         }
         if all.len() == before {
-            return Err(wrong(format!("nothing matches the glob `{}`", escape(&text))));
+            let message = format!("nothing matches the glob `{}`", escape(&text));
+            return Err(Error::new(ErrorKind::Configuration, message));
         }
     }
     Ok(all)

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn only_whole_outputs_are_recognised() {
-        let tool = Tool { name: TOOL.to_owned(), version: "1".to_owned(), commit: None };
+        let tool = Tool::new(TOOL, "1");
         let run = Run::without_verdict(tool, Failure::default());
         let text = |value: &Value| value.to_string().into_bytes();
         let report = serde_json::to_value(&run).unwrap();

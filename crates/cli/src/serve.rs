@@ -212,12 +212,10 @@ fn loaded(
     // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
     let gathered = Sources::gather(&given.paths, read)?;
     let policies = Policies::load(&gathered.clone().sources()?, load_options.clone())?;
-    let options = GateOptions {
-        load: load_options,
-        fetched: given.fetched,
-        http: http.cloned(),
-        ..GateOptions::default()
-    };
+    let mut options = GateOptions::default();
+    options.load = load_options;
+    options.fetched = given.fetched;
+    options.http = http.cloned();
     let gate = Gate::load_gathered(gathered, &options);
     Ok(Loaded { policies, gate })
 }
@@ -233,7 +231,9 @@ fn gate_run(evaluate: &EvaluateOptions, options: &Options) -> GateRun {
         _ => (AnsweredBy::Replay, [None, None]),
     };
     let [controlplane, backend] = origins;
-    let service = Service { controlplane, backend, answered_by: Some(answered_by) };
+    let mut service = Service::default();
+    (service.controlplane, service.backend) = (controlplane, backend);
+    service.answered_by = Some(answered_by);
     GateRun(Box::new(move |mut evaluate| {
         evaluate.strict_builtin_errors = true;
         let mut run = RunOptions::new(evaluate, answered_by, gate::tool());

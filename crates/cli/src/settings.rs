@@ -18,9 +18,9 @@ use rego_platform_client::text::escape;
 use rego_platform_gate::model::Source;
 
 use super::{Exit, option_files, output};
-use file::{Entry, Trust};
+use file::{FileOption, Trust};
 
-/// The name of the file.
+/// The file's name, wherever it lies.
 pub(super) const NAME: &str = "rego-platform.toml";
 
 #[derive(Debug, Subcommand)]
@@ -47,7 +47,7 @@ pub(super) struct Completed {
     pub arguments: Vec<OsString>,
     pub used: Source,
     /// The entries that were taken.
-    entries: Vec<Entry>,
+    entries: Vec<FileOption>,
 }
 
 /// Adds the options of the file to a command line of `gate`, if there is one.

@@ -77,6 +77,7 @@ impl Listed {
             WaivedBy::Input => "input ",
             WaivedBy::Name => "name ",
             WaivedBy::Violation => "violation ",
+            _ => "",
         };
         format!(
             "{}: {}: {} for {by}{}, until {} ({}: {})\n",

@@ -58,7 +58,8 @@ pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub use row::Row;
 pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
 pub use transport::{
-    Cause, LOCALHOST, TRACEPARENT, bare_client, crypto_provider, https_proxy, tls_config,
+    Cause, LOCALHOST, TRACEPARENT, bare_client, crypto_provider, https_proxy, other_protocol,
+    tls_config,
 };
 use transport::{Failed, JSON};
 
@@ -352,7 +353,7 @@ impl Client {
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
                 let text = std::str::from_utf8(&body).map_err(|error| {
-                    let failed = Failed::permanent(answer::not_utf8(&body));
+                    let failed = Failed::permanent(protocol("the service's answer isn't UTF-8"));
                     Failed { retryable: error.error_len().is_none(), ..failed }
                 })?;
                 if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
@@ -361,7 +362,7 @@ impl Client {
                     return Err(Error::new(ErrorKind::TooLarge, message).into());
                 }
                 parse(text).map_err(|error| {
-                    let failed = Failed::permanent(answer::not_json(&error, &body));
+                    let failed = Failed::permanent(answer::not_json(&error));
                     Failed { retryable: error.is_eof() && !body.is_empty(), ..failed }
                 })
             })

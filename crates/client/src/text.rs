@@ -92,6 +92,12 @@ pub fn beginning(value: &dyn std::fmt::Display, limit: usize) -> String {
     shorten(&out.text, limit)
 }
 
+/// Returns a number with its noun, such as `1 input` or `2 inputs`.
+pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {one}{plural}")
+}
+
 /// Returns a glob in which `[^a]` means the same as `[!a]`: everything but `a`, as in shells.
 pub fn glob(pattern: &str) -> String {
     pattern.replace("[^", "[!")

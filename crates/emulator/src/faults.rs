@@ -121,6 +121,7 @@ pub enum FaultKind {
 /// `download:cut=100`, `/discover/sha256:ab:reset`, `*:status=429:retry-after=1:after=3`,
 /// `evidence:status=200:body={}` (`body=` takes the whole rest).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// The requests that it can affect.
     pub target: FaultTarget,

@@ -1,7 +1,7 @@
 //! Configuration formats as values: what a text of TOML, HCL, a Dockerfile and the like is to a policy.
 //!
-//! A [`Format`] is told by a file's name, and reads a text. The shapes are those that conftest gives to
-//! policies. It knows no files: a value depends on nothing but the text.
+//! A file's name determines its [`Format`], which reads the text. The values have the shapes that conftest
+//! gives to policies. No file is read: a value depends on nothing but the text.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 
-/// Refuses a carriage return without a line feed after it, for formats of which some tools take it for the end
+/// Refuses a carriage return without a line feed after it, for formats where some tools take it for the end
 /// of a line.
 pub(crate) fn no_lone_return(text: &str) -> Result<(), Problem> {
     let is_lone = |at: &usize| text.as_bytes().get(at + 1) != Some(&b'\n');

@@ -30,13 +30,13 @@ const REFUSED: &[Refused] = &[
         name: "cyclonedx",
         files: &[],
         extensions: &["cyclonedx"],
-        convert: "an SBOM of CycloneDX is JSON or XML: `--parser json` or `--parser xml`",
+        convert: "an SBOM of CycloneDX is JSON or XML: choose the parser `json` or `xml`",
     },
     Refused {
         name: "spdx",
         files: &[],
         extensions: &["spdx"],
-        convert: "an SBOM of SPDX as JSON is read with `--parser json`; convert another first: \
+        convert: "choose the parser `json` for an SBOM of SPDX in JSON; convert another first: \
                   `pyspdxtools -i FILE -o FILE.spdx.json`",
     },
     Refused { name: "edn", files: &[], extensions: &["edn"], convert: CONFTEST },
@@ -45,7 +45,7 @@ const REFUSED: &[Refused] = &[
         name: "hcl1",
         files: &[],
         extensions: &["hcl1"],
-        convert: "HCL's first version is nearly the second: try `--parser hcl2`",
+        convert: "HCL's first version is nearly the second: try the parser `hcl2`",
     },
     Refused { name: "hocon", files: &[], extensions: &["hocon"], convert: CONFTEST },
     Refused {

@@ -1,4 +1,4 @@
-//! What stands beside an input in the data: `data.conftest.file`, the name and the folder of its file, where
+//! What the data has about an input: `data.conftest.file`, the name and the folder of its file, where
 //! conftest has them, and `data.attestation.signers`, those who signed it.
 //!
 //! Owns whether policies and queries refer to them, and queries in which they have their values.
@@ -17,6 +17,7 @@ use rego_platform_client::text::data_reference;
 
 use super::model::Signer;
 use super::reach::{self, data_of};
+use super::setting;
 
 /// The name of all inputs combined, as in conftest.
 pub(super) const COMBINED: &str = "Combined";
@@ -97,11 +98,12 @@ fn without_value(path: &[&str]) -> Error {
 pub(super) fn no_file() -> Error {
     let message =
         format!("`{}` is the file of an input, and there is no input", data_reference(&INPUT_FILE));
-    Error::new(ErrorKind::InvalidArgument, message).with_hint("give it the file with `-i`")
+    Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::INPUT_FILE)
 }
 
 /// The reason why a policy that needs an input's signers has no verdict.
 pub(super) fn no_signers() -> Error {
     without_value(&SIGNERS)
-        .with_hint("only an attestation whose signature is checked has signers (`--verify-key`, `--verify-identity`)")
+        .with_hint("only an attestation whose signature is checked has signers")
+        .by_setting(setting::SIGNERS)
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use rego_platform::evaluate::Reached;
 use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{counted, escape};
 
 use super::model::{
     Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
@@ -206,6 +206,11 @@ pub(super) fn failure(error: &Error, at: Option<Position>, hint: Hint) -> Failur
 }
 
 impl Failure {
+    /// Creates a failure of a kind that isn't one of an error's.
+    pub fn of(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), message: message.into(), ..Self::default() }
+    }
+
     /// Converts an error for reports; the host words the next step.
     pub fn new(error: &Error, hint: Hint) -> Self {
         failure(error, None, hint)
@@ -355,11 +360,6 @@ fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     let error = Error::new(ErrorKind::Policy, format!("there {is} {notes}, and none is allowed"))
         .by_setting(setting::NOTES);
     Some(Failure { kind: NOTES.to_owned(), ..Failure::new(&error, hint) })
-}
-
-/// Returns a number with its noun, such as `1 input` or `2 inputs`.
-pub(super) fn counted(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Returns the reasons why inputs have no verdict, in the order of the first input of each.

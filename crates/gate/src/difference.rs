@@ -25,7 +25,7 @@ pub struct Difference {
     pub after: Side,
     /// The number of inputs with a verdict in both runs.
     pub compared: u64,
-    /// The inputs of which a verdict changes, in the order of the first run.
+    /// The inputs with a verdict that changes, in the order of the first run.
     pub changed: Vec<ChangedInput>,
     /// The inputs without a verdict in one of the runs: it isn't known what changes.
     pub unknown: Vec<UnknownInput>,
@@ -44,7 +44,7 @@ pub struct Side {
     pub sources: Vec<Source>,
 }
 
-/// An input of which a verdict changes.
+/// An input with a verdict that changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChangedInput {
@@ -61,7 +61,7 @@ pub struct ChangedInput {
     pub policies: Vec<ChangedPolicy>,
 }
 
-/// A policy of which the verdict on an input changes.
+/// A policy whose verdict on an input changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChangedPolicy {

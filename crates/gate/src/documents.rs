@@ -20,6 +20,7 @@ use crate::setting;
 
 /// Options for passing documents to policies.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct DocumentOptions {
     /// Set to wrap an array as `{"elements": [...]}`.
     pub wrap_arrays: bool,

@@ -5,26 +5,22 @@
 //! for a reason that reports show.
 
 use std::collections::HashSet;
+use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
+use rego_platform::sources::walk::{NotWalked, Walk, entries};
 use rego_platform::sources::{Account, Ignore};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, glob};
+use rego_platform_client::unreadable::unreadable;
 
 use super::inputs::InputSource;
 use super::parser::{Parser, conversion_of};
 use crate::setting;
 
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
-
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Configuration, message)
-}
-
-fn unreadable(path: &Path, error: std::io::Error) -> Error {
-    rego_platform_client::unreadable::unreadable("the input", path, error)
 }
 
 /// Returns the inputs that an argument names, and an account of all files found. Without a `parser`,
@@ -42,7 +38,7 @@ pub fn find(
     let mut search = Search {
         ignore,
         parser,
-        open: Vec::new(),
+        walk: Walk::default(),
         visited: HashSet::new(),
         places: Vec::new(),
         account: Account::new(&shown),
@@ -58,7 +54,8 @@ pub fn find(
             search.visit(&path, true)?;
         }
     } else {
-        let meta = std::fs::metadata(argument).map_err(|error| unreadable(argument, error))?;
+        let meta = std::fs::metadata(argument)
+            .map_err(|error| unreadable("the input", argument, error))?;
         if meta.is_dir() {
             search.folder(argument)?;
         } else if meta.is_file() {
@@ -78,8 +75,7 @@ pub fn find(
 struct Search<'a> {
     ignore: &'a Ignore,
     parser: Option<Parser>,
-    /// The canonical paths of the folders that are being walked.
-    open: Vec<PathBuf>,
+    walk: Walk,
     /// The paths that were visited: `**` matches a folder, and also what is in it.
     visited: HashSet<PathBuf>,
     places: Vec<InputSource>,
@@ -134,22 +130,21 @@ impl Search<'_> {
 
     /// Takes the inputs of a folder and its subfolders, by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
-        enter(path, &mut self.open)?;
-        for path in entries(path)? {
-            self.visit(&path, false)?;
+        for entry in self.walk.enter(path).map_err(|why| not_walked(path, why))? {
+            self.visit(&entry.path(), false)?;
         }
-        self.open.pop();
+        self.walk.leave();
         Ok(())
     }
 }
 
-/// Returns the entries of a folder, sorted by name.
-fn entries(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(path)
-        .and_then(|all| all.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>());
-    let mut entries = entries.map_err(|error| unreadable(path, error))?;
-    entries.sort();
-    Ok(entries)
+fn not_walked(path: &Path, why: NotWalked) -> Error {
+    match why {
+        NotWalked::Unreadable(error) => unreadable("", path, error),
+        NotWalked::Loop => {
+            wrong(format!("`{}` {}", escape(&path.to_string_lossy()), NotWalked::LOOP))
+        }
+    }
 }
 
 /// Returns the matches of a glob, sorted by name. Names that aren't UTF-8 are matched lossily.
@@ -171,26 +166,28 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
         }
         first = false;
         let mut next = Vec::new();
+        found.retain(|path| or_here(path).is_dir());
         if name == "**" {
-            for path in &found {
-                folders(path, &mut Vec::new(), &mut next)?;
+            for path in found {
+                folders(path, &mut Walk::default(), &mut next)?;
             }
         } else {
             let pattern = Pattern::new(&glob(&name)).map_err(|error| {
                 wrong(format!("`{}` isn't a valid glob", escape(&argument.to_string_lossy())))
                     .with_source(error.to_string())
             })?;
-            for path in found.iter().filter(|path| is_folder(path)) {
-                for entry in entries(or_here(path))? {
-                    let Some(name) = entry.file_name() else { continue };
-                    if pattern.matches(&name.to_string_lossy()) {
-                        next.push(path.join(name));
-                    }
-                }
+            for path in found {
+                let folder = or_here(&path);
+                let entries = entries(folder).map_err(|error| unreadable("", folder, error))?;
+                let names = entries.iter().map(DirEntry::file_name);
+                let matches = names.filter(|name| pattern.matches(&name.to_string_lossy()));
+                next.extend(matches.map(|name| path.join(name)));
             }
         }
         found = next;
     }
+    // Of `**/**`, more than one way leads to a folder.
+    found.sort();
     found.dedup();
     Ok(found)
 }
@@ -199,34 +196,16 @@ fn or_here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-fn is_folder(path: &Path) -> bool {
-    or_here(path).is_dir()
-}
-
-/// Collects a folder and all folders below it; `open` are the canonical paths of those above.
-fn folders(path: &Path, open: &mut Vec<PathBuf>, into: &mut Vec<PathBuf>) -> Result<(), Error> {
-    if !is_folder(path) {
-        return Ok(());
+/// Collects a folder and all folders below it.
+fn folders(path: PathBuf, walk: &mut Walk, into: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let folder = or_here(&path);
+    let entries = walk.enter(folder).map_err(|why| not_walked(folder, why))?;
+    let below = entries.iter().map(|entry| path.join(entry.file_name()));
+    let below: Vec<_> = below.filter(|path| path.is_dir()).collect();
+    into.push(path);
+    for folder in below {
+        folders(folder, walk, into)?;
     }
-    into.push(path.to_owned());
-    enter(or_here(path), open)?;
-    for entry in entries(or_here(path))? {
-        let Some(name) = entry.file_name() else { continue };
-        folders(&path.join(name), open, into)?;
-    }
-    open.pop();
-    Ok(())
-}
-
-/// Adds a folder to the open ones, unless it is one of them or lies too deep.
-fn enter(path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let real = std::fs::canonicalize(path).map_err(|error| unreadable(path, error))?;
-    if open.contains(&real) || open.len() >= MAX_FOLDERS {
-        let shown = escape(&path.to_string_lossy());
-        return Err(wrong(format!(
-            "`{shown}` is a folder within itself, through a link, or nested too deeply"
-        )));
-    }
-    open.push(real);
+    walk.leave();
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The types of findings that a policy document declares (`metadata.finding_type`), and their fields.
 //!
-//! Owns one table. That an item which doesn't fit is no verdict belongs to `verdict`.
+//! Owns one table. What becomes of an item that doesn't fit is decided in `verdict`.
 
 use rego_platform_client::text::other_casing;
 use serde_json::{Map, Value};
@@ -77,7 +77,7 @@ pub(super) static TYPES: [FindingType; 3] = [
 ];
 
 impl FindingType {
-    /// Returns what is wrong with an item, to follow its description; unknown fields are no matter.
+    /// Returns what is wrong with an item, to follow its description. Unknown fields are ignored.
     pub fn mistake(self, item: &Map<String, Value>) -> Option<String> {
         self.fields.iter().find_map(|&(name, form)| {
             let value = item.get(name).or_else(|| item.get(&other_casing(name)));

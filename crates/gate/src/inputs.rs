@@ -25,6 +25,7 @@ use super::split::{DocumentSplitter, MAX_BYTES, RawDocument, Stream, hex};
 use super::streams::{Deadline, TimedStream};
 
 /// A source of input documents.
+#[non_exhaustive]
 pub enum InputSource {
     /// A regular file, read to its end.
     File(PathBuf),
@@ -48,7 +49,7 @@ impl InputSource {
         }
     }
 
-    /// Returns the name of its file or stream, which an image hasn't.
+    /// Returns the name of its file or stream; an image has none.
     pub(super) fn file(&self) -> Option<String> {
         (!matches!(self, Self::Image(_))).then(|| self.name())
     }

@@ -42,6 +42,7 @@ use refusals::refuse_lost;
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct GateOptions {
     /// Options for loading the policies.
     pub load: LoadOptions,
@@ -66,7 +67,7 @@ pub struct GateOptions {
     pub fetched: Vec<Fetched>,
     /// Set to load signed bundles without verifying their signatures.
     pub skip_verify: bool,
-    /// Keys of which one has to have signed each bundle.
+    /// Keys, one of which must have signed each bundle.
     pub bundle_keys: Option<BundleKeys>,
     /// Set to note rules that no verdict uses, and fields, values, rules and data that don't exist,
     /// instead of refusing the policies.
@@ -158,7 +159,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Returns the number of warnings because of which the policies would be refused.
+    /// Returns the number of warnings for which the policies would be refused.
     pub fn allowed_warnings(&self) -> u64 {
         self.refusing().count() as u64
     }

@@ -14,6 +14,7 @@ use super::model::Signer;
 
 /// What is known of the inputs beside their names and digests.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Metadata {
     /// `project_name`.
     pub project: Option<String>,
@@ -46,7 +47,7 @@ pub(super) struct Reader {
     pub document: bool,
     /// Set if the policy names the field.
     pub names: bool,
-    /// The kind of the inputs of which none is known.
+    /// The kind of the inputs whose own kind isn't known.
     pub kind: Option<String>,
 }
 

@@ -33,6 +33,7 @@ pub const VERSION: u32 = 2;
 /// A run of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Run {
     /// The version of this format: 2.
     pub schema_version: u32,
@@ -84,6 +85,7 @@ pub struct Run {
 /// The tool that wrote a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Tool {
     /// `rego-platform`.
     pub name: String,
@@ -94,6 +96,13 @@ pub struct Tool {
     pub commit: Option<String>,
 }
 
+impl Tool {
+    /// Creates the description of a tool whose commit isn't known.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), commit: None }
+    }
+}
+
 /// The source of the answers to the policies' calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -102,9 +111,9 @@ pub struct Tool {
 pub enum AnsweredBy {
     /// The configured service: the outcome is evidence of its present state.
     Service,
-    /// An emulator with canned data (`--local`), so that the outcome isn't evidence of compliance.
+    /// An emulator with canned data, so that the outcome isn't evidence of compliance.
     Emulator,
-    /// A recording (`--replay`), so that the outcome isn't evidence of the present state.
+    /// A recording, so that the outcome isn't evidence of the present state.
     Replay,
     /// None: the run ended before any call.
     None,
@@ -126,6 +135,7 @@ pub enum Outcome {
 /// The rules by which an input fails, besides violations, as set by options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Rules {
     /// Set if warnings fail.
     pub fail_on_warn: bool,
@@ -145,6 +155,7 @@ pub struct Rules {
 /// A waiver and its matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Waiver {
     /// The policy that it is for; absent if it is for every policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +184,7 @@ pub struct Waiver {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum WaivedBy {
     /// The digest of the input's bytes, computed here.
     #[default]

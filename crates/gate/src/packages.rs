@@ -111,7 +111,7 @@ pub(super) fn refuse_unknown<'a>(
             let error = Error::new(ErrorKind::Configuration, message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint("`-n` takes the name from the `package` line"),
+                None => error.with_hint("a package has the name in its `package` line"),
             });
         }
     }

@@ -306,11 +306,10 @@ mod tests {
 
     use super::*;
     use rego_platform::load::LoadOptions;
-    use rego_platform::sources::{ModuleSource, Sources};
+    use rego_platform::sources::Sources;
 
     fn reach(text: &str) -> Reach {
-        let module = ModuleSource { path: "p.rego".to_owned(), text: text.to_owned() };
-        let sources = Sources { modules: vec![module], ..Sources::default() };
+        let sources = Sources::text("p.rego", text);
         let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
         Reach::new(&policies)
     }

@@ -44,6 +44,7 @@ pub use tap::Tap;
 
 /// A format that a [`Run`] can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReportFormat {
     /// `JUnit` XML: a suite for each input, a case for each policy.
     Junit,
@@ -65,6 +66,7 @@ pub enum ReportFormat {
 
 /// Options that some formats need.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Paths below this folder become relative to it (SARIF, GitHub, GitLab).
     pub folder: PathBuf,

@@ -5,6 +5,8 @@ rego_platform_client::settings! {
     IGNORED = "ignored",
     /// The files that are inputs
     INPUTS = "inputs",
+    /// The file of an input
+    INPUT_FILE = "input-file",
     /// The parser of the inputs, [`DocumentOptions::parser`](rego_platform::DocumentOptions::parser)
     PARSER = "parser",
     /// Evaluating policies that use `input` without one,
@@ -26,6 +28,8 @@ rego_platform_client::settings! {
     ATTESTATIONS = "attestations",
     /// Checking the signatures of attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
     SIGNATURES = "signatures",
+    /// Signers of attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)
+    SIGNERS = "signers",
     /// Whose certificates and logs vouch for identities
     TRUST_ROOT = "trust-root",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)

@@ -16,7 +16,7 @@ use super::verdict::excepts;
 /// The most notes of one kind: each status or name that isn't known has one of its own.
 const SHOWN: usize = 10;
 
-/// Completes a run of which the inputs, the failure, and the notes that aren't counts are known.
+/// Completes a run whose inputs, failure, and notes other than counts are known.
 pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
     run.notes.extend(tally.notes());
     conclude::totals(run);
@@ -103,7 +103,7 @@ impl Tally {
             .chain(self.limited_notes())
     }
 
-    /// Returns the notes about answers of which the verdicts don't know all.
+    /// Returns the notes about answers that the verdicts know only in part.
     fn limited_notes(&self) -> impl Iterator<Item = String> + use<> {
         let counted = |count, one: &str, many: &str| match count {
             0 => None,

@@ -5,15 +5,14 @@
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
-use rego_platform::sources::{ModuleSource, Sources};
+use rego_platform::sources::Sources;
 
 use super::*;
 use crate::packages::verdict_packages;
 use crate::reach::Reach;
 
 fn verdict_of(text: &str, origin: PackageOrigin) -> Result<RawVerdict, String> {
-    let module = ModuleSource { path: "p.rego".into(), text: format!("package p\n{text}\n") };
-    let sources = Sources { modules: vec![module], ..Sources::default() };
+    let sources = Sources::text("p.rego", format!("package p\n{text}\n"));
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
     let reach = Reach::new(&policies);
     let packages = verdict_packages(&policies, &["p".to_owned()], origin, &reach)

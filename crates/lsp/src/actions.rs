@@ -26,7 +26,7 @@ pub(crate) fn fixes(
     found: &[Diagnostic],
 ) -> Vec<CodeAction> {
     let name = path.display().to_string();
-    let module = ModuleSource { path: name.clone(), text: file.text.content.clone() };
+    let module = ModuleSource::new(&name, &file.text.content);
     let is_there = |finding: &&Diagnostic| {
         finding.position.as_ref().is_some_and(|at| {
             let own = file.text.range_of(at);

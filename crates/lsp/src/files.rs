@@ -109,11 +109,12 @@ impl Files {
 
     /// Returns everything that is checked together.
     pub fn sources(&self) -> Sources {
-        let module = |(path, file): (&PathBuf, &File)| ModuleSource {
-            path: path.display().to_string(),
-            text: file.text.content.clone(),
+        let module = |(path, file): (&PathBuf, &File)| {
+            ModuleSource::new(path.display().to_string(), &file.text.content)
         };
-        Sources { modules: self.all.iter().map(module).collect(), ..self.on_disk.clone() }
+        let mut sources = self.on_disk.clone();
+        sources.modules = self.all.iter().map(module).collect();
+        sources
     }
 
     /// Returns the texts by the paths that findings have.

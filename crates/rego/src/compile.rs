@@ -23,6 +23,7 @@ mod names;
 mod normalize;
 mod order;
 mod print_calls;
+mod printed;
 mod query;
 mod recursion;
 mod resolve;
@@ -30,7 +31,6 @@ mod rule_tree;
 mod safety;
 mod stack;
 mod templates;
-mod text;
 mod unify;
 mod vars;
 mod walk;
@@ -47,9 +47,9 @@ pub use dependency_graph::{DynamicDependency, Graph};
 pub use functions::{Arity, Function, Functions, function_name};
 pub use imports::check_v1;
 pub use names::{LocalVarGenerator, NameMap, VarMap, VarSet};
+pub use printed::{Quoted, RefText, Text};
 pub use query::{CompiledQuery, QueryContext, compile_query};
 pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
-pub use text::{Quoted, RefText, Text};
 
 /// A compile stage, by OPA's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -96,7 +96,7 @@ struct Membership {
     collection: u32,
 }
 
-/// The kind of document that the rules of a path make.
+/// The document that the rules of a path make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A value, or members of an object.
@@ -164,7 +164,7 @@ impl Index {
         self.may_exit_early
     }
 
-    /// The kind of document that the rules make.
+    /// The document that the rules make.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -219,9 +219,9 @@ impl fmt::Display for ProblemCode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The kind of error.
+    /// What is wrong, by OPA's classes.
     pub code: ProblemCode,
-    /// The position.
+    /// The text that it is about.
     pub span: Span,
     /// The message, in OPA's words where OPA has one for the case.
     pub message: String,

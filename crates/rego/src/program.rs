@@ -197,7 +197,7 @@ pub struct PackageInfo {
     pub spans: Vec<Span>,
 }
 
-/// The kind of document that a rule makes.
+/// The document that a rule makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RuleKind {
@@ -219,7 +219,7 @@ pub struct RuleInfo {
     pub path: String,
     /// The path of the package.
     pub package: String,
-    /// The kind of document.
+    /// What its definitions make together.
     pub kind: RuleKind,
     /// The number of arguments, for a function.
     pub arity: usize,

@@ -15,7 +15,7 @@ mod serde_impl;
 mod shared;
 mod sorted;
 mod string;
-mod text;
+mod terms;
 pub(crate) mod unicode;
 
 use std::cmp::Ordering;
@@ -30,8 +30,8 @@ pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use sorted::{Elements, IntoElements, IntoMembers, Members, Object, Set};
 pub use string::Text;
-pub use text::quote;
-pub(crate) use text::quote_with;
+pub use terms::quote;
+pub(crate) use terms::quote_with;
 pub(crate) use unicode::{is_printable, lossy};
 
 /// The elements of an array.

@@ -13,8 +13,8 @@ mod chars;
 mod decode;
 mod fields;
 mod located;
-mod names;
 mod nodes;
+mod properties;
 mod scalar;
 mod scalars;
 mod timestamp;
@@ -62,7 +62,7 @@ impl Limits {
 pub struct YamlError {
     /// The problem.
     pub message: String,
-    /// The position.
+    /// Where the text can't be read.
     pub at: Mark,
     /// Set if the host ended the reading.
     pub stopped: bool,

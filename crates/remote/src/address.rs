@@ -12,6 +12,7 @@ use crate::digest::Digest;
 
 /// The address of a source. It is shown in the one form in which a lock has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Address {
     /// `oci://REGISTRY/REPOSITORY[:TAG][@DIGEST]`
     Registry(Reference),

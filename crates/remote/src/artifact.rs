@@ -46,11 +46,19 @@ pub enum Content {
 
 /// A file of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct File {
     /// Its path within the source: names joined by `/`, which lead nowhere else.
     pub name: String,
     /// Its content.
     pub bytes: Bytes,
+}
+
+impl File {
+    /// Creates a file of a source.
+    pub fn new(name: impl Into<String>, bytes: Bytes) -> Self {
+        Self { name: name.into(), bytes }
+    }
 }
 
 /// A layer that is to be fetched.

@@ -34,7 +34,7 @@ pub(crate) enum Credentials {
 #[serde(default)]
 struct Configuration {
     #[serde(rename = "auths")]
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, Login>,
     #[serde(rename = "credHelpers")]
     helpers: BTreeMap<String, String>,
     #[serde(rename = "credsStore")]
@@ -43,7 +43,7 @@ struct Configuration {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct Login {
     /// The user and the password, in base64.
     auth: String,
     username: String,
@@ -111,7 +111,7 @@ fn read(path: &std::path::Path) -> Result<Option<String>, Error> {
     Ok(Some(text))
 }
 
-impl Entry {
+impl Login {
     /// Returns the credentials, if there are any; `None` if they can't be read.
     fn credentials(self) -> Option<Option<Credentials>> {
         if !self.identitytoken.is_empty() {

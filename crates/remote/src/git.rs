@@ -59,7 +59,7 @@ const MAX_LIST: u64 = 64 << 20;
 const AROUND: u64 = 128;
 
 /// A file of a commit.
-struct Entry {
+struct TreeFile {
     object: String,
     size: u64,
     name: String,
@@ -123,7 +123,7 @@ impl Git<'_> {
     }
 
     /// Lists the files of the folder.
-    async fn list(&self, commit: &Digest) -> Result<Vec<Entry>, Error> {
+    async fn list(&self, commit: &Digest) -> Result<Vec<TreeFile>, Error> {
         let tree = format!("{}:{}", commit.hex(), self.repository.folder());
         let list = ["ls-tree", "-r", "-z", "--long", "--full-tree", &tree];
         let list = self.run(&list, &[], MAX_LIST).await.map_err(|error| match error.kind() {
@@ -158,13 +158,13 @@ impl Git<'_> {
     }
 
     /// Reads the files.
-    async fn files(&self, entries: Vec<Entry>) -> Result<Vec<File>, Error> {
+    async fn files(&self, entries: Vec<TreeFile>) -> Result<Vec<File>, Error> {
         let ids: String = entries.iter().flat_map(|entry| [&*entry.object, "\n"]).collect();
         let most = entries.iter().map(|entry| entry.size + AROUND).sum();
         let all = Bytes::from(self.run(&["cat-file", "--batch"], ids.as_bytes(), most).await?);
         let mut at = 0;
         let mut files = Vec::with_capacity(entries.len());
-        for Entry { object, size, name } in entries {
+        for TreeFile { object, size, name } in entries {
             let head = format!("{object} blob {size}\n");
             let begin = at + head.len();
             let end = usize::try_from(size).ok().and_then(|size| begin.checked_add(size));
@@ -247,11 +247,11 @@ impl Git<'_> {
 }
 
 /// Reads a line of `git ls-tree --long`. Returns the mode too.
-fn read_entry(line: &str) -> Option<(&str, Entry)> {
+fn read_entry(line: &str) -> Option<(&str, TreeFile)> {
     let (about, name) = line.split_once('\t')?;
     let mut words = about.split_ascii_whitespace();
     let (mode, _kind, object, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
     // A submodule has none.
     let size = if size == "-" { 0 } else { size.parse().ok()? };
-    Some((mode, Entry { object: object.to_owned(), size, name: name.to_owned() }))
+    Some((mode, TreeFile { object: object.to_owned(), size, name: name.to_owned() }))
 }

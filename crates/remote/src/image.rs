@@ -30,6 +30,7 @@ const MAX_PAGES: usize = 100;
 
 /// An image, with what its registry has about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Image {
     /// The digest of its manifest or, if it is for several platforms, of its index.
     pub digest: Digest,
@@ -39,6 +40,7 @@ pub struct Image {
 
 /// A blob that is attached to an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attached {
     /// Its media type, as the manifest has it that holds it.
     pub media_type: String,
@@ -55,13 +57,13 @@ pub struct Attached {
 #[serde(rename_all = "camelCase")]
 struct Form {
     schema_version: u32,
-    subject: Option<Entry>,
-    manifests: Option<Vec<Entry>>,
+    subject: Option<Referred>,
+    manifests: Option<Vec<Referred>>,
     layers: Option<Vec<Descriptor>>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct Referred {
     digest: String,
 }
 

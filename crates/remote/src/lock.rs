@@ -27,12 +27,12 @@ const HEAD: &str =
 struct Form {
     version: u32,
     #[serde(default)]
-    source: Vec<Entry>,
+    source: Vec<Pin>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct Pin {
     address: String,
     digest: String,
 }
@@ -52,7 +52,7 @@ impl Lock {
             return Err(wrong(message).with_hint("a newer version of this program wrote it"));
         }
         let mut sources = BTreeMap::new();
-        for Entry { address, digest } in form.source {
+        for Pin { address, digest } in form.source {
             let shown = escape(&address);
             let parsed = match Address::parse(&address) {
                 Some(parsed) => parsed?,

@@ -42,6 +42,7 @@ pub struct RemoteBuilder {
 
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetched {
     /// The digest that pins it: of the manifest in a registry, of the archive, or of the commit.
     pub digest: Digest,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use rego_platform_client::client::certificates::authorities;
 use rego_platform_client::client::{
-    Cause, LOCALHOST, bare_client, crypto_provider, https_proxy, is_loopback, tls_config,
+    Cause, LOCALHOST, bare_client, crypto_provider, https_proxy, is_loopback, other_protocol,
+    tls_config,
 };
 use rego_platform_client::text::{escape, size};
 use rego_platform_client::{Error, ErrorKind, environment, setting};
@@ -223,7 +224,6 @@ fn failure(url: &Url, error: reqwest::Error) -> Error {
     } else {
         format!("the connection to {host} broke")
     };
-    let cause = Cause::of(&error);
-    let hint = cause.hint().unwrap_or("check the address and the network");
-    Error::new(ErrorKind::Unavailable, message).with_source(cause).with_hint(hint)
+    let hint = other_protocol(&error).unwrap_or("check the address and the network");
+    Error::new(ErrorKind::Unavailable, message).with_source(Cause::of(&error)).with_hint(hint)
 }

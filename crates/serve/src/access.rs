@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::answer::Refusal;
+use super::setting;
 use super::tls::Tls;
 
 /// The fewest characters of a token, so that it can't be guessed.
@@ -74,17 +75,15 @@ impl Access {
     /// [`ErrorKind::Configuration`] when other machines could reach it and that isn't allowed, or anyone
     /// could ask.
     pub(crate) fn check(&self, listen: SocketAddr) -> Result<(), Error> {
-        let wrong = |message: String, hint: &str| {
-            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
-        };
+        let wrong = |message| Error::new(ErrorKind::Configuration, message);
         if !listen.ip().is_loopback() && !self.expose {
-            let hint = "listen on 127.0.0.1, or add `--expose`";
-            return wrong(format!("other machines could reach `{listen}`"), hint);
+            let error = wrong(format!("other machines could reach `{listen}`"));
+            return Err(error.with_hint("listen on 127.0.0.1").by_setting(setting::EXPOSED));
         }
         let knows = self.tls.as_ref().is_some_and(Tls::knows_clients);
         if self.expose && self.tokens.is_empty() && !knows {
-            let hint = "`--auth-token-file` or `--tls-client-ca` says who may ask";
-            return wrong(format!("anyone who reaches `{listen}` could ask"), hint);
+            let error = wrong(format!("anyone who reaches `{listen}` could ask"));
+            return Err(error.by_setting(setting::CLIENTS));
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ mod parameters;
 mod policy_set;
 mod routes;
 mod server;
+pub mod setting;
 mod stalled;
 mod tls;
 

@@ -48,8 +48,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
         let pairs = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let parameters = Self(pairs);
         if parameters.last("explain").is_some_and(|mode| mode != "off") {
-            let message =
-                "explanations aren't supported here; `rego-platform eval --explain` gives them";
+            let message = "explanations aren't supported here; `rego-platform eval` gives them";
             return Err(Refusal::invalid(message));
         }
         if parameters.is_set("rule_labels") {

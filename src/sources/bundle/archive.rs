@@ -29,15 +29,11 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
 fn open(reading: &Reading<'_>) -> Result<File, Diagnostic> {
     let path = Path::new(reading.path);
     File::open(path).map_err(|error| {
-        let (why, hint) = unreadable::reason(path, &error);
-        let refused = if unreadable::is_worded(&error) {
+        let why = unreadable::reason(path, &error);
+        if unreadable::is_worded(&error) {
             reading.refused(why)
         } else {
             reading.refused(format!("{why}: {error}"))
-        };
-        match hint {
-            Some(hint) => refused.with_hint(hint),
-            None => refused,
         }
     })
 }
@@ -75,7 +71,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// The size of a block, of which one of zeros marks an archive's end.
+/// The size of a block; a block of zeros marks an archive's end.
 const BLOCK: u64 = 512;
 
 /// Reads the files of an archive.

@@ -5,12 +5,10 @@
 use std::fs::File;
 use std::path::Path;
 
+use super::super::walk::{MAX_FOLDERS, entries};
 use super::Reading;
 use crate::Diagnostic;
 use crate::text::escape;
-
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 /// Reads a folder.
 pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
@@ -39,10 +37,7 @@ fn walk(
     let failed = move |error: std::io::Error| {
         super::refused(&bundle, format!("holds `{shown}`, which can't be read: {error}"))
     };
-    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut entries = entries.map_err(&failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
+    for entry in entries(folder).map_err(&failed)? {
         let path = entry.path();
         let name = entry.file_name().into_string().map_err(|name| {
             let name = escape(&name.to_string_lossy());

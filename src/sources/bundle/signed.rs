@@ -17,7 +17,7 @@ use crate::rego::internal::builtins::{Bounded, Run, lookup};
 use crate::text::{escape, hex};
 use crate::{Diagnostic, Error, ErrorKind};
 
-/// Public keys, of which one has to sign each bundle.
+/// Public keys, one of which must sign each bundle.
 ///
 /// # Examples
 /// ```
@@ -49,7 +49,7 @@ const ALGORITHMS: [(&str, &str); 9] = [
 /// The memory that checking a signature may take.
 const MAX_MEMORY: u64 = 1 << 30;
 
-/// How OPA's tools call the hash that they use.
+/// The name that OPA's tools give to the hash they use.
 const HASH: &str = "SHA-256";
 
 #[derive(Deserialize)]

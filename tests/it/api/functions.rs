@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rego_platform::Value as Rego;
 use rego_platform::check::check;
 use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{ModuleSource, Sources};
+use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Recording, Replay};
 use rego_platform::functions::{FUNCTIONS, FunctionSet};
 use rego_platform::{ErrorKind, Level, NotFound, setting};
@@ -24,8 +24,7 @@ const OPTIONAL: [&str; 5] =
     ["products", "product_version", "projects", "environments", "product_compliance"];
 
 fn sources(text: &str) -> Sources {
-    let module = ModuleSource { path: "p.rego".to_owned(), text: format!("package p\n\n{text}") };
-    Sources { modules: vec![module], ..Sources::default() }
+    Sources::text("p.rego", format!("package p\n\n{text}"))
 }
 
 fn load(text: &str, enabled: FunctionSet) -> Result<Policies, rego_platform::Error> {

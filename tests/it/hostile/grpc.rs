@@ -12,7 +12,8 @@ use super::frames::{
 };
 use super::script;
 use super::server::{Server, Step};
-use super::stage::{CANARY, Column, SIGNED, builder, call, content, documented, harmless};
+use super::stage::rules::*;
+use super::stage::{CANARY, Column, Rule, SIGNED, builder, call, content, documented, harmless};
 
 /// Returns a field of a message that is a text or a message.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -73,74 +74,74 @@ fn send(frames: &[Vec<u8>]) -> Vec<Step> {
     vec![Step::Send(frames.concat())]
 }
 
-/// The end of a call, `None` if it is answered, and a part of its report.
-type Row = (&'static str, Option<ErrorKind>, &'static str, Attack);
+/// The rule, the end of a call, `None` if it is answered, and a part of its report.
+type Row = (Rule, &'static str, Option<ErrorKind>, &'static str, Attack);
 
 /// What is the same for every method.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    ("a right answer",                 None,                  "", |n, good| send(&[head(n), data(n, good), success(n)])),
-    ("a right answer, byte by byte",   None,                  "", |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|byte| data(n, &[*byte]))); all.push(success(n)); send(&all) }),
-    ("ended without a status",         Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
-    ("ended in the message",           Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, &good[..good.len() - 1])])),
-    ("ended well after the message",   Some(Unavailable),     "ended after", |n, good| send(&[head(n), data(n, good), over(RESET, n, 0)])),
-    ("reset in the message",           Some(Unavailable),     "the connection broke", |n, good| send(&[head(n), data(n, &good[..9]), over(RESET, n, 2)])),
-    ("closed in the message",          Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
-    ("a message of something else",    Some(Protocol),        "can't be read", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
-    ("a compressed message",           Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
-    ("a message of 4 GiB",             Some(TooLarge),        " is larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
-    ("a message over the bound",       Some(TooLarge),        " is larger than 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
-    ("a web page",                     Some(Protocol),        "answered with `text/html` instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[OK, ("content-type", "text/html")])])),
-    ("no type",                        Some(Protocol),        "instead of gRPC", |n, good| send(&[headers(0, n, &[OK]), data(n, good), success(n)])),
-    ("a gateway without a service",    Some(Unavailable),     "answered with the status 502 instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[(":status", "502")])])),
-    ("a gateway's not found",          Some(Protocol),        "answered with the status 404 instead of gRPC", |n, _| send(&[headers(0, n, &[(":status", "404"), ("content-type", "application/json")]), frame(DATA, END_STREAM, n, br#"{"code":5,"message":"no artifact"}"#)])),
-    ("another protocol in its midst",  Some(Unavailable),     "", |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
-    ("silence",                        Some(TimedOut),        "", |_, _| Vec::new()),
-    ("silence in the message",         Some(TimedOut),        "", |n, good| send(&[head(n), data(n, &good[..9])])),
-    ("silence after the message",      Some(TimedOut),        "", |n, good| send(&[head(n), data(n, good)])),
+    (A1, "a right answer",                 None,                  "", |n, good| send(&[head(n), data(n, good), success(n)])),
+    (A1, "a right answer, byte by byte",   None,                  "", |n, good| { let mut all = vec![head(n)]; all.extend(good.iter().map(|byte| data(n, &[*byte]))); all.push(success(n)); send(&all) }),
+    (N1, "ended without a status",         Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, good)])),
+    (N3, "ended in the message",           Some(Unavailable),     "ended after", |n, good| send(&[head(n), frame(DATA, END_STREAM, n, &good[..good.len() - 1])])),
+    (N1, "ended well after the message",   Some(Unavailable),     "ended after", |n, good| send(&[head(n), data(n, good), over(RESET, n, 0)])),
+    (N1, "reset in the message",           Some(Unavailable),     "the connection broke", |n, good| send(&[head(n), data(n, &good[..9]), over(RESET, n, 2)])),
+    (N1, "closed in the message",          Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), data(n, &good[..9])].concat()), Step::Reset]),
+    (A2, "a message of something else",    Some(Protocol),        "can't be read", |n, _| send(&[head(n), data(n, &message(&[0xff; 40])), success(n)])),
+    (A1, "a compressed message",           Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &[&[1], &good[1..]].concat()), success(n)])),
+    (A7, "a message of 4 GiB",             Some(TooLarge),        " is larger than 4 MiB", |n, _| send(&[head(n), data(n, &[0, 0xff, 0xff, 0xff, 0xff, 0])])),
+    (A7, "a message over the bound",       Some(TooLarge),        " is larger than 4 MiB", |n, _| vec![Step::Send([head(n), data(n, &[0, 0, 0x40, 0, 1])].concat()), Step::Endless(data(n, &[0; 9_000]))]),
+    (A1, "a web page",                     Some(Protocol),        "answered with `text/html` instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[OK, ("content-type", "text/html")])])),
+    (A1, "no type",                        Some(Protocol),        "instead of gRPC", |n, good| send(&[headers(0, n, &[OK]), data(n, good), success(n)])),
+    (A6, "a gateway without a service",    Some(Unavailable),     "answered with the status 502 instead of gRPC", |n, _| send(&[headers(END_STREAM, n, &[(":status", "502")])])),
+    (A6, "a gateway's not found",          Some(Protocol),        "answered with the status 404 instead of gRPC", |n, _| send(&[headers(0, n, &[(":status", "404"), ("content-type", "application/json")]), frame(DATA, END_STREAM, n, br#"{"code":5,"message":"no artifact"}"#)])),
+    (N1, "another protocol in its midst",  Some(Unavailable),     "", |_, _| vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".repeat(9))]),
+    (A7, "silence",                        Some(TimedOut),        "", |_, _| Vec::new()),
+    (A7, "silence in the message",         Some(TimedOut),        "", |n, good| send(&[head(n), data(n, &good[..9])])),
+    (A7, "silence after the message",      Some(TimedOut),        "", |n, good| send(&[head(n), data(n, good)])),
 ];
 
 /// What the control plane says.
 #[rustfmt::skip]
 const ANSWERS: &[Row] = &[
-    ("a refusal, not found",           Some(NotFound),        "(NotFound): nothing", |n, _| refusal(n, "5", "nothing")),
-    ("the router's refusal",           Some(Protocol),        "isn't one of the service's", |n, _| refusal(n, "5", "Not Found")),
-    ("a refusal after the headers",    Some(PermissionDenied), "(PermissionDenied): no", |n, _| send(&[head(n), headers(END_STREAM, n, &[("grpc-status", "7"), ("grpc-message", "no")])])),
-    ("a refusal after the message",    Some(Unavailable),     "(Internal)", |n, good| send(&[head(n), data(n, good), headers(END_STREAM, n, &[("grpc-status", "13")])])),
-    ("a refused token",                Some(Unauthenticated), "(Unauthenticated)", |n, _| refusal(n, "16", "no")),
-    ("a revoked token",                Some(Unauthenticated), "(Unknown): error setting", |n, _| refusal(n, "2", "error setting current org and user: API token revoked")),
-    ("several kinds",                  Some(InvalidArgument), "(InvalidArgument): A, B", |n, _| refusal(n, "3", "A, B")),
-    ("no such method",                 Some(Unavailable),     "(Unimplemented)", |n, _| refusal(n, "12", "unknown service")),
-    ("too many requests",              Some(RateLimited),     "(ResourceExhausted)", |n, _| refusal(n, "8", "")),
-    ("a status that isn't one",        Some(Unavailable),     "(Unknown)", |n, _| refusal(n, "x", "")),
-    ("a refusal with the token",       Some(Unavailable),     "(Internal)", |n, _| refusal(n, "13", CANARY)),
-    ("a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
-    ("a success without a message",    Some(Protocol),        "can't be read", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
-    ("a success with half a message",  Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
-    ("an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
+    (A6, "a refusal, not found",           Some(NotFound),        "(NotFound): nothing", |n, _| refusal(n, "5", "nothing")),
+    (A6, "the router's refusal",           Some(Protocol),        "isn't one of the service's", |n, _| refusal(n, "5", "Not Found")),
+    (A6, "a refusal after the headers",    Some(PermissionDenied), "(PermissionDenied): no", |n, _| send(&[head(n), headers(END_STREAM, n, &[("grpc-status", "7"), ("grpc-message", "no")])])),
+    (N1, "a refusal after the message",    Some(Unavailable),     "(Internal)", |n, good| send(&[head(n), data(n, good), headers(END_STREAM, n, &[("grpc-status", "13")])])),
+    (A6, "a refused token",                Some(Unauthenticated), "(Unauthenticated)", |n, _| refusal(n, "16", "no")),
+    (A6, "a revoked token",                Some(Unauthenticated), "(Unknown): error setting", |n, _| refusal(n, "2", "error setting current org and user: API token revoked")),
+    (A6, "several kinds",                  Some(InvalidArgument), "(InvalidArgument): A, B", |n, _| refusal(n, "3", "A, B")),
+    (A6, "no such method",                 Some(Unavailable),     "(Unimplemented)", |n, _| refusal(n, "12", "unknown service")),
+    (A6, "too many requests",              Some(RateLimited),     "(ResourceExhausted)", |n, _| refusal(n, "8", "")),
+    (A6, "a status that isn't one",        Some(Unavailable),     "(Unknown)", |n, _| refusal(n, "x", "")),
+    (N5, "a refusal with the token",       Some(Unavailable),     "(Internal)", |n, _| refusal(n, "13", CANARY)),
+    (A6, "a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
+    (A2, "a success without a message",    Some(Protocol),        "can't be read", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
+    (A2, "a success with half a message",  Some(Protocol),        "can't be read", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    (A2, "an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
 ];
 
 /// What the content store says.
 #[rustfmt::skip]
 const STORE: &[Row] = &[
-    ("two parts",                      None,                  "", |n, good| send(&[head(n), part(n, &good[7..20]), part(n, &good[20..]), success(n)])),
-    ("an empty part",                  None,                  "", |n, good| send(&[head(n), part(n, &[]), data(n, good), success(n)])),
-    ("a part is missing",              Some(Tampered),        "hashes to", |n, good| send(&[head(n), part(n, &good[7..20]), success(n)])),
-    ("a part twice",                   Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, good), data(n, good), success(n)])),
-    ("a success with half a part",     Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
-    ("no part",                        Some(Tampered),        "(0 bytes)", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
-    ("another part's number",          Some(Tampered),        "(0 bytes)", |n, good| send(&[head(n), data(n, &message(&field(9, &good[7..]))), success(n)])),
-    ("ended between two parts",        Some(Unavailable),     "ended after", |n, good| send(&[head(n), part(n, &good[7..20]), over(RESET, n, 0)])),
-    ("closed between two parts",       Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), part(n, &good[7..20])].concat()), Step::Reset]),
-    ("content without end",            Some(TooLarge),        "larger than the limit of 256 KiB", |n, _| vec![Step::Send(head(n)), Step::Endless(part(n, &[0; 100]).repeat(90))]),
-    ("a blob is missing",              Some(Unavailable),     "answered Internal: no blob", |n, _| refusal(n, "13", "no blob")),
-    ("a blob is not found",            Some(Unavailable),     "answered NotFound", |n, _| refusal(n, "5", "no blob")),
-    ("a failure after a part",         Some(Unavailable),     "answered DataLoss: lost", |n, good| send(&[head(n), part(n, &good[7..20]), headers(END_STREAM, n, &[("grpc-status", "15"), ("grpc-message", "lost")])])),
-    ("its token is refused",           Some(Unavailable),     "answered Unauthenticated", |n, _| refusal(n, "16", "no")),
-    ("its token may not",              Some(Unavailable),     "answered PermissionDenied", |n, _| refusal(n, "7", "no")),
-    ("no such method",                 Some(Unavailable),     "answered Unimplemented", |n, _| refusal(n, "12", "unknown service")),
-    ("too many requests",              Some(RateLimited),     "answered ResourceExhausted", |n, _| refusal(n, "8", "")),
-    ("a refusal with its token",       Some(Unavailable),     "answered Internal", |n, _| refusal(n, "13", STORE_TOKEN)),
+    (A7, "two parts",                      None,                  "", |n, good| send(&[head(n), part(n, &good[7..20]), part(n, &good[20..]), success(n)])),
+    (A7, "an empty part",                  None,                  "", |n, good| send(&[head(n), part(n, &[]), data(n, good), success(n)])),
+    (A7, "a part is missing",              Some(Tampered),        "hashes to", |n, good| send(&[head(n), part(n, &good[7..20]), success(n)])),
+    (A7, "a part twice",                   Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, good), data(n, good), success(n)])),
+    (A7, "a success with half a part",     Some(Tampered),        "hashes to", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
+    (A7, "no part",                        Some(Tampered),        "(0 bytes)", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
+    (A7, "another part's number",          Some(Tampered),        "(0 bytes)", |n, good| send(&[head(n), data(n, &message(&field(9, &good[7..]))), success(n)])),
+    (N3, "ended between two parts",        Some(Unavailable),     "ended after", |n, good| send(&[head(n), part(n, &good[7..20]), over(RESET, n, 0)])),
+    (N3, "closed between two parts",       Some(Unavailable),     "the connection broke", |n, good| vec![Step::Send([head(n), part(n, &good[7..20])].concat()), Step::Reset]),
+    (A7, "content without end",            Some(TooLarge),        "larger than the limit of 256 KiB", |n, _| vec![Step::Send(head(n)), Step::Endless(part(n, &[0; 100]).repeat(90))]),
+    (A6, "a blob is missing",              Some(Unavailable),     "answered Internal: no blob", |n, _| refusal(n, "13", "no blob")),
+    (A6, "a blob is not found",            Some(Unavailable),     "answered NotFound", |n, _| refusal(n, "5", "no blob")),
+    (N1, "a failure after a part",         Some(Unavailable),     "answered DataLoss: lost", |n, good| send(&[head(n), part(n, &good[7..20]), headers(END_STREAM, n, &[("grpc-status", "15"), ("grpc-message", "lost")])])),
+    (A6, "its token is refused",           Some(Unavailable),     "answered Unauthenticated", |n, _| refusal(n, "16", "no")),
+    (A6, "its token may not",              Some(Unavailable),     "answered PermissionDenied", |n, _| refusal(n, "7", "no")),
+    (A6, "no such method",                 Some(Unavailable),     "answered Unimplemented", |n, _| refusal(n, "12", "unknown service")),
+    (A6, "too many requests",              Some(RateLimited),     "answered ResourceExhausted", |n, _| refusal(n, "8", "")),
+    (N5, "a refusal with its token",       Some(Unavailable),     "answered Internal", |n, _| refusal(n, "13", STORE_TOKEN)),
 ];
 
 fn serve(authority: &Authority, attack: Attack, bodies: Vec<Vec<u8>>) -> Frames {
@@ -149,8 +150,8 @@ fn serve(authority: &Authority, attack: Attack, bodies: Vec<Vec<u8>>) -> Frames 
 
 /// Asks a control plane that answers in this way.
 fn ask(authority: &Authority, row: &Row, column: Column, good: &[u8]) -> Result<(), String> {
-    let server = serve(authority, row.3, vec![good.to_vec()]);
-    let platform = client(authority, row.1 == Some(TimedOut));
+    let server = serve(authority, row.4, vec![good.to_vec()]);
+    let platform = client(authority, row.2 == Some(TimedOut));
     let platform = platform.grpc_address(server.address.to_string()).build().unwrap();
     let (function, arguments) = call(column, 7);
     let result = timed(|| platform.call(function, &arguments))?;
@@ -180,8 +181,8 @@ fn credentials(token: &str) -> Vec<u8> {
 /// Downloads from a content store that answers in this way.
 fn download(authority: &Authority, row: &Row) -> Result<(), String> {
     let control_plane = without_urls(authority, &credentials(STORE_TOKEN));
-    let store = serve(authority, row.3, vec![message(&field(10, &content(7)))]);
-    let platform = client(authority, row.1 == Some(TimedOut))
+    let store = serve(authority, row.4, vec![message(&field(10, &content(7)))]);
+    let platform = client(authority, row.2 == Some(TimedOut))
         .grpc_address(control_plane.address.to_string())
         .store_address(store.address.to_string())
         .build()
@@ -197,7 +198,7 @@ fn judge(
     result: Result<Value, Error>,
     sent: usize,
 ) -> Result<(), String> {
-    let (_, ends, says, _) = *row;
+    let (_, _, ends, says, _) = *row;
     match (result, ends) {
         (Ok(value), None) => documented(function, &value),
         (Err(error), Some(kind)) if error.kind() == kind && error.report().contains(says) => {
@@ -214,7 +215,7 @@ fn judge(
 }
 
 fn named(row: &Row, result: Result<(), String>) -> Result<(), String> {
-    result.map_err(|why| format!("{}: {why}", row.0))
+    result.map_err(|why| format!("{}: {}: {why}", row.0.0, row.1))
 }
 
 #[test]
@@ -224,7 +225,7 @@ fn an_answer_is_one_with_its_status() {
     check_each(&[ROWS, ANSWERS].concat(), |row| {
         named(row, ask(&authority, row, Column::Discover, &good))
     });
-    let other: Row = ("another digest", Some(Protocol), "about another digest", ROWS[0].3);
+    let other: Row = (A4, "another digest", Some(Protocol), "about another digest", ROWS[0].4);
     let good = discovered(&format!("sha256:{:064x}", 8));
     ask(&authority, &other, Column::Discover, &good).unwrap();
 }
@@ -235,6 +236,7 @@ fn content_is_all_of_a_stream_with_its_status() {
     check_each(&[ROWS, STORE].concat(), |row| named(row, download(&authority, row)));
 }
 
+/// N5: the token of the control plane goes nowhere else.
 #[test]
 fn the_store_gets_a_token_of_its_own() {
     let authority = Authority::new();
@@ -244,7 +246,7 @@ fn the_store_gets_a_token_of_its_own() {
         (CANARY, "the service gives its own token to the content store"),
     ] {
         let control_plane = without_urls(&authority, &credentials(token));
-        let store = serve(&authority, ROWS[0].3, vec![message(&field(10, &content(7)))]);
+        let store = serve(&authority, ROWS[0].4, vec![message(&field(10, &content(7)))]);
         let platform = client(&authority, false).grpc_address(control_plane.address.to_string());
         let platform = platform.store_address(store.address.to_string()).build().unwrap();
         let (function, arguments) = call(Column::Download, 7);
@@ -256,12 +258,13 @@ fn the_store_gets_a_token_of_its_own() {
     }
 }
 
+/// A6: a status says that there is no such method.
 #[test]
 fn a_service_without_signed_urls_is_asked_once_for_one() {
     let authority = Authority::new();
     let control_plane = without_urls(&authority, &credentials(STORE_TOKEN));
     let bodies = [7, 8].map(|n| message(&field(10, &content(n)))).to_vec();
-    let store = serve(&authority, ROWS[0].3, bodies);
+    let store = serve(&authority, ROWS[0].4, bodies);
     let platform = client(&authority, false).grpc_address(control_plane.address.to_string());
     let platform = platform.store_address(store.address.to_string()).build().unwrap();
     for (n, asked) in [(7, 2), (8, 3)] {
@@ -271,7 +274,7 @@ fn a_service_without_signed_urls_is_asked_once_for_one() {
     }
 }
 
-/// Without its address, the refusal stands, and says what is needed.
+/// A6: without its address, the refusal stands, and says what is needed.
 #[test]
 fn a_service_without_signed_urls_needs_the_stores_address() {
     let authority = Authority::new();
@@ -285,6 +288,7 @@ fn a_service_without_signed_urls_needs_the_stores_address() {
     assert_eq!(control_plane.requests(), 1);
 }
 
+/// N5: neither the token nor the URL is shown or sent in plain text.
 #[test]
 fn a_signed_url_is_one_and_gets_no_token() {
     let url = |url: &str| message(&field(1, &field(2, url.as_bytes())));
@@ -297,7 +301,7 @@ fn a_signed_url_is_one_and_gets_no_token() {
         (&format!("https://127.0.0.1:1/?t={CANARY}"), Protocol, "a URL with the token in it"),
         (&format!("https://127.0.0.1:1/{SIGNED}"), Unavailable, "can't connect to"),
     ] {
-        let rows: &[Row] = &[("a URL", Some(kind), says, ROWS[0].3)];
+        let rows: &[Row] = &[(N5, "a URL", Some(kind), says, ROWS[0].4)];
         let authority = Authority::new();
         let why = ask(&authority, &rows[0], Column::Download, &url(to));
         // A connection that fails is tried again with another URL.
@@ -306,12 +310,13 @@ fn a_signed_url_is_one_and_gets_no_token() {
     }
 }
 
+/// N5: a proxy isn't trusted.
 #[test]
 fn a_proxy_tunnels_grpc_and_sees_no_token() {
     let authority = Authority::new();
     let good = discovered(&format!("sha256:{:064x}", 7));
     let greeting = frame(SETTINGS, 0, 0, &[]);
-    let server = Frames::start(&authority, "api.example", greeting, ROWS[0].3, vec![good]);
+    let server = Frames::start(&authority, "api.example", greeting, ROWS[0].4, vec![good]);
     let (proxy, asked) = tunnel(server.address);
     let platform = client(&authority, false).grpc_address("api.example:443").proxy(proxy);
     let (function, arguments) = call(Column::Discover, 7);
@@ -322,7 +327,7 @@ fn a_proxy_tunnels_grpc_and_sees_no_token() {
     assert!(!head.contains(CANARY));
 }
 
-/// One that can't pass gRPC on says so in HTTP/1.
+/// A6: one that can't pass gRPC on says so in HTTP/1.
 #[test]
 fn a_proxy_of_http_1_is_recognised() {
     let plain = Server::start(|_| script::status(400, &[], "no"));

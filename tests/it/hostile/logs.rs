@@ -36,6 +36,7 @@ impl io::Write for Look {
     }
 }
 
+/// N5: a secret is in no log.
 #[test]
 fn no_line_shows_a_token_or_a_signed_url() {
     let subscriber = tracing_subscriber::fmt()

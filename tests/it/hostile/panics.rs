@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
 
 use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{ModuleSource, Sources};
+use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Error, ErrorKind, Platform, Token, TokenFuture, TokenProvider};
 
@@ -18,6 +18,7 @@ use super::tls::FUNCTIONS;
 
 const CHILD: &str = "PANICS_OF_A_CHILD";
 
+/// N5: a secret is in no panic.
 #[test]
 fn a_hook_that_prints_everything_sees_no_secret() {
     if std::env::var_os(CHILD).is_some() {
@@ -101,9 +102,8 @@ fn everything_public() {
     shows(|| builder.build().unwrap());
     let platform = super::stage::platform(&server);
     shows(|| panic!("{platform:?} {platform:#?} {:?}", Token::new(CANARY)));
-    let mut sources = Sources::default();
-    let text = "package p\n\nx if not platform.evidence({}).results[0].id\n".to_owned();
-    sources.modules.push(ModuleSource { path: "p.rego".to_owned(), text });
+    let text = "package p\n\nx if not platform.evidence({}).results[0].id\n";
+    let sources = Sources::text("p.rego", text);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query("data.p.x").unwrap();
     let options = EvaluateOptions::new(Answers::Service(platform));

@@ -60,6 +60,7 @@ fn places(value: &Value, here: &str, out: &mut Vec<String>) {
     }
 }
 
+/// A2: what is documented has its documented type.
 #[test]
 fn a_wrong_shape_at_any_place_is_an_error_or_still_the_documented_object() {
     let single = Single::new();
@@ -114,6 +115,7 @@ fn a_wrong_shape_at_any_place_is_an_error_or_still_the_documented_object() {
     assert!(refused > 200 && read > 100, "{refused} refused, {read} read");
 }
 
+/// A2: an envelope has what is asked for.
 #[test]
 fn envelopes_never_default() {
     let single = Single::new();
@@ -176,6 +178,7 @@ impl Listing {
     }
 }
 
+/// A3: pages are followed to the end.
 #[test]
 fn a_list_is_the_same_for_every_split_into_pages() {
     let listing = Arc::new(Mutex::new(Listing { rows: 0, sizes: Vec::new(), by_cursor: true }));
@@ -203,6 +206,7 @@ fn a_list_is_the_same_for_every_split_into_pages() {
     });
 }
 
+/// A6: neither the body nor its message decides.
 #[test]
 fn the_status_decides_whatever_the_error_body_and_its_message_is_escaped() {
     let single = Single::new();
@@ -236,6 +240,7 @@ fn the_status_decides_whatever_the_error_body_and_its_message_is_escaped() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
+    /// A1: anything else isn't an answer.
     #[test]
     fn no_bytes_make_reading_an_answer_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         thread_local!(static SINGLE: Single = Single::new());
@@ -246,6 +251,7 @@ proptest! {
     }
 }
 
+/// A4: rows are held against the question.
 #[test]
 fn rows_about_something_else_are_refused() {
     let answer = Arc::new(Mutex::new(Value::Null));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{ModuleSource, Sources};
+use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions, Fault};
@@ -89,9 +89,7 @@ pub fn run(time: Duration, least: usize) -> Report {
         .concurrency(IN_FLIGHT)
         .build()
         .unwrap();
-    let mut sources = Sources::default();
-    let module = ModuleSource { path: "soak.rego".to_owned(), text: POLICY.to_owned() };
-    sources.modules.push(module);
+    let sources = Sources::text("soak.rego", POLICY);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let expected = evaluate(&policies, &platform).unwrap();
     let report = Mutex::new(Report { limit_in_flight: IN_FLIGHT, ..Report::default() });

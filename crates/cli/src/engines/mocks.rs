@@ -42,7 +42,7 @@ pub(super) fn stand_ins(policies: &Policies, options: &LoadOptions) -> Vec<Modul
         let rules: String = rules.collect();
         let text = format!("package {package}\n\nimport rego.v1\n\n{rules}");
         let path = format!("stand-ins of {package}");
-        (!rules.is_empty()).then_some(ModuleSource { path, text })
+        (!rules.is_empty()).then_some(ModuleSource::new(path, text))
     });
     modules.collect()
 }

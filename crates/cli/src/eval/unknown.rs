@@ -6,9 +6,8 @@
 
 use std::fmt::Write as _;
 
-use rego_platform::check::{INPUT_FILE, SIGNERS};
+use rego_platform::check::{INPUT_FILE, SIGNERS, is_in};
 use rego_platform::evaluate::Policies;
-use rego_platform::rego::Value;
 use rego_platform_client::text::{escape, nearest};
 
 /// Returns a warning about the first reference below `data` that names neither a rule nor data.
@@ -59,32 +58,22 @@ fn is_known(policies: &Policies, path: &[&str]) -> bool {
         || is_in(policies.data(), path)
 }
 
-fn is_in(data: &Value, path: &[&str]) -> bool {
-    let mut value = data;
-    for part in path {
-        // Within a value that isn't an object, any name passes.
-        let Some(object) = value.as_object() else { return true };
-        let Some(inner) = object.get(&Value::from(*part)) else { return false };
-        value = inner;
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
     use rego_platform::load::LoadOptions;
+    use rego_platform::rego::Value;
     use rego_platform::sources::{DataSource, ModuleSource, Sources};
 
     #[test]
     fn an_unknown_reference_is_named() {
         let text = "package a.b\n\ndeny contains \"x\"\n\nf(x) := x\n";
-        let module = ModuleSource { path: "a.rego".into(), text: text.into() };
+        let module = ModuleSource::new("a.rego", text);
         let value = Value::from_json(r#"{"d": {"e": [1]}}"#).unwrap();
-        let data = DataSource { path: "d.json".into(), value };
-        let sources = Sources { modules: vec![module], data: vec![data], ..Sources::default() };
+        let data = DataSource::new("d.json", value);
+        let sources = Sources::new([module], [data]);
         let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
         for known in [
             "data",

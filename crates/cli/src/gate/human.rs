@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use rego_platform::Position;
-use rego_platform_client::text::{escape, escape_for_log, shorten};
+use rego_platform_client::text::{counted, escape, escape_for_log, shorten};
 use rego_platform_gate::model::{Effect, Failure, Input, Outcome, Run, Status, Verdict, Violation};
 use rego_platform_gate::report::Report;
 use rego_platform_gate::reports::errors::errors;
@@ -182,7 +182,7 @@ impl Human {
             if unsent > 0 {
                 from.push(format!("{unsent} not sent"));
             }
-            let (calls, requests) = (count(calls, "call"), count(ledger.attempts, "request"));
+            let (calls, requests) = (counted(calls, "call"), counted(ledger.attempts, "request"));
             parts.push(format!("{calls} ({}), {requests}", from.join(", ")));
         }
         parts.push(format!("{:?}", Duration::from_millis(input.duration_ms)));
@@ -218,8 +218,4 @@ impl Human {
 /// Escapes text to stay on one line, and not to be a command for a CI system.
 fn line(text: &str) -> String {
     escape_for_log(&escape(text))
-}
-
-fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -84,8 +84,10 @@ impl OutputFormat {
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn options(more: Option<String>) -> reports::Options {
-    let folder = std::env::current_dir().unwrap_or_default();
-    reports::Options { folder, summary: None, more }
+    let mut options = reports::Options::default();
+    options.folder = std::env::current_dir().unwrap_or_default();
+    options.more = more;
+    options
 }
 
 /// A report for a file.

@@ -87,7 +87,7 @@ impl How {
 
     /// Returns what fetches policies, with the limits on files.
     pub fn remote(&self) -> Result<Remote, Error> {
-        let SourceLimits { file_bytes, total_bytes, files } = SourceLimits::default();
+        let SourceLimits { file_bytes, total_bytes, files, .. } = SourceLimits::default();
         self.limited(Limits { file_bytes, total_bytes, files })
     }
 

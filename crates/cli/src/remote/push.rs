@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rego_platform::sources::walk::{MAX_FOLDERS, entries};
 use rego_platform::sources::{ReadOptions, Sources};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
@@ -35,9 +36,6 @@ pub(crate) struct PushArgs {
 }
 
 const ENDINGS: [&str; 4] = ["rego", "json", "yaml", "yml"];
-
-/// The deepest nesting of folders.
-const MAX_FOLDERS: usize = 64;
 
 pub(crate) fn run(args: &PushArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let Address::Registry(reference) = parse(&args.to)? else {
@@ -79,10 +77,7 @@ fn collect(
         Error::new(ErrorKind::Configuration, format!("`{shown}` {why}"))
             .with_hint("name a folder without it")
     };
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
+    for entry in entries(folder).map_err(failed)? {
         let path = entry.path();
         let name = paths::utf8(PathBuf::from(entry.file_name()))?;
         let kind = entry.file_type().map_err(failed)?;
@@ -98,7 +93,7 @@ fn collect(
         let ending = path.extension().and_then(|ending| ending.to_str());
         if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
             let name = [open.as_slice(), &[name]].concat().join("/");
-            files.push(File { name, bytes: bytes(&path)?.into() });
+            files.push(File::new(name, bytes(&path)?.into()));
         } else {
             let shown = escape(&path.display().to_string());
             reporter.note(&format!("`{shown}` is left out: it is neither policy nor data"));

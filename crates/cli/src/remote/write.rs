@@ -19,9 +19,7 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Error {
 /// Returns the files of a source. A bundle is one file.
 pub(super) fn files(address: &Address, content: &Content) -> Vec<File> {
     match content {
-        Content::Bundle(archive) => {
-            vec![File { name: bundle_name(address), bytes: archive.clone() }]
-        }
+        Content::Bundle(archive) => vec![File::new(bundle_name(address), archive.clone())],
         Content::Files(files) => files.clone(),
     }
 }
@@ -37,7 +35,7 @@ fn bundle_name(address: &Address) -> String {
 
 /// Writes files that aren't there yet. Their names lead nowhere else.
 pub(super) fn write(folder: &Path, files: &[File]) -> Result<(), Error> {
-    for File { name, bytes } in files {
+    for File { name, bytes, .. } in files {
         let path: PathBuf = folder.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|error| unwritable(parent, error))?;

@@ -351,7 +351,7 @@ fn loaded(
     let mut sources = files.clone();
     for (package, typed) in typed {
         let path = format!("<{package}>");
-        sources.modules.push(ModuleSource { path, text: typed.text(package) });
+        sources.modules.push(ModuleSource::new(path, typed.text(package)));
     }
     Policies::load(&sources, load.clone())
 }

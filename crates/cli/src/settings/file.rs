@@ -28,12 +28,12 @@ pub(super) enum Trust {
 /// What a file gives.
 pub(super) struct File {
     pub source: Source,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FileOption>,
 }
 
 /// An option with its values.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct FileOption {
     pub name: String,
     pub id: String,
     pub line: usize,
@@ -42,7 +42,7 @@ pub(super) struct Entry {
     is_flag: bool,
 }
 
-impl Entry {
+impl FileOption {
     /// Returns the arguments that give it.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
         let values = self.values.iter().flatten();
@@ -98,7 +98,7 @@ impl Reader<'_> {
         wrong(format!("{}: {message}", line_of(self.path, self.line(at))))
     }
 
-    fn file(&self, profile: Option<&str>) -> Result<Vec<Entry>, Error> {
+    fn file(&self, profile: Option<&str>) -> Result<Vec<FileOption>, Error> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             self.wrong(at, &format!("invalid TOML: {}", error.message()))
@@ -149,7 +149,7 @@ impl Reader<'_> {
         &self,
         table: &'t Table<'t>,
         has_profiles: bool,
-    ) -> Result<(Vec<(Entry, usize, &Key)>, Vec<(String, &'t Table<'t>)>), Error> {
+    ) -> Result<(Vec<(FileOption, usize, &Key)>, Vec<(String, &'t Table<'t>)>), Error> {
         let (mut entries, mut profiles) = (Vec::new(), Vec::new());
         for (name, value) in table {
             let at = name.span().start;
@@ -181,7 +181,7 @@ impl Reader<'_> {
         Ok((entries, profiles))
     }
 
-    fn entry(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<Entry, Error> {
+    fn entry(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<FileOption, Error> {
         let at = value.span().start;
         let expected = |what: &str| self.wrong(at, &format!("`{}` is {what}", key.name));
         let one = |value: &Spanned<DeValue<'_>>| -> Option<String> {
@@ -220,11 +220,11 @@ impl Reader<'_> {
             }
         };
         let (name, id, is_flag) = (key.name.clone(), key.id.clone(), key.shape == Shape::Flag);
-        Ok(Entry { name, id, line: self.line(at), values, is_flag })
+        Ok(FileOption { name, id, line: self.line(at), values, is_flag })
     }
 
     /// Refuses what the file may not do, puts paths where they are, and checks the values.
-    fn checked(&self, mut entry: Entry, at: usize, key: &Key) -> Result<Entry, Error> {
+    fn checked(&self, mut entry: FileOption, at: usize, key: &Key) -> Result<FileOption, Error> {
         let trusted = self.trust == Trust::Full;
         let hint = "name the file with `--settings FILE`, or add `--trust-settings`";
         if key.access == Access::Trusted && !trusted && entry.values.is_some() {

@@ -78,7 +78,7 @@ pub(super) fn command() -> Command {
     Options::augment_args(GateCommand::augment_args(Command::new("gate")))
 }
 
-/// Returns all keys. The general options, such as `--quiet`, are none.
+/// Returns all keys. The general options, such as `--quiet`, aren't among them.
 pub(super) fn all() -> Vec<Key> {
     let command = command();
     let options = command.get_arguments().filter(|arg| arg.get_help_heading() != Some(GENERAL));

@@ -13,7 +13,7 @@ use authority::{Authority, answer, tunnel};
 use server::Server;
 use stage::CANARY;
 
-use crate::cli::Sandbox;
+use crate::cli::{Output, Sandbox};
 
 /// N5: a proxy isn't trusted.
 #[test]
@@ -142,9 +142,7 @@ fn a_proxy_that_cannot_be_read_is_not_taken_for_none() {
     let run = sandbox.run(&["call", "discover", &digest, "--controlplane-url", &server.url()]);
     let mut command = run.env("PLATFORM_TOKEN", CANARY).command();
     let output = command.env("HTTPS_PROXY", std::ffi::OsStr::from_bytes(b"http://\xff")).output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("the environment variable `HTTPS_PROXY` isn't UTF-8"), "{said}");
+    let output = Output::from(output.unwrap());
+    output.fails("the environment variable `HTTPS_PROXY` isn't UTF-8");
     assert!(server.requests().is_empty());
 }

@@ -167,27 +167,12 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     .with_hint("check the configured addresses")
 }
 
-/// Returns the message of an error body, in either documented form or as plain text, escaped and
-/// shortened.
+/// Returns the message of an error body in either documented form, escaped and shortened.
 fn message(body: &[u8]) -> Option<String> {
-    let text = match Body::read(body) {
-        Some(body) => [body.message, body.reason]
-            .iter()
-            .find_map(|v| v.as_str().filter(|s| !s.trim().is_empty()).map(str::to_owned)),
-        None => None,
-    };
-    let text = match text {
-        Some(text) => text,
-        None => plain(body)?,
-    };
+    let body = Body::read(body)?;
+    let mut texts = [&body.message, &body.reason].into_iter().filter_map(|text| text.as_str());
+    let text = texts.find(|text| !text.trim().is_empty())?;
     Some(shorten(text.trim(), MESSAGE_LENGTH))
-}
-
-fn plain(body: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(body).ok()?.trim();
-    // JSON without a message and pages of markup tell a person nothing.
-    let useless = text.is_empty() || text.starts_with(['{', '[', '<']) || text.len() > 10_000;
-    (!useless).then(|| text.to_owned())
 }
 
 /// Returns `true` if a safe call may be retried after this status.
@@ -222,29 +207,8 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Returns the error of a body that can't be read as the expected JSON.
-pub fn not_json(error: &serde_json::Error, body: &[u8]) -> Error {
-    let start = body.iter().find(|b| !b.is_ascii_whitespace());
-    let why = match start {
-        None => "the service answered with an empty body".to_owned(),
-        Some(b'<') => "the service answered with a web page instead of JSON".to_owned(),
-        Some(_) => {
-            format!("the service's answer can't be read: {}", shorten(&error.to_string(), 300))
-        }
-    };
-    let error = Error::new(ErrorKind::Protocol, why);
-    if start == Some(&b'<') {
-        error.with_hint("check the configured addresses and log in again")
-    } else {
-        error
-    }
-}
-
-/// Returns the error of a body that isn't even text.
-pub fn not_utf8(body: &[u8]) -> Error {
-    if body.starts_with(&[0x1f, 0x8b]) {
-        return protocol("the service's answer is compressed, which wasn't asked for");
-    }
-    protocol("the service's answer isn't UTF-8")
+pub fn not_json(error: &serde_json::Error) -> Error {
+    protocol(format!("the service's answer can't be read: {}", shorten(&error.to_string(), 300)))
 }
 
 /// Returns the error of an answer that doesn't have the documented form.
@@ -268,14 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn both_error_forms_and_plain_text_give_the_message() {
+    fn both_error_forms_give_the_message() {
         let first =
             br#"{"code":404,"reason":"not found","message":"no \u001b[1m such","metadata":{}}"#;
         assert_eq!(message(first).unwrap(), "no \\u{1b}[1m such");
         assert_eq!(message(br#"{"code":5,"message":"gone","details":[]}"#).unwrap(), "gone");
         assert_eq!(message(br#"{"code":404,"reason":"not found"}"#).unwrap(), "not found");
-        assert_eq!(message(b" upstream\n died ").unwrap(), "upstream\\n died");
-        for nothing in [&b""[..], b"{}", b"[1]", b"<html>", b"\xff\xfe", br#"{"message":7}"#] {
+        for nothing in [&b""[..], b"{}", b"[1]", b"text", b"\xff\xfe", br#"{"message":7}"#] {
             assert_eq!(message(nothing), None);
         }
     }

@@ -14,7 +14,7 @@ use rustls_platform_verifier::Verifier;
 
 use crate::{Error, ErrorKind};
 
-/// Reads the certificates of authorities from PEM, of which there must be one at least.
+/// Reads the certificates of authorities from PEM; there must be at least one.
 pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     let bad = |message: &str| {
         Error::new(ErrorKind::Configuration, message)

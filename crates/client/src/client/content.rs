@@ -84,7 +84,7 @@ pub(super) struct Collector {
 
 enum Collected {
     Bytes(Vec<u8>),
-    /// Base64 of all but the last bytes, of which there are fewer than three.
+    /// Base64 of all but the last bytes, which are fewer than three.
     Base64(String, Vec<u8>),
 }
 

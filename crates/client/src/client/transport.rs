@@ -15,6 +15,7 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
 };
 use reqwest::{Method, StatusCode};
+use rustls::AlertDescription;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use tokio::sync::OwnedSemaphorePermit;
@@ -327,10 +328,8 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     } else {
         (ErrorKind::Unavailable, "the connection broke before the answer was complete from".into())
     };
-    let cause = Cause::of(&error);
-    let hint = cause.hint();
-    let mut result = Error::new(kind, format!("{what} {origin}")).with_source(cause);
-    if let Some(hint) = hint {
+    let mut result = Error::new(kind, format!("{what} {origin}")).with_source(Cause::of(&error));
+    if let Some(hint) = other_protocol(&error) {
         // The server won't speak another protocol the next time.
         retryable = false;
         result = result.with_hint(hint);
@@ -363,35 +362,44 @@ impl Cause {
         }
         Self(crate::text::shorten(&cause.to_string(), 300))
     }
+}
 
-    /// Returns a hint if the server speaks another protocol.
-    pub fn hint(&self) -> Option<&'static str> {
-        if self.0.contains("received corrupt message") {
+/// Returns a hint if the server speaks another protocol.
+pub fn other_protocol(error: &reqwest::Error) -> Option<&'static str> {
+    match caused_by(error) {
+        Some(rustls::Error::InvalidMessage(_)) => {
             return Some("the server doesn't speak TLS there: is its address `http://`?");
         }
-        if self.0.contains("NoApplicationProtocol") {
-            return Some("the server doesn't speak HTTP/2 there, which gRPC needs");
-        }
-        let http_2 = self.0.contains("invalid HTTP version parsed");
-        http_2.then_some(
-            "the server doesn't speak HTTP/1.1 there: give its HTTP address, not the gRPC one",
-        )
+        Some(
+            rustls::Error::NoApplicationProtocol
+            | rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol),
+        ) => return Some("the server doesn't speak HTTP/2 there, which gRPC needs"),
+        _ => {}
     }
+    let answer = caused_by::<hyper::Error>(error)?;
+    answer.is_parse().then_some(
+        "what answers there doesn't speak HTTP/1.1: is this the HTTP address, not the gRPC one?",
+    )
 }
 
 fn is_certificate(error: &reqwest::Error) -> bool {
+    matches!(caused_by(error), Some(rustls::Error::InvalidCertificate(_)))
+}
+
+/// Returns the outermost cause of this type.
+fn caused_by<T: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {
-        if let Some(tls) = next.downcast_ref::<rustls::Error>() {
-            return matches!(tls, rustls::Error::InvalidCertificate(_));
+        if let Some(found) = next.downcast_ref() {
+            return Some(found);
         }
-        // TLS errors are wrapped in I/O errors, often several deep, which hide them from `source`.
+        // I/O errors, in which others are wrapped several deep, hide those from `source`.
         cause = match next.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => next.source(),
         };
     }
-    false
+    None
 }
 
 fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {

@@ -169,7 +169,7 @@ macro_rules! read {
     };
 }
 
-/// Defines an enumeration of which only some values are documented.
+/// Defines an enumeration with values that aren't documented.
 macro_rules! open_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $text:literal,)* }) => {
         $(#[$meta])*

@@ -165,7 +165,7 @@ impl Type {
         }
     }
 
-    /// Adds the types of which an argument of this type has one.
+    /// Adds the types that an argument of this type may have.
     fn alternatives(self, out: &mut std::collections::BTreeSet<String>) {
         match self {
             Self::Array(of) => {

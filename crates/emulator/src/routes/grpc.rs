@@ -195,7 +195,7 @@ fn ticket(
 ) -> Result<TicketResponse, Refusal> {
     let caller = caller(shared, headers, Access::Paid)?.index;
     if message.role != DOWNLOADER {
-        return Err(Refusal::bad_request("only the role of downloaders can be had"));
+        return Err(Refusal::bad_request("only the role `DOWNLOADER` is available"));
     }
     let token = download::ticket(shared, caller, &message.digest)?;
     Ok(TicketResponse { result: Some(Ticket { token }) })

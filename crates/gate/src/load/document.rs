@@ -217,7 +217,7 @@ impl Gate {
         if let Some(digest) = entry.digest.clone() {
             self.sources.push(Source { path: module.path.clone(), digest });
         }
-        let sources = Sources { modules: vec![module], ..Sources::default() };
+        let sources = Sources::new([module], []);
         let policies = self.load_policies(&sources, options, PackageOrigin::Document)?;
         self.note_calls(&policies);
         let reach = Reach::new(&policies);

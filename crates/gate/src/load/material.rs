@@ -69,10 +69,7 @@ impl Material {
         };
         let mut gathered = gather(paths, &options)?;
         let policy_documents = split_off_documents(&mut gathered, options.elsewhere())?;
-        let alone = |entry: &PolicyEntry| Sources {
-            modules: vec![entry.module.clone()],
-            ..Sources::default()
-        };
+        let alone = |entry: &PolicyEntry| Sources::new([entry.module.clone()], []);
         let documents = policy_documents.iter().flat_map(Document::entries).map(alone).collect();
         let sources = gathered.clone().sources()?;
         let GateOptions { fetched, .. } = options;

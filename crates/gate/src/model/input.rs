@@ -9,11 +9,12 @@ use super::{Failure, Outcome, Verdict};
 /// One input with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Input {
     /// Its file, `<stdin>`, the address of an image, or `(no input)`; followed by `#N` if the file
     /// contains several documents.
     pub name: String,
-    /// `sha256:` of its bytes as they were read, or with `--combine` of the files' digests; an image's
+    /// `sha256:` of its bytes as they were read, or of the files' digests if they are combined; an image's
     /// own; absent if there is no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -49,6 +50,7 @@ pub struct Input {
 /// A subject of an attestation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Subject {
     /// The subject's `name` in the attestation; empty if it has none.
     #[serde(default)]
@@ -61,6 +63,7 @@ pub struct Subject {
 /// An artifact about an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Evidence {
     /// `sha256:` of its bytes.
     pub digest: String,
@@ -89,6 +92,7 @@ pub enum Signer {
 /// A public key whose owner signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SigningKey {
     /// The file of the public key, as it was given.
     pub key: String,
@@ -99,6 +103,7 @@ pub struct SigningKey {
 /// An account whose owner signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SigningIdentity {
     /// The provider of the account (`OpenID` Connect), such as `https://token.actions.githubusercontent.com`.
     pub issuer: String,
@@ -110,6 +115,7 @@ pub struct SigningIdentity {
 /// The calls to the service for one input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Ledger {
     /// The most passes that one policy took.
     pub passes: u32,
@@ -141,6 +147,7 @@ impl Ledger {
 /// A call to the service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Call {
     /// The calling policy.
     pub policy: String,

@@ -13,10 +13,11 @@ pub const MAX_LEFT_OUT: usize = 1_000;
 /// The inventory of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Inventory {
-    /// The files of policies and data, by argument (`-d`).
+    /// The files of policies and data, by argument.
     pub policies: Vec<Argument>,
-    /// The files of inputs, by argument (`-i`).
+    /// The files of inputs, by argument.
     pub inputs: Vec<Argument>,
     /// Every package that was loaded.
     pub packages: Vec<PackageUse>,
@@ -40,10 +41,10 @@ pub struct Inventory {
     /// The identity under which requests were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenUse>,
-    /// The arguments given with `--arg`.
+    /// The arguments of policy documents that were given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// The values given with `--set`, as JSON, by their paths in the input.
+    /// The values that were put into the input, as JSON, by their paths in the input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
     /// The project, and annotations as `annotations.KEY`, in the inputs' metadata, such as
@@ -65,10 +66,11 @@ pub struct Inventory {
 /// Those whose signatures attestations need.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SignedBy {
     /// The keys.
     pub keys: Vec<SigningKey>,
-    /// The identities, of which one is enough.
+    /// The identities; one signature is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<SigningIdentity>,
     /// The authorities and logs that vouch for identities.
@@ -81,6 +83,7 @@ pub struct SignedBy {
 /// An account of the files that one argument names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Argument {
     /// The argument as it was given.
     pub argument: String,
@@ -103,6 +106,7 @@ pub struct Argument {
 /// A file, folder or part of a file that was found and not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LeftOut {
     /// The path, as messages show it.
     pub path: String,
@@ -113,6 +117,7 @@ pub struct LeftOut {
 /// A package that was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PackageUse {
     /// Its name, or the policy document's.
     pub name: String,
@@ -194,6 +199,7 @@ impl std::fmt::Display for Relaxation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OptionEffect {
     /// It was given, and had no effect or one that isn't counted.
     Recorded,
@@ -204,6 +210,7 @@ pub enum OptionEffect {
 /// The service that was configured, and the source of the answers to the policies' calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Service {
     /// The origin of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,6 +226,7 @@ pub struct Service {
 /// The identity under which requests were sent, according to the token's own claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct TokenUse {
     /// `user` or `api`.
     pub kind: String,
@@ -227,9 +235,17 @@ pub struct TokenUse {
     pub organization: Option<String>,
 }
 
+impl TokenUse {
+    /// Creates the description of a token's use.
+    pub fn new(kind: impl Into<String>, organization: Option<&str>) -> Self {
+        Self { kind: kind.into(), organization: organization.map(str::to_owned) }
+    }
+}
+
 /// A place in a policy that calls the service, or a built-in that accesses the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CallSite {
     /// The package whose verdict it is part of.
     pub package: String,

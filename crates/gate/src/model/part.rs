@@ -48,7 +48,7 @@ pub struct Tally {
     pub unread: BTreeMap<usize, Unread>,
 }
 
-/// The inputs that passed a policy and of which it read nothing.
+/// The inputs that passed a policy that read nothing of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]

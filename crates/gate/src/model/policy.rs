@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Severity {
     /// Informational.
     Info,
@@ -23,6 +24,7 @@ pub enum Severity {
 /// A package that gives verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Policy {
     /// The dotted package, such as `release.licences`.
     pub name: String,
@@ -66,6 +68,7 @@ pub struct Policy {
 /// A rule that contributes to a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Rule {
     /// Its name, such as `deny`.
     pub name: String,
@@ -86,11 +89,19 @@ pub struct Rule {
 /// A file of policies or data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Source {
     /// Its path, as given.
     pub path: String,
     /// `sha256:` of its bytes.
     pub digest: String,
+}
+
+impl Source {
+    /// Creates the description of a file.
+    pub fn new(path: impl Into<String>, digest: impl Into<String>) -> Self {
+        Self { path: path.into(), digest: digest.into() }
+    }
 }
 
 impl Severity {

@@ -50,6 +50,7 @@ pub enum Status {
 /// A violation, finding or warning of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Violation {
     /// The problem, in the policy's words.
     pub message: String,
@@ -83,6 +84,7 @@ pub struct Violation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Class {
     /// From `deny`, `deny_*` or `violations`.
     Violation,
@@ -96,6 +98,7 @@ pub enum Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Effect {
     /// It makes the input fail.
     Fails,
@@ -115,6 +118,7 @@ pub enum Effect {
 /// The reason why there is no verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Failure {
     /// A stable code, such as `timed-out`, `policy` or `wrong-shape`.
     pub kind: String,
@@ -134,6 +138,7 @@ pub struct Failure {
 /// A reason why there is no verdict, for every input that has none because of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Cause {
     /// The `name` of the policy; absent if the inputs as a whole have no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,7 @@ impl Inputs {
         self.0.is_empty()
     }
 
-    /// Refuses defaults that are templates, of which nothing fills the inputs.
+    /// Refuses defaults that are templates whose inputs nothing fills.
     pub fn refuse_templates(&self) -> Result<(), Error> {
         let mut defaults = self.0.iter().filter_map(|input| input.default.as_ref());
         match defaults.find(|text| text.value.inputs().next().is_some()) {

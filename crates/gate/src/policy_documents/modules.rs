@@ -43,9 +43,9 @@ const OMITTED: [(&str, &str); 5] = [
 /// Appends the rules that a module uses without defining them. They come last, so that its lines keep
 /// their numbers. A module that doesn't parse is left to loading.
 fn finished(module: ModuleSource) -> Result<ModuleSource, Error> {
-    let ModuleSource { path, mut text } = module;
+    let ModuleSource { path, mut text, .. } = module;
     let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
-        return Ok(ModuleSource { path, text });
+        return Ok(ModuleSource::new(path, text));
     };
     let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
     refuse_newer(&path, &text, &defined)?;
@@ -57,7 +57,7 @@ fn finished(module: ModuleSource) -> Result<ModuleSource, Error> {
             used.extend(rules.contains("valid_input").then(|| "valid_input".into()));
         }
     }
-    Ok(ModuleSource { path, text })
+    Ok(ModuleSource::new(path, text))
 }
 
 /// Refuses the syntax of v1 in a module that doesn't import it. The engine of policy documents reads v0,
@@ -90,9 +90,9 @@ pub(crate) fn embedded(
     module: &str,
     number: usize,
 ) -> Result<ModuleSource, Error> {
-    let own = |text: String| ModuleSource { path: format!("{}#{number}", file.path), text };
+    let own = |text: String| ModuleSource::new(format!("{}#{number}", file.path), text);
     finished(match in_place(file.text, line, module) {
-        Some(text) => ModuleSource { path: file.path.to_owned(), text },
+        Some(text) => ModuleSource::new(file.path, text),
         None => own(module.to_owned()),
     })
 }
@@ -330,7 +330,7 @@ fn digested(
     digest: String,
 ) -> Result<Digested, Error> {
     let (path, text) = utf8(document, &path, bytes)?;
-    Ok((finished(ModuleSource { path, text })?, Some(digest)))
+    Ok((finished(ModuleSource::new(path, text))?, Some(digest)))
 }
 
 /// Returns the path and the text of a file.
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     fn added(text: &str) -> String {
-        finished(ModuleSource { path: "p.yaml#1".to_owned(), text: text.to_owned() }).unwrap().text
+        finished(ModuleSource::new("p.yaml#1", text)).unwrap().text
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
             ("", complete, true),
         ] {
             let text = format!("package main\n\n{imports}\n\n{rules}");
-            let found = finished(ModuleSource { path: "p.yaml#1".to_owned(), text: text.clone() });
+            let found = finished(ModuleSource::new("p.yaml#1", &text));
             match found {
                 Ok(_) => assert!(is_read, "{text}"),
                 Err(error) => {

@@ -7,8 +7,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use rego_platform_client::text::counted;
+
 use super::facts;
-use super::words::{count, line};
+use super::words::line;
 use crate::model::{Failure, Input, Outcome, Run, Status, Verdict, Violation};
 
 /// A case: the verdict of one policy over one input, or the result of an input or of the run.
@@ -54,7 +56,8 @@ impl Case<'_> {
     /// this input and as many others.
     pub fn more(&self, others: usize) -> Option<String> {
         let more = self.alike.saturating_sub(1);
-        (more > others).then(|| format!("{} for the same reason", count(more as u64, "more input")))
+        (more > others)
+            .then(|| format!("{} for the same reason", counted(more as u64, "more input")))
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use rego_platform_client::text::counted;
+
 use super::facts::{effect_word, outcome, place};
 use super::markdown::{COMMENT, Page, code};
-use super::words::{count, line};
+use super::words::line;
 use crate::difference::{ChangedInput, Difference, Side, UnknownInput};
 use crate::model::{Outcome, Violation};
 
@@ -14,7 +16,7 @@ const MAX_INPUTS: usize = 200;
 /// Returns the summary.
 pub fn headline(difference: &Difference) -> String {
     let (changed, unknown) = (difference.changed.len() as u64, difference.unknown.len() as u64);
-    let all = count(difference.compared + unknown, "input");
+    let all = counted(difference.compared + unknown, "input");
     let mut out = match (unknown, changed) {
         (0, 0) if !difference.is_complete() => format!("unknown: {all}"),
         (0, 0) => format!("unchanged: {all}"),

@@ -1,9 +1,10 @@
 //! The errors of a run's inputs, each once: the same one may keep many policies and inputs without
 //! a verdict.
 
+use rego_platform_client::text::counted;
+
 use std::collections::{BTreeSet, HashMap};
 
-use super::words::count;
 use crate::model::{Failure, Input, Run};
 
 /// An error, with the first input and policy that have it.
@@ -60,7 +61,7 @@ impl StatedError<'_> {
     pub fn more(&self) -> Option<String> {
         let inputs = self.inputs - 1;
         let policies = (self.policies.len() as u64).saturating_sub(1);
-        let inputs = (inputs > 0).then(|| count(inputs, "more input"));
+        let inputs = (inputs > 0).then(|| counted(inputs, "more input"));
         let policies = match policies {
             0 => None,
             1 => Some("1 more policy".to_owned()),

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 
 use rego_platform::{Diagnostic, Position};
 
-use super::words::{count, line, microseconds, milliseconds};
+use rego_platform_client::text::counted;
+
+use super::words::{line, microseconds, milliseconds};
 use crate::conclude;
 use crate::model::{
     AnsweredBy, Argument, Call, Class, Effect, Failure, Input, Outcome, Policy, Run, Severity,
@@ -40,7 +42,7 @@ pub fn headline(run: &Run) -> String {
             _ => format!("{word}: nothing was evaluated"),
         };
     }
-    let mut out = format!("{word}: {}", count(t.inputs, "input"));
+    let mut out = format!("{word}: {}", counted(t.inputs, "input"));
     let parts = [
         (t.passed, "passed", Outcome::Passed),
         (t.failed, "failed", Outcome::Failed),
@@ -63,7 +65,7 @@ pub fn headline(run: &Run) -> String {
     ];
     let mut sign = ';';
     for (number, words) in parts.into_iter().filter(|(number, _)| *number > 0) {
-        let _ = write!(out, "{sign} {}", count(number, words));
+        let _ = write!(out, "{sign} {}", counted(number, words));
         sign = ',';
     }
     let threshold = below(run);
@@ -77,7 +79,7 @@ pub fn headline(run: &Run) -> String {
     }
     let left_out = run.inventory.left_out();
     if left_out > 0 {
-        let _ = write!(out, "{sign} {} left out", count(left_out, "file"));
+        let _ = write!(out, "{sign} {} left out", counted(left_out, "file"));
     }
     if t.calls > 0 {
         match run.answers {
@@ -121,9 +123,9 @@ pub fn provenance(run: &Run) -> Vec<(&'static str, String)> {
             "calls",
             format!(
                 "{}, {}, {}",
-                count(t.calls, "call"),
-                count(t.attempts, "request"),
-                count(t.bytes, "byte")
+                counted(t.calls, "call"),
+                counted(t.attempts, "request"),
+                counted(t.bytes, "byte")
             ),
         ),
     ];
@@ -144,7 +146,7 @@ pub(crate) fn inventory(run: &Run) -> Vec<(&'static str, String)> {
         format!("policies {}, inputs {}", sum(&inventory.policies), sum(&inventory.inputs)),
     )];
     if let Some(part) = &run.part {
-        let files = count(part.files, "file");
+        let files = counted(part.files, "file");
         all.push(("part", format!("{} of {}, which have {files}", part.number, part.of)));
     }
     if !inventory.conditions.is_empty() {
@@ -312,7 +314,7 @@ pub(crate) fn sent(call: &Call) -> String {
     if call.is_unsent() {
         return "not sent".to_owned();
     }
-    format!("from {}, {}", line(&call.origin), count(u64::from(call.attempts), "request"))
+    format!("from {}, {}", line(&call.origin), counted(u64::from(call.attempts), "request"))
 }
 
 /// Returns a call as one line.
@@ -323,7 +325,7 @@ pub(super) fn call(call: &Call) -> String {
         line(&call.arguments),
         line(&call.outcome),
         sent(call),
-        count(call.bytes, "byte"),
+        counted(call.bytes, "byte"),
         microseconds(call.latency_us),
         call.pass,
         line(&call.policy),
@@ -348,7 +350,7 @@ pub(super) fn call(call: &Call) -> String {
 pub fn ledger(input: &Input) -> Vec<String> {
     let mut lines: Vec<String> = input.ledger.calls.iter().map(call).collect();
     if input.ledger.left_out > 0 {
-        lines.push(format!("{} not listed", count(input.ledger.left_out, "call")));
+        lines.push(format!("{} not listed", counted(input.ledger.left_out, "call")));
     }
     lines
 }
@@ -431,9 +433,9 @@ pub(super) fn waiver(waiver: &Waiver) -> String {
     let finding = waiver.finding.as_deref().unwrap_or("every finding");
     let state = match (waiver.expired, waiver.matched) {
         (true, 0) => "expired, matched nothing".to_owned(),
-        (true, n) => format!("expired, matched {} that still fail", count(n, "violation")),
+        (true, n) => format!("expired, matched {} that still fail", counted(n, "violation")),
         (false, 0) => "matched nothing".to_owned(),
-        (false, n) => format!("matched {} by {}", count(n, "violation"), waived_by(waiver.by)),
+        (false, n) => format!("matched {} by {}", counted(n, "violation"), waived_by(waiver.by)),
     };
     format!(
         "{}, {}, {}: {} (owner {}, until {}): {state}",

@@ -17,6 +17,7 @@ use crate::report::Report;
 
 /// The report for GitLab's code quality.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct GitLab {
     /// Paths below this folder become relative to it.
     pub folder: PathBuf,

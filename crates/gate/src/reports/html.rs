@@ -16,9 +16,9 @@ use super::cases::{Case, State, cases};
 use super::view::{Listed, View};
 use super::words::{esc, line, milliseconds};
 use super::{facts, sarif};
-use crate::conclude::counted;
 use crate::model::{AnsweredBy, Outcome, Policy, Run, Severity, Violation};
 use crate::report::Report;
+use rego_platform_client::text::counted;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

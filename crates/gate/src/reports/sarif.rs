@@ -27,6 +27,7 @@ use crate::sarif::{location, uri};
 
 /// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Sarif {
     /// Paths below this folder become relative to it.
     pub folder: PathBuf,

@@ -6,7 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::words::{count, line};
+use rego_platform_client::text::counted;
+
+use super::words::line;
 use crate::model::{Input, Outcome, Run, Severity, Verdict, Violation};
 
 /// The settings of what is shown.
@@ -59,7 +61,7 @@ impl View {
         }
         let sums: Vec<String> =
             left.iter().map(|(outcome, number)| format!("{number} {outcome}")).collect();
-        let all = count(left.values().sum(), "more input");
+        let all = counted(left.values().sum::<u64>(), "more input");
         (listed, Some(format!("{all} ({}) {}", sums.join(", "), self.complete_report())))
     }
 
@@ -108,7 +110,7 @@ impl Listed<'_> {
         let named = self.alike.iter().take(MAX_NAMED).map(|input| line(&input.name));
         let more = view.more(self.alike.len().saturating_sub(MAX_NAMED));
         let names: Vec<String> = named.chain(more).collect();
-        let inputs = count(number, "more input");
+        let inputs = counted(number, "more input");
         (number > 0).then(|| format!("{inputs} for the same reason: {}", names.join(", ")))
     }
 }

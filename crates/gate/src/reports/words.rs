@@ -45,11 +45,6 @@ pub(super) fn esc(text: &str) -> String {
     out
 }
 
-/// Returns a number with its noun, such as `1 input` or `2 inputs`.
-pub(super) fn count(number: u64, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-}
-
 /// Formats milliseconds for people.
 pub(super) fn milliseconds(number: u64) -> String {
     if number < 1_000 {
@@ -83,7 +78,6 @@ mod tests {
 
     #[test]
     fn numbers_are_formatted_for_people() {
-        assert_eq!((count(1, "input"), count(0, "input")), ("1 input".into(), "0 inputs".into()));
         assert_eq!(milliseconds(1_234), "1.2 s");
         assert_eq!(microseconds(1_500), "1 ms");
         assert_eq!(microseconds(15), "15 µs");

@@ -27,7 +27,7 @@ const MAX_MATERIAL: usize = 1 << 20;
 /// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
 const MAX_PARTS: usize = 8;
 
-/// Identities of which one has to sign an attestation, and who vouches for them.
+/// Identities, one of which must sign an attestation, and who vouches for them.
 ///
 /// # Examples
 /// ```
@@ -109,7 +109,7 @@ impl Identities {
         )))
     }
 
-    /// Returns who signed a payload, that of a bundle.
+    /// Returns who signed the payload of a bundle.
     fn verified(&self, bundle: &Bundle, payload: &[u8]) -> Result<SigningIdentity, Error> {
         if bundle.signing_certificate().is_none() {
             return Err(refused(

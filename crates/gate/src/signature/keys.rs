@@ -27,7 +27,7 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 /// The most signatures of an envelope: each is tried with each key.
 const MAX_SIGNATURES: usize = 64;
 
-/// Keys of which an attestation needs signatures.
+/// Keys that have to sign an attestation.
 ///
 /// # Examples
 /// ```
@@ -169,7 +169,7 @@ fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, E
     Ok(key)
 }
 
-/// Returns `true` if a key can be used with an algorithm: then a signature that is none is merely invalid.
+/// Returns `true` if a key can be used with an algorithm: then an empty signature is merely invalid.
 fn fits(key: &SubjectPublicKeyInfoDer<'_>, algorithm: &dyn SignatureVerificationAlgorithm) -> bool {
     let tried =
         RawPublicKeyEntity::try_from(key).and_then(|key| key.verify_signature(algorithm, &[], &[]));

@@ -69,7 +69,7 @@ impl CryptoProvider for RingProvider {
             .map_err(|_| Error::Verification("the signature is invalid".to_owned()))
     }
 
-    /// Only signatures of files are checked by their digest, and an attestation is none.
+    /// Only signatures of files are checked by their digest, and an attestation isn't a file's.
     fn verify_prehashed(
         &self,
         scheme: SigningScheme,

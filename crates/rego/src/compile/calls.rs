@@ -5,7 +5,7 @@ use crate::syntax::tree::{Expr, Name, Term};
 
 use super::functions::Arity;
 use super::names::NameMap;
-use super::text::RefText;
+use super::printed::RefText;
 use super::walk::Node;
 use super::{Compiler, exprs};
 

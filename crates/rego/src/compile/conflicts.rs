@@ -6,9 +6,9 @@ use crate::problem::Problem;
 use crate::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::value::Value;
 
+use super::printed::RefText;
 use super::recursion::author_ref;
 use super::rule_tree::{RuleId, RuleInfo, TreeNode, rule_path};
-use super::text::RefText;
 use super::{Compiler, exprs};
 
 impl Compiler<'_> {

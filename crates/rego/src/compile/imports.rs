@@ -9,8 +9,8 @@ use crate::syntax::words::is_keyword_v1;
 use crate::threads;
 
 use super::names::NameMap;
+use super::printed::Text;
 use super::resolve::import_name;
-use super::text::Text;
 use super::walk::{self, Node};
 use super::{Compiler, Function, Functions, exprs};
 

@@ -6,10 +6,10 @@ use crate::syntax::tree::{
 };
 
 use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
+use super::printed::Text;
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
 use super::stack::deep;
-use super::text::Text;
 use super::vars::{self, PATTERN, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};

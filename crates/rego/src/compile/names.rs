@@ -59,7 +59,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 impl<T> VarMap<T> {
-    /// The value of a variable.
+    /// Returns what is recorded for a variable.
     pub fn get(&self, name: &str) -> Option<&T> {
         match &self.0 {
             Entries::Few(few) => {

@@ -9,8 +9,8 @@ use super::Compiler;
 use super::dependency_graph::{DynamicDependency, selecting_positions};
 use super::names::NameMap;
 use super::order;
+use super::printed::{RefText, Text};
 use super::rule_tree::RuleId;
-use super::text::{RefText, Text};
 use super::walk::{self, NodeMut};
 
 /// Restores the author's variables in a reference.

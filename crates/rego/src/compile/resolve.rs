@@ -7,8 +7,8 @@ use crate::syntax::tree::{
 use crate::threads;
 
 use super::names::{NameMap, VarSet};
+use super::printed::Text;
 use super::stack::deep;
-use super::text::Text;
 use super::walk::{self, Node};
 use super::{Compiler, exprs, order, vars};
 
@@ -288,7 +288,7 @@ impl Compiler<'_> {
         // The names of the rules of each package, by the package's path.
         let mut exports: std::collections::HashMap<String, Vec<Name>> =
             std::collections::HashMap::new();
-        let package = |module: &Module| super::text::RefText(&module.package.path).to_string();
+        let package = |module: &Module| super::printed::RefText(&module.package.path).to_string();
         for module in &modules {
             let names = exports.entry(package(module)).or_default();
             for rule in &module.rules {

@@ -39,7 +39,7 @@ pub struct RuleInfo {
     pub default: bool,
     /// `true` if the rule defines elements of a set.
     pub multi_value: bool,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
     /// The next `else` branch.
     pub else_rule: Option<RuleId>,

@@ -6,8 +6,8 @@ use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
 use super::comprehension_terms::generate_equality;
 use super::functions::function_name;
 use super::names::LocalVarGenerator;
+use super::printed::{Quoted, Text};
 use super::stack::deep;
-use super::text::{Quoted, Text};
 use super::walk::{self, Node};
 use super::{Compiler, exprs, order};
 
@@ -192,7 +192,7 @@ impl WithValues<'_> {
                 let message =
                     "with keyword target must reference existing input, data, or a function";
                 let problem = Problem::types(span, message);
-                let name = super::text::RefText(target).to_string();
+                let name = super::printed::RefText(target).to_string();
                 return Err(match super::hints::with_target(self.compiler, &name) {
                     Some(hint) => problem.hint(hint),
                     None => problem,

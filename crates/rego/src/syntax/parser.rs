@@ -58,6 +58,7 @@ impl ParseOptions {
 
 /// Why a file can't be parsed, with the comments in which there may be further problems.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Unparsed {
     /// The problems, in order; never empty.
     pub problems: Problems,

@@ -19,7 +19,7 @@ pub type Name = Arc<str>;
 pub struct Term {
     /// What it is, with its parts.
     pub kind: TermKind,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -233,7 +233,7 @@ pub struct Expr {
     pub negated: bool,
     /// The `with` modifiers.
     pub with: Vec<With>,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
     /// `true` if a compile stage made it.
     pub generated: bool,
@@ -273,7 +273,7 @@ impl Drop for Expr {
     }
 }
 
-/// The kind of a statement.
+/// What a statement says.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
     /// A term that must be neither false nor undefined.
@@ -307,7 +307,7 @@ impl ExprKind {
 pub struct SomeDecl {
     /// The declared variables, or the call of `some … in`.
     pub symbols: Vec<Term>,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -322,7 +322,7 @@ pub struct Every {
     pub domain: Term,
     /// The statements that must hold for each element.
     pub body: Body,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -333,7 +333,7 @@ pub struct Not {
     pub body: Body,
     /// `true` if written as `not { … }` or as a group of operands.
     pub explicit: bool,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -348,7 +348,7 @@ pub struct Logical {
     pub explicit_left: bool,
     /// `true` if the right operand is written with braces.
     pub explicit_right: bool,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -359,7 +359,7 @@ pub struct With {
     pub target: Term,
     /// The replacement.
     pub value: Term,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -399,7 +399,7 @@ pub enum Version {
 pub struct Package {
     /// The path, beginning with `data`.
     pub path: Vec<Term>,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -410,7 +410,7 @@ pub struct Import {
     pub path: Term,
     /// The name after `as`.
     pub alias: Option<(Name, Span)>,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -436,7 +436,7 @@ pub struct Rule {
     pub generated_body: bool,
     /// The `else` branch.
     pub else_rule: Option<Box<Rule>>,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 
@@ -498,7 +498,7 @@ pub struct Head {
     pub has_if: bool,
     /// `true` if written with `contains`.
     pub has_contains: bool,
-    /// The position.
+    /// The text that it was parsed from.
     pub span: Span,
 }
 

@@ -123,7 +123,7 @@ impl Array {
         &self.fixed
     }
 
-    /// The type of the further elements; unknown if there can be none.
+    /// The type of the further elements; unknown if there can't be any.
     pub fn rest(&self) -> &Type {
         &self.rest
     }

@@ -51,6 +51,7 @@ impl JsonLimits {
 
 /// The layout of written JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JsonStyle<'a> {
     /// The indentation of each level; `None` writes everything on one line.
     pub indent: Option<&'a str>,
@@ -62,6 +63,7 @@ pub struct JsonStyle<'a> {
 
 /// The error for text that isn't valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JsonError {
     /// A description of the error.
     pub message: String,

@@ -37,6 +37,7 @@ enum Repr {
 
 /// The reasons why a number can't be read or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NumberError {
     /// The text isn't a number.
     Invalid,

@@ -12,7 +12,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The position of a byte in a text, of which only `\n` ends lines.
+    /// The position of a byte in a text where only `\n` ends lines.
     pub fn of_byte(text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();

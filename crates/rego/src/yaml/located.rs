@@ -15,7 +15,7 @@ pub struct Located<T> {
     pub line: usize,
     /// The column of its node in characters, from 1.
     pub column: usize,
-    /// The value.
+    /// What was read there.
     pub value: T,
 }
 

@@ -88,7 +88,7 @@ pub(super) async fn post(
     json(status, &answer, parameters.is_pretty(), app.bounds.answer)
 }
 
-/// Returns an input with the members of the common one that it hasn't itself, if both are objects.
+/// Returns an input with the members of the common one that it lacks, if both are objects.
 fn merged(common: Option<&Value>, input: &Value) -> Value {
     let (Some(common), Some(own)) = (common.and_then(Value::as_object), input.as_object()) else {
         return input.clone();

@@ -104,7 +104,7 @@ pub fn load(folder: &Path) -> Load {
 pub fn options(answers: Answers, journal: &Arc<Heard>) -> ServerOptions {
     let mut evaluate = EvaluateOptions::new(answers);
     evaluate.strict_builtin_errors = false;
-    let tool = || Tool { name: "test".to_owned(), version: "0".to_owned(), commit: None };
+    let tool = || Tool::new("test", "0");
     let gate = GateRun(Box::new(move |mut evaluate| {
         evaluate.strict_builtin_errors = true;
         RunOptions::new(evaluate, AnsweredBy::Emulator, tool())

@@ -204,7 +204,7 @@ fn an_input_of_another_extension_needs_a_parser() {
     let glob = sandbox.path("in/*");
     for named in [&*spdx, glob.to_str().unwrap()] {
         let run = |more: &[&str]| gate(&sandbox, DENY_BAD, &[&["-i", named], more].concat());
-        run(&[]).fails("names no parser").says("--parser json");
+        run(&[]).fails("names no parser").says("the parser `json`");
         run(&["--parser", "json"]).code(1);
         run(&["--parser", "yaml"]).code(1);
     }

@@ -2,7 +2,7 @@
 //! parse configuration.
 
 use super::{gate, outcomes};
-use crate::cli::Sandbox;
+use crate::cli::{Output, Sandbox};
 
 const EXCEPTION: &str = r#"package main
 
@@ -103,16 +103,11 @@ fn without_policies_the_folder_policy_is_taken() {
     let input = sandbox.write("a.json", r#"{"bad": true}"#);
     let run = || {
         let mut command = sandbox.run(&["gate", "-i", &input]).command();
-        command.current_dir(sandbox.path(".")).output().unwrap()
+        Output::from(command.current_dir(sandbox.path(".")).output().unwrap())
     };
-    let output = run();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("there are no policies"));
+    run().fails("there are no policies");
     sandbox.write("policy/p.rego", "package main\n\ndeny contains \"bad\" if input.bad\n");
-    let output = run();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the policies are those of the folder `policy`"), "{said}");
+    run().code(1).says("the policies are those of the folder `policy`");
 }
 
 const TESTS: &str = r#"package main

@@ -1,7 +1,5 @@
 //! The shapes of values: those of conftest, and where they differ.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
 use std::path::Path;
 
 use proptest::prelude::*;

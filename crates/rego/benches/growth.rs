@@ -1,8 +1,9 @@
 //! How the work grows with its input, at 1, 10 and 100 times the size: partial rules that are looked up
-//! under every key, lists that are searched for every value, and JSON read into values. Beside regorus,
+//! under every key, lists that are searched for every value, and JSON read into values. Beside regorus and OPA,
 //! and for JSON `serde_json::Value`; a peer that took over five seconds isn't asked for the next size.
 //!
-//! `cargo bench --bench growth`; `ROUNDS=n` for more or fewer rounds.
+//! `cargo bench --bench growth`; `ROUNDS=n` for more or fewer rounds. With `OPA=/path/to/opa`,
+//! a second multiple is that of OPA's evaluation alone, as `opa eval --metrics` has it.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,10 +14,12 @@
 )]
 
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
-use rego_platform::rego::{Options, Program, Run, SourceText, Value};
-use rego_platform::regorus::{self, Engine};
+use rego_platform_rego::{Options, Program, Run, SourceText, Value};
+use regorus::Engine;
 
 const SIZES: [usize; 3] = [400, 4_000, 40_000];
 
@@ -63,22 +66,58 @@ fn least(rounds: usize, work: &mut dyn FnMut()) -> f64 {
     (0..more).map(|_| once(work)).fold(first, f64::min)
 }
 
-/// Prints a row: the own time at each size, and the peer's as a multiple of it.
-fn row(name: &str, ours: &mut dyn FnMut(usize) -> f64, theirs: &mut dyn FnMut(usize) -> f64) {
+type Timed<'a> = &'a mut dyn FnMut(usize) -> f64;
+
+/// Prints a row: the own time at each size, and as a multiple of each peer's.
+fn row(name: &str, ours: Timed<'_>, peers: &mut [Timed<'_>]) {
     print!("{name:20}");
-    let mut slow = false;
+    let mut slow = vec![false; peers.len()];
     for size in SIZES {
         let own = ours(size);
         print!("  {size:6}: {:9.3} ms", own * 1e3);
-        if slow {
-            print!(" {:>9}", "");
-        } else {
-            let peer = theirs(size);
-            slow = peer > LONG;
-            print!(" {:7.2} ×", own / peer);
+        for (peer, slow) in peers.iter_mut().zip(&mut slow) {
+            if *slow {
+                print!(" {:>9}", "");
+            } else {
+                let time = peer(size);
+                *slow = time > LONG;
+                print!(" {:7.2} ×", own / time);
+            }
         }
     }
     println!();
+}
+
+/// OPA's command, and a folder for its files.
+struct Opa {
+    command: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Opa {
+    /// Returns the command that the environment names, if it does.
+    fn of_environment() -> Option<Self> {
+        let command = std::env::var_os("OPA")?.into();
+        Some(Self { command, folder: tempfile::tempdir().unwrap() })
+    }
+
+    /// The least time of some evaluations, in seconds, without the start of the process and the loading.
+    fn evaluate(&self, rounds: usize, policy: &str, size: usize) -> f64 {
+        let (rego, json) = (self.folder.path().join("p.rego"), self.folder.path().join("i.json"));
+        std::fs::write(&rego, policy).unwrap();
+        std::fs::write(&json, input(size)).unwrap();
+        let once = || {
+            let mut command = Command::new(&self.command);
+            command.args(["eval", "--metrics", "--format", "json", "data.p.n", "-d"]).arg(&rego);
+            let output = command.arg("-i").arg(&json).output().unwrap();
+            let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(found["result"][0]["expressions"][0]["value"], size);
+            found["metrics"]["timer_rego_query_eval_ns"].as_f64().unwrap() / 1e9
+        };
+        let first = once();
+        let more = if first > 1.0 { 0 } else { rounds };
+        (0..more).map(|_| once()).fold(first, f64::min)
+    }
 }
 
 fn main() {
@@ -87,6 +126,7 @@ fn main() {
         return;
     }
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(9);
+    let opa = Opa::of_environment();
     for (name, policy) in POLICIES {
         let policy = format!("package p\nimport rego.v1\n{policy}");
         let texts = vec![SourceText::new("p.rego", &policy)];
@@ -101,7 +141,7 @@ fn main() {
             })
         };
         let mut engine = Engine::new();
-        engine.add_policy("p.rego".to_owned(), policy).unwrap();
+        engine.add_policy("p.rego".to_owned(), policy.clone()).unwrap();
         let mut theirs = |size: usize| {
             engine.set_input(regorus::Value::from_json_str(&input(size)).unwrap());
             least(rounds, &mut || {
@@ -109,7 +149,12 @@ fn main() {
                 assert_eq!(found.as_u64().unwrap(), size as u64);
             })
         };
-        row(name, &mut ours, &mut theirs);
+        let mut beside = opa.as_ref().map(|opa| |size| opa.evaluate(rounds, &policy, size));
+        let mut peers: Vec<Timed<'_>> = vec![&mut theirs];
+        if let Some(beside) = &mut beside {
+            peers.push(beside);
+        }
+        row(name, &mut ours, &mut peers);
     }
     let mut ours = |size: usize| {
         let text = input(size);
@@ -121,5 +166,5 @@ fn main() {
             drop(black_box(serde_json::from_str::<serde_json::Value>(&text).unwrap()));
         })
     };
-    row("JSON, read and dropped", &mut ours, &mut serde);
+    row("JSON, read and dropped", &mut ours, &mut [&mut serde]);
 }

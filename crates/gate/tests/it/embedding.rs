@@ -1,7 +1,5 @@
 //! A gate in a program of the host's own.
 
-#![allow(clippy::unwrap_used)]
-
 use rego_platform::evaluate::{Answers, EvaluateOptions};
 use rego_platform_gate::model::{AnsweredBy, Tool};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
@@ -12,7 +10,7 @@ fn a_gate_without_its_inputs_is_refused() {
     let file = folder.path().join("p.rego");
     std::fs::write(&file, "package p\n\ndeny contains \"x\" if input.bad\n").unwrap();
     let gate = Gate::load(&[file.display().to_string()], &GateOptions::default()).unwrap();
-    let tool = Tool { name: "host".to_owned(), version: "1".to_owned(), commit: None };
+    let tool = Tool::new("host", "1");
     let mut how = RunOptions::new(
         EvaluateOptions::new(Answers::Unavailable(String::new())),
         AnsweredBy::None,

@@ -14,10 +14,10 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rego_platform::rego::{Options, Program, Run, SourceText, Value};
-use rego_platform::regorus::{self, Engine};
+use rego_platform_rego::{Options, Program, Run, SourceText, Value};
+use regorus::Engine;
 
-const POLICY: &str = include_str!("../crates/cli/benches/hosts/plain.rego");
+const POLICY: &str = include_str!("../../cli/benches/hosts/plain.rego");
 const QUERY: &str = "data.plain.deny";
 const THREADS: [usize; 2] = [1, 2];
 
