@@ -47,7 +47,7 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     if problem.valid_in_v0 {
         finding = finding.by_setting(setting::REGO_V0);
     }
-    if let Some(wrong) = problem.message.strip_prefix("undefined function ")
+    if let Some(wrong) = misspelt(&problem.message)
         && let [hint] = problem.hints.as_slice()
         && let Some(right) = hint.strip_prefix("did you mean `")
         && let Some(right) = right.strip_suffix("`?")
@@ -71,6 +71,12 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         finding = finding.with_hint("no loaded file defines it; load the file of its package too");
     }
     finding
+}
+
+/// Returns the name that a problem says is none of a function, or of a rule or variable.
+fn misspelt(message: &str) -> Option<&str> {
+    let variable = || message.strip_prefix("var ")?.strip_suffix(" is unsafe");
+    message.strip_prefix("undefined function ").or_else(variable)
 }
 
 /// Returns the product of a function whose name differs in nothing else from the right one.

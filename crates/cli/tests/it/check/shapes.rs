@@ -141,4 +141,9 @@ fn findings_with_one_right_answer_are_fixed() {
     // Nothing else was changed, and nothing is left to fix.
     let output = sandbox.run(&["check", "--fix", &names]).output();
     assert!(!output.stderr.contains("fixed"), "{output:#?}");
+    // Names of the policy's own, where they are variables to the language.
+    let text = "package own\n\ndeny contains \"x\" if not allowd\n\nallowed if input.x\n";
+    let own = sandbox.write("own.rego", text);
+    sandbox.run(&["check", "--fix", &own]).output().code(0);
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), text.replace("allowd\n", "allowed\n"));
 }
