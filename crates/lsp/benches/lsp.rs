@@ -84,8 +84,9 @@ fn user_time() -> Duration {
     // Linux counts in hundredths of a second.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    let ticks = fields.clone().nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or_default();
-    Duration::from_millis(10 * u64::wrapping_mul(ticks, 1))
+    let ticks: u64 =
+        fields.clone().nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or_default();
+    Duration::from_millis(10 * ticks)
 }
 
 fn shown(name: &str, mut times: Vec<Duration>, user: Duration) {
@@ -112,7 +113,7 @@ fn main() {
     for _ in 0..rounds.div_ceil(10) {
         let start = Instant::now();
         let editor = editor(folder.path());
-        editor.wait("p7.rego", "`sprint`");
+        editor.wait("p7.rego", "function sprint");
         times.push(start.elapsed());
         editor.ask(2, "shutdown", Value::Null);
         editor.tell("exit", Value::Null);
@@ -128,17 +129,15 @@ fn main() {
     let (mut times, used) = (Vec::new(), user_time());
     for round in 0..rounds {
         let wrong = policy(500).replace("startswith", &format!("startwith{round}"));
-        let expected = format!("startwith{round}`");
+        let expected = format!("function startwith{round}");
         times.push(editor.change("p500.rego", &wrong, &expected, "p500.rego"));
     }
     shown("after a keystroke, those of the file", times, user_time() - used);
-    editor.change("lib.rego", "package lib\n\nok(c, d) if c.user == d\n", "argument", "p999.rego");
     let (mut times, used) = (Vec::new(), user_time());
     for round in 0..rounds {
-        let named = format!("package lib\n\nok{round}(c) if c.user == \"app\"\n");
-        let expected = if round == 0 { "lib.ok" } else { "lib.ok" };
-        let _ = editor.change("lib.rego", LIB, "[]", "p999.rego");
-        times.push(editor.change("lib.rego", &named, expected, "p999.rego"));
+        let other = format!("package lib\n\nok{round}(c) if c.user == \"app\"\n");
+        times.push(editor.change("lib.rego", &other, "data.lib.ok", "p999.rego"));
+        editor.change("lib.rego", LIB, "[]", "p999.rego");
     }
     shown("those of all 1,000 files", times, user_time() - used);
     editor.ask(2, "shutdown", Value::Null);
