@@ -60,7 +60,10 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
                 );
                 return finding.with_hint(hint);
             }
-            None => finding = finding.renamed(wrong, right),
+            None => {
+                let (wrong, right) = last_names(wrong, right);
+                finding = finding.renamed(wrong, right);
+            }
         }
     }
     if let Some(hint) = sources::remote_hint(&problem.message) {
@@ -77,6 +80,15 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
 fn misspelt(message: &str) -> Option<&str> {
     let variable = || message.strip_prefix("var ")?.strip_suffix(" is unsafe");
     message.strip_prefix("undefined function ").or_else(variable)
+}
+
+/// Returns the last names of two paths if they differ in nothing else: what is before may be written as the
+/// name of an import.
+fn last_names<'n>(wrong: &'n str, right: &'n str) -> (&'n str, &'n str) {
+    match (wrong.rsplit_once('.'), right.rsplit_once('.')) {
+        (Some((before, wrong)), Some((same, right))) if before == same => (wrong, right),
+        _ => (wrong, right),
+    }
 }
 
 /// Returns the product of a function whose name differs in nothing else from the right one.

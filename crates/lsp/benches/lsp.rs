@@ -4,7 +4,8 @@
 //! cargo bench --bench lsp
 //! ```
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)]
+#![allow(clippy::pedantic)]
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -71,15 +71,6 @@ impl Task {
         Ok((shorten(&text, MAX_SHOWN), is_good))
     }
 
-    fn options(&self) -> EvaluateOptions {
-        let hint =
-            "the language server sends nothing to the service: `rego-platform eval` and `test` do";
-        let mut options = EvaluateOptions::new(Answers::Unavailable(hint.to_owned()));
-        options.strict_builtin_errors = false;
-        options.budget.timeout = TIMEOUT;
-        options
-    }
-
     fn evaluate(&self) -> Result<(String, bool), Error> {
         let mut sources =
             self.files.sources(Some(&self.files.needed(std::iter::once(&*self.file))));
@@ -95,12 +86,13 @@ impl Task {
         let policies = Policies::load(&sources, self.load.clone())?;
         let path: Vec<&str> = self.rule.iter().map(String::as_str).collect();
         let query = policies.query_path(&path);
-        let evaluated = policies.evaluate(&query, input.as_ref(), &self.options());
+        let evaluated = policies.evaluate(&query, input.as_ref(), &options());
         let name = format!("data.{}", path.join("."));
         let found = evaluated.result?;
-        let value = match found.is_undefined() {
-            true => format!("{name} is undefined{of}"),
-            false => format!("{name}{of}: {}", pretty(found.required()?)?),
+        let value = if found.is_undefined() {
+            format!("{name} is undefined{of}")
+        } else {
+            format!("{name}{of}: {}", pretty(found.required()?)?)
         };
         Ok((with_prints(value, &evaluated.prints), true))
     }
@@ -114,7 +106,7 @@ impl Task {
         // Further tests of the same name have a number.
         let further = format!("data.{}[\"{last}#", package.join("."));
         suite.retain(|test| test == name || test.starts_with(&further));
-        let run = suite.run(&TestOptions::new(self.options()))?;
+        let run = suite.run(&TestOptions::new(options()))?;
         if run.results.is_empty() {
             let message = format!("there is no test `{name}`");
             return Err(Error::new(ErrorKind::Policy, message));
@@ -143,6 +135,16 @@ impl Task {
         let folders = self.file.ancestors().skip(1).take_while(is_read);
         folders.map(|folder| folder.join("input.json")).find(|path| path.is_file())
     }
+}
+
+/// Returns options for evaluations that ask nothing.
+fn options() -> EvaluateOptions {
+    let hint =
+        "the language server sends nothing to the service: `rego-platform eval` and `test` do";
+    let mut options = EvaluateOptions::new(Answers::Unavailable(hint.to_owned()));
+    options.strict_builtin_errors = false;
+    options.budget.timeout = TIMEOUT;
+    options
 }
 
 fn read(path: &Path, name: &str) -> Result<Value, Error> {
