@@ -296,7 +296,7 @@ fn edited(
         edits.sort();
         let mut text = file.text.content.clone();
         for ((from, to), new) in edits.iter().rev() {
-            if from < to && text.get(*from..*to) != Some(found.name.as_str()) {
+            if from != to && text.get(*from..*to) != Some(found.name.as_str()) {
                 return Err(format!("`{}` is written in another way there", found.name));
             }
             text.replace_range(from..to, new);
