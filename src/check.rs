@@ -8,6 +8,7 @@
 mod always;
 mod arguments;
 mod capabilities;
+mod choices;
 mod dead;
 mod fields;
 mod fix;
@@ -36,6 +37,8 @@ use crate::sources::{ModuleSource, Sources};
 use crate::{Diagnostic, Level, Position};
 
 pub use capabilities::{capabilities, declared_functions, merged};
+#[doc(hidden)]
+pub use choices::{Choice, choices};
 pub use fix::{Fixed, fix};
 #[doc(hidden)]
 pub use ignore::silenced;

@@ -109,15 +109,33 @@ fn change<'a>(text: &str, finding: &'a Diagnostic) -> Option<(usize, usize, &'a 
     match fix {
         Fix::Remove => (own.trim() == covered).then_some((start, start + own.len(), "")),
         Fix::Name { wrong, right } => {
-            // `wrong`, `a.wrong`, `"wrong"`, or `wrong(…)`.
-            let head = covered.split('(').next().unwrap_or(covered);
-            let bare = head.strip_suffix('"').unwrap_or(head);
-            let before = bare.strip_suffix(wrong.as_str())?;
-            let whole = before.is_empty() || before.ends_with(['.', '"']);
-            let at = start + from + before.len();
-            whole.then_some((at, at + wrong.len(), right))
+            let at = if finding.code == "unsafe-variable" {
+                only(covered, wrong)?
+            } else {
+                // `wrong`, `a.wrong`, `"wrong"`, or `wrong(…)`.
+                let head = covered.split('(').next().unwrap_or(covered);
+                let bare = head.strip_suffix('"').unwrap_or(head);
+                let before = bare.strip_suffix(wrong.as_str())?;
+                let is_whole = before.is_empty() || before.ends_with(['.', '"']);
+                is_whole.then_some(before.len())?
+            };
+            let at = start + from + at;
+            Some((at, at + wrong.len(), right))
         }
     }
+}
+
+/// Returns where a variable is in a statement that mentions it once, and no text before it.
+fn only(statement: &str, name: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let mut found = statement.match_indices(name).filter(|(at, _)| {
+        let (before, behind) = (statement.get(..*at), statement.get(at + name.len()..));
+        !before.is_some_and(|before| before.ends_with(is_part))
+            && !behind.is_some_and(|behind| behind.starts_with(|c| is_part(c) && c != '.'))
+    });
+    let (at, _) = found.next()?;
+    let before = statement.get(..at)?;
+    (found.next().is_none() && !before.contains(['"', '`'])).then_some(at)
 }
 
 #[cfg(test)]
@@ -126,10 +144,18 @@ mod tests {
     use crate::Position;
 
     fn fixed(text: &str, findings: &[(u32, u32, u32, Fix)]) -> Option<(String, usize)> {
+        fixed_as("unknown-field", text, findings)
+    }
+
+    fn fixed_as(
+        code: &'static str,
+        text: &str,
+        findings: &[(u32, u32, u32, Fix)],
+    ) -> Option<(String, usize)> {
         let found: Vec<Diagnostic> = findings
             .iter()
             .map(|(line, column, length, fix)| {
-                let mut finding = Diagnostic::warning("unknown-field", "");
+                let mut finding = Diagnostic::warning(code, "");
                 finding.fix = Some(fix.clone());
                 finding.at(Position {
                     file: "p.rego".to_owned(),
@@ -159,6 +185,14 @@ mod tests {
         ];
         let expected = "package p\n\n\na := é.kind + y[\"kind\"]\nb := f.gg(1)\n";
         assert_eq!(fixed(text, &all), Some((expected.to_owned(), 4)));
+        // A variable within a statement that mentions it once, and no text that looks like it.
+        let statements =
+            "package p\n\na if not helpr.x\nb if f(\"helpr\", helpr)\nc if helpr == x.helpr\n";
+        let all = [(3, 6, 11), (4, 6, 18), (5, 6, 16)];
+        let all = all.map(|(line, column, length)| (line, column, length, name("helpr", "helper")));
+        let expected =
+            statements.replace("not helpr", "not helper").replace("c if helpr", "c if helper");
+        assert_eq!(fixed_as("unsafe-variable", statements, &all), Some((expected, 2)));
         // A text other than the finding's, or a statement that shares its line, is left alone.
         let others =
             [(5, 8, 4, name("kidn", "kind")), (5, 1, 1, Fix::Remove), (9, 1, 1, Fix::Remove)];

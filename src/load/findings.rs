@@ -47,7 +47,7 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
     if problem.valid_in_v0 {
         finding = finding.by_setting(setting::REGO_V0);
     }
-    if let Some(wrong) = problem.message.strip_prefix("undefined function ")
+    if let Some(wrong) = misspelt(&problem.message)
         && let [hint] = problem.hints.as_slice()
         && let Some(right) = hint.strip_prefix("did you mean `")
         && let Some(right) = right.strip_suffix("`?")
@@ -60,7 +60,10 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
                 );
                 return finding.with_hint(hint);
             }
-            None => finding = finding.renamed(wrong, right),
+            None => {
+                let (wrong, right) = last_names(wrong, right);
+                finding = finding.renamed(wrong, right);
+            }
         }
     }
     if let Some(hint) = sources::remote_hint(&problem.message) {
@@ -71,6 +74,21 @@ pub fn diagnostic(problem: &Problem, texts: &Texts) -> Diagnostic {
         finding = finding.with_hint("no loaded file defines it; load the file of its package too");
     }
     finding
+}
+
+/// Returns the name that a problem says is none of a function, or of a rule or variable.
+fn misspelt(message: &str) -> Option<&str> {
+    let variable = || message.strip_prefix("var ")?.strip_suffix(" is unsafe");
+    message.strip_prefix("undefined function ").or_else(variable)
+}
+
+/// Returns the last names of two paths if they differ in nothing else: what is before may be written as the
+/// name of an import.
+fn last_names<'n>(wrong: &'n str, right: &'n str) -> (&'n str, &'n str) {
+    match (wrong.rsplit_once('.'), right.rsplit_once('.')) {
+        (Some((before, wrong)), Some((same, right))) if before == same => (wrong, right),
+        _ => (wrong, right),
+    }
 }
 
 /// Returns the product of a function whose name differs in nothing else from the right one.

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use rego_platform::evaluate::load::LoadOptions;
-use rego_platform::evaluate::sources::{SourceLimits, Sources};
+use rego_platform::evaluate::sources::{ReadOptions, Sources};
 use rego_platform::evaluate::{self, Answers, EvaluateOptions, Query, Recording, Replay};
 use rego_platform::{Error, Product, Value};
 use rego_platform_gate::model::{AnsweredBy, Run, Tool};
@@ -39,13 +39,14 @@ fn loaded(
     (answers, answered_by): (Answers, AnsweredBy),
     (product, allow_warnings): (Product, bool),
 ) -> Result<Policies, Error> {
-    let sources = Sources::read(paths, SourceLimits::default())?;
     let mut load = LoadOptions::default();
     load.product = product;
-    let policies = evaluate::Policies::load(&sources, load.clone())?;
+    // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+    let gathered = Sources::gather(paths, ReadOptions::default())?;
+    let policies = evaluate::Policies::load(&gathered.clone().sources()?, load.clone())?;
     let mut options = GateOptions::default();
     (options.load, options.allow_warnings) = (load, allow_warnings);
-    let gate = Gate::load(paths, &options);
+    let gate = Gate::load_gathered(gathered, &options);
     Ok(Policies { loaded: policies, gate, answers, answered_by, queries: Mutex::default() })
 }
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tarfile
 import threading
 
 import pyarrow
@@ -54,6 +55,22 @@ def test_a_gate_gives_the_verdicts_of_the_command(service, environment, command)
     objects = policies.gate({str(path): json.loads(path.read_bytes()) for path in INPUTS})
     outcomes = [input["outcome"] for input in objects["inputs"]]
     assert outcomes == [input["outcome"] for input in expected["inputs"]]
+
+
+def test_a_bundle_that_is_signed_is_refused_since_there_is_no_key(tmp_path):
+    (tmp_path / "p.rego").write_text("package p\n\ndeny contains \"x\" if input.x\n")
+    bundle = tmp_path / "bundle.tar.gz"
+    for signed in (False, True):
+        with tarfile.open(bundle, "w:gz") as archive:
+            archive.add(tmp_path / "p.rego", "p.rego")
+            if signed:
+                (tmp_path / "signatures").write_text('{"signatures": ["x.y.z"]}')
+                archive.add(tmp_path / "signatures", ".signatures.json")
+        if signed:
+            with pytest.raises(RegoError, match="sign"):
+                Policies.load(bundle)
+        else:
+            assert Policies.load(bundle).evaluate("data.p.deny", {"x": 1}) == ["x"]
 
 
 def test_queries_ask_the_service(service, environment):

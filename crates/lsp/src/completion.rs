@@ -1,14 +1,17 @@
-//! What may stand at a position: the names that continue the path before the cursor.
+//! What may stand at a position: the names that continue the path before the cursor, the fields of what is
+//! before it, and in a string the filters and values that it may be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use lsp_types::{
     CompletionItem, CompletionItemKind, Documentation, MarkupContent, MarkupKind, Position,
 };
 use rego::internal::builtins;
-use rego_platform::Product;
+use rego::syntax::{ParseOptions, parse_module};
 use rego_platform::functions::FUNCTIONS;
+use rego_platform::load::LoadOptions;
+use rego_platform::{Product, check};
 
 use crate::files::{File, Files};
 use crate::hover;
@@ -27,11 +30,16 @@ fn before(file: &File, position: Position) -> Vec<String> {
 /// Returns the names that may follow.
 pub(crate) fn completions(
     files: &Files,
-    product: &Product,
+    load: &LoadOptions,
     path: &Path,
     position: Position,
 ) -> Vec<CompletionItem> {
     let Some(file) = files.get(path) else { return Vec::new() };
+    let product = &load.product;
+    let offset = file.text.offset(position);
+    if let Some(string) = string_at(file, position) {
+        return choices(files, load, (path, file), string, true);
+    }
     let typed = before(file, position);
     let mut found = BTreeMap::new();
     functions(product, &typed, &mut found);
@@ -42,14 +50,14 @@ pub(crate) fn completions(
             let imported = names.imports.get(head);
             let full = imported.map_or_else(
                 || [&names.package, typed.as_slice()].concat(),
-                |path| [path, rest].concat(),
+                |import| [&import.path, rest].concat(),
             );
             rules(files, &full, &mut found);
         }
         None => {
             rules(files, &names.package, &mut found);
-            for (name, path) in &names.imports {
-                let detail = format!("data.{}", path.join("."));
+            for (name, import) in &names.imports {
+                let detail = format!("data.{}", import.path.join("."));
                 found.insert(name.clone(), item(name, CompletionItemKind::MODULE, detail));
             }
             for (name, detail) in [("input", "the document"), ("data", "rules and base data")] {
@@ -60,7 +68,78 @@ pub(crate) fn completions(
             }
         }
     }
+    if found.is_empty() && !typed.is_empty() {
+        let head = file.text.content.get(..offset).unwrap_or_default();
+        let start = head.rfind('.').map_or(offset, |dot| dot + 1);
+        return choices(files, load, (path, file), (start, offset), false);
+    }
     found.into_values().collect()
+}
+
+/// Returns the bytes of the string that a position is in, without its quotes.
+fn string_at(file: &File, position: Position) -> Option<(usize, usize)> {
+    let offset = file.text.offset(position);
+    let start = file.text.offset(Position::new(position.line, 0));
+    let line = file.text.line(usize::try_from(position.line).ok()?);
+    let (mut opened, mut escaped) = (None, false);
+    for (at, c) in line.char_indices() {
+        match (c, opened) {
+            _ if escaped => escaped = false,
+            ('"', None) if start + at >= offset => return None,
+            ('"', None) => opened = Some(start + at + 1),
+            ('"', Some(opened)) if start + at >= offset => return Some((opened, start + at)),
+            ('"', Some(_)) => opened = None,
+            ('\\', Some(_)) => escaped = true,
+            ('#', None) => return None,
+            _ => {}
+        }
+    }
+    // It isn't closed yet.
+    opened.filter(|opened| *opened <= offset).map(|opened| (opened, offset))
+}
+
+/// A name that no policy has.
+const PLACE: &str = "rego_platform_place";
+
+/// Returns the fields, or the texts, that may stand in place of some bytes.
+fn choices(
+    files: &Files,
+    load: &LoadOptions,
+    (path, file): (&Path, &File),
+    (start, end): (usize, usize),
+    in_string: bool,
+) -> Vec<CompletionItem> {
+    // What is being written may lack its end.
+    let is_closed = file.text.content.get(end..).is_some_and(|rest| rest.starts_with('"'));
+    // As a key before as a value: `{"a"}` would be a set.
+    let ends: &[&str] = match (in_string, is_closed) {
+        (false, _) => &[""],
+        (true, true) => &[": null", ""],
+        (true, false) => &["\": null})", "\": null}", "\": null", "\"})", "\")", "\""],
+    };
+    let options = ParseOptions::version(files.rego(path));
+    let whole = ends.iter().find_map(|more| {
+        let mut text = file.text.content.clone();
+        let closed = usize::from(is_closed && in_string);
+        let behind = text.get(end..end + closed)?.to_owned();
+        text.replace_range(start..end + closed, &format!("{PLACE}{behind}{more}"));
+        parse_module(rego::FileId(0), &text, &options).is_ok().then_some(text)
+    });
+    let Some(text) = whole else { return Vec::new() };
+    let needed = files.needed(std::iter::once(path));
+    let parsed = |path: &&Path| files.get(path).is_some_and(|file| !file.is_broken);
+    let mut wanted: BTreeSet<&Path> = needed.into_iter().filter(parsed).collect();
+    wanted.insert(path);
+    let mut sources = files.sources(Some(&wanted));
+    let name = path.display().to_string();
+    for module in sources.modules.iter_mut().filter(|module| module.path == name) {
+        module.text.clone_from(&text);
+    }
+    let item = |choice: check::Choice| {
+        let kind = if in_string { CompletionItemKind::VALUE } else { CompletionItemKind::FIELD };
+        item(choice.name, kind, choice.doc.to_owned())
+    };
+    check::choices(&sources, load, PLACE).into_iter().map(item).collect()
 }
 
 fn item(name: &str, kind: CompletionItemKind, detail: String) -> CompletionItem {

@@ -1,37 +1,49 @@
 //! The texts of the workspace: as the editor has them, or else as the disk has them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
 
 use lsp_types::Uri;
+use rego::BaseVersion;
 use rego_platform::Error;
 use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources};
 use url::Url;
 
-use crate::names::Names;
+use crate::names::{Names, Target};
 use crate::text::Text;
 
 /// A policy file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct File {
     pub text: Arc<Text>,
     /// What it declares and refers to, as of the last text that could be parsed.
     pub names: Arc<Names>,
+    /// `true` if the text can't be parsed.
+    pub is_broken: bool,
     /// The editor's version of the text; `None` if it isn't open.
     pub version: Option<i32>,
 }
 
-/// The policies of the workspace, by their paths.
-#[derive(Debug, Default)]
+impl File {
+    fn new(content: String, version: Option<i32>, rego: BaseVersion, known: Option<&Self>) -> Self {
+        let text = Arc::new(Text::new(content));
+        let names = Names::of(&text, rego);
+        let is_broken = names.is_none();
+        let known = || known.map(|file| Arc::clone(&file.names)).unwrap_or_default();
+        Self { text, names: names.unwrap_or_else(known), is_broken, version }
+    }
+}
+
+/// The policies of the workspace, by their paths. A copy costs little, and stays as it is.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    /// What is read.
-    paths: Vec<PathBuf>,
-    ignore: Ignore,
     all: BTreeMap<PathBuf, File>,
     /// What was read from the disk.
-    on_disk: Sources,
+    on_disk: Arc<Sources>,
+    /// The version of Rego that texts are in, unless a bundle names another.
+    rego: BaseVersion,
 }
 
 /// Returns the path of a file's address.
@@ -45,17 +57,22 @@ pub(crate) fn uri(path: &Path) -> Option<Uri> {
 }
 
 impl Files {
-    pub fn new(paths: Vec<PathBuf>, ignore: Ignore) -> Self {
-        Self { paths, ignore, ..Self::default() }
+    pub fn new(rego: BaseVersion) -> Self {
+        Self { rego, ..Self::default() }
+    }
+
+    pub fn rego(&self, path: &Path) -> BaseVersion {
+        let named = self.on_disk.versions.get(&*path.to_string_lossy());
+        named.map_or(self.rego, |version| (*version).into())
     }
 
     /// Reads the disk. Texts that are open stay as the editor has them.
-    pub fn read(&mut self) -> Result<(), Error> {
+    pub fn read(&mut self, paths: &[PathBuf], ignore: &Ignore) -> Result<(), Error> {
         let mut how = ReadOptions::default();
-        how.ignore = Some(&self.ignore);
+        how.ignore = Some(ignore);
         how.skip_verify = true;
-        let arguments = self.paths.iter().map(|path| path.display().to_string());
-        self.on_disk = Sources::read_with(arguments.collect::<Vec<_>>(), how)?;
+        let arguments = paths.iter().map(|path| path.display().to_string());
+        self.on_disk = Arc::new(Sources::read_with(arguments.collect::<Vec<_>>(), how)?);
         let mut old = std::mem::take(&mut self.all);
         for module in &self.on_disk.modules {
             let path = PathBuf::from(&module.path);
@@ -63,11 +80,7 @@ impl Files {
             let is_same = |file: &File| file.version.is_some() || file.text.content == module.text;
             let file = match known {
                 Some(file) if is_same(&file) => file,
-                known => {
-                    let text = Arc::new(Text::new(module.text.clone()));
-                    let names = Names::of(&text).or(known.map(|file| file.names));
-                    File { text, names: names.unwrap_or_default(), version: None }
-                }
+                known => File::new(module.text.clone(), None, self.rego(&path), known.as_ref()),
             };
             self.all.insert(path, file);
         }
@@ -78,10 +91,8 @@ impl Files {
 
     /// Takes the text of an open file.
     pub fn open(&mut self, path: PathBuf, version: i32, content: String) {
-        let text = Arc::new(Text::new(content));
-        let known = self.all.get(&path).map(|file| Arc::clone(&file.names));
-        let names = Names::of(&text).or(known).unwrap_or_default();
-        self.all.insert(path, File { text, names, version: Some(version) });
+        let file = File::new(content, Some(version), self.rego(&path), self.all.get(&path));
+        self.all.insert(path, file);
     }
 
     /// Forgets the text of a file that was closed.
@@ -89,9 +100,8 @@ impl Files {
         let module = |module: &&ModuleSource| Path::new(&module.path) == path;
         match self.on_disk.modules.iter().find(module) {
             Some(module) => {
-                let text = Arc::new(Text::new(module.text.clone()));
-                let names = Names::of(&text).unwrap_or_default();
-                self.all.insert(path.to_owned(), File { text, names, version: None });
+                let file = File::new(module.text.clone(), None, self.rego(path), None);
+                self.all.insert(path.to_owned(), file);
             }
             None => {
                 self.all.remove(path);
@@ -107,21 +117,48 @@ impl Files {
         self.all.iter().map(|(path, file)| (path.as_path(), file))
     }
 
-    /// Returns everything that is checked together.
-    pub fn sources(&self) -> Sources {
-        let module = |(path, file): (&PathBuf, &File)| {
+    /// Returns what is compiled together: all policies, or those of some paths, and the data.
+    pub fn sources(&self, paths: Option<&BTreeSet<&Path>>) -> Sources {
+        let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
+        let module = |(path, file): (&Path, &File)| {
             ModuleSource::new(path.display().to_string(), &file.text.content)
         };
-        let mut sources = self.on_disk.clone();
-        sources.modules = self.all.iter().map(module).collect();
+        let mut sources = Sources::default();
+        sources.modules = wanted.map(module).collect();
+        sources.data.clone_from(&self.on_disk.data);
+        sources.versions.clone_from(&self.on_disk.versions);
         sources
     }
 
-    /// Returns the texts by the paths that findings have.
-    pub fn texts(&self) -> HashMap<String, (PathBuf, Arc<Text>)> {
-        let text = |(path, file): (&PathBuf, &File)| {
-            (path.display().to_string(), (path.clone(), Arc::clone(&file.text)))
-        };
-        self.all.iter().map(text).collect()
+    /// Returns the files of some paths and all that they refer to, directly or through others: no other
+    /// text matters to what their rules mean.
+    pub fn needed<'a>(&'a self, of: impl Iterator<Item = &'a Path>) -> BTreeSet<&'a Path> {
+        let mut packages: BTreeMap<&[String], Vec<&Path>> = BTreeMap::new();
+        for (path, file) in self.iter() {
+            packages.entry(&file.names.package).or_default().push(path);
+        }
+        let mut needed: BTreeSet<&Path> = of.filter(|path| self.all.contains_key(*path)).collect();
+        let mut open: Vec<&Path> = needed.iter().copied().collect();
+        let mut followed: BTreeSet<&[String]> = BTreeSet::new();
+        while let Some(file) = open.pop().and_then(|path| self.get(path)) {
+            let used = file.names.used.iter().filter_map(|used| match &used.target {
+                Target::Path(path) => Some(path.as_slice()),
+                Target::Function(_) => None,
+            });
+            for path in used.chain([file.names.package.as_slice()]) {
+                if !followed.insert(path) {
+                    continue;
+                }
+                let above = (0..path.len()).filter_map(|length| packages.get(path.get(..length)?));
+                let below =
+                    packages.range(path..).take_while(|(package, _)| package.starts_with(path));
+                for path in above.chain(below.map(|(_, paths)| paths)).flatten() {
+                    if needed.insert(path) {
+                        open.push(path);
+                    }
+                }
+            }
+        }
+        needed
     }
 }

@@ -1,96 +1,256 @@
-//! Findings: those of `check`, on a thread of their own.
+//! Findings: those of `check`, on threads of their own.
 //!
-//! Owns which state of the texts is checked: the last one, once the check before it is done.
+//! A change is followed by two checks. The first is of the changed files and what they refer to: their
+//! errors are known at once. Their warnings, which also depend on who uses them, go with their lines until
+//! the second check, of everything, once nothing has changed for a moment. What that one finds is what
+//! `check` finds; it is the last word on each state of the texts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use lsp_types::{DiagnosticSeverity, NumberOrString, PublishDiagnosticsParams};
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::Sources;
 use rego_platform::{Diagnostic, Level, check};
 
-use crate::files;
+use crate::files::{self, Files};
 use crate::text::Text;
 
-/// The texts that are checked together.
-pub(crate) struct State {
-    pub sources: Sources,
-    pub texts: HashMap<String, (PathBuf, Arc<Text>)>,
+/// How long nothing changes before everything is checked.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How many files with errors are checked with a changed one: an error elsewhere ends a compilation before
+/// it comes to later ones.
+const ERRORS: usize = 20;
+
+/// A state of the texts.
+struct State {
+    files: Files,
+    /// Its place among the states.
+    number: u64,
+    /// What has changed since the state before, if it is known.
+    changed: BTreeSet<PathBuf>,
+    /// `true` if someone is typing.
+    is_typed: bool,
 }
 
-/// What is waited for.
+/// What is known of a file.
 #[derive(Default)]
-struct Waiting {
-    state: Option<State>,
+struct Known {
+    /// The text that the findings are about.
+    text: Arc<Text>,
+    found: Vec<Diagnostic>,
+    /// The same as the editor has them.
+    sent: Vec<lsp_types::Diagnostic>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The number of the last state.
+    last: u64,
+    /// What waits for its first check.
+    first: Option<Arc<State>>,
+    /// What waits for the check of everything.
+    whole: Option<Arc<State>>,
+    /// The number of the last state that was checked as a whole.
+    settled: u64,
+    known: BTreeMap<PathBuf, Known>,
     ended: bool,
 }
 
-/// The thread that checks.
-#[derive(Default)]
+type Publish = Arc<dyn Fn(PublishDiagnosticsParams) + Send + Sync>;
+
+/// The threads that check.
 pub(crate) struct Checker {
-    waiting: Arc<(Mutex<Waiting>, Condvar)>,
-    /// The findings of the last check.
-    pub found: Arc<Mutex<Vec<Diagnostic>>>,
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+}
+
+/// What both threads have.
+#[derive(Clone)]
+struct Worker {
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+    options: LoadOptions,
+    publish: Publish,
+}
+
+fn lock(shared: &(Mutex<Shared>, Condvar)) -> MutexGuard<'_, Shared> {
+    shared.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Checker {
-    /// Checks a state, and no older one.
-    pub fn check(&self, state: State) {
-        let (waiting, changed) = &*self.waiting;
-        waiting.lock().unwrap_or_else(PoisonError::into_inner).state = Some(state);
-        changed.notify_one();
+    /// Starts the threads, which give the findings of each file to `publish` when they change.
+    pub fn start(options: LoadOptions, publish: Publish) -> std::io::Result<Self> {
+        let shared = Arc::default();
+        let worker = Worker { shared: Arc::clone(&shared), options, publish };
+        let checker = Self { shared };
+        let first = worker.clone();
+        thread::Builder::new().name("check first".to_owned()).spawn(move || first.check_first())?;
+        thread::Builder::new().name("check".to_owned()).spawn(move || worker.check_whole())?;
+        Ok(checker)
     }
 
-    /// Starts the thread, which gives the findings of each file that has or had some to `publish`.
-    pub fn start(
-        &self,
-        options: LoadOptions,
-        publish: impl Fn(PublishDiagnosticsParams) + Send + 'static,
-    ) -> std::io::Result<std::thread::JoinHandle<()>> {
-        let (waiting, found) = (Arc::clone(&self.waiting), Arc::clone(&self.found));
-        let next = move || {
-            let (waiting, changed) = &*waiting;
-            let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let idle = |waiting: &mut Waiting| waiting.state.is_none() && !waiting.ended;
-            let mut waiting =
-                changed.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
-            waiting.state.take().filter(|_| !waiting.ended)
-        };
-        std::thread::Builder::new().name("check".to_owned()).spawn(move || {
-            let mut before = BTreeSet::new();
-            while let Some(state) = next() {
-                let all = check::check(&state.sources, options.clone());
-                let mut by_file: BTreeMap<String, Vec<_>> = BTreeMap::new();
-                for finding in &all {
-                    let Some(at) = &finding.position else { continue };
-                    let Some((_, text)) = state.texts.get(&at.file) else { continue };
-                    by_file.entry(at.file.clone()).or_default().push(converted(finding, text));
-                }
-                *found.lock().unwrap_or_else(PoisonError::into_inner) = all;
-                let now: BTreeSet<String> = by_file.keys().cloned().collect();
-                for file in before.union(&now) {
-                    let path = state
-                        .texts
-                        .get(file)
-                        .map_or_else(|| PathBuf::from(file), |(path, _)| path.clone());
-                    let Some(uri) = files::uri(&path) else { continue };
-                    let diagnostics = by_file.remove(file).unwrap_or_default();
-                    publish(PublishDiagnosticsParams { uri, diagnostics, version: None });
-                }
-                before = now;
-            }
-        })
+    /// Checks a state of the files; `changed` is the file whose text has changed.
+    pub fn check(&self, files: Files, changed: Option<PathBuf>, is_typed: bool) {
+        let mut shared = lock(&self.shared);
+        shared.last += 1;
+        let number = shared.last;
+        let before = shared.first.take();
+        let mut changed: BTreeSet<PathBuf> = changed.into_iter().collect();
+        changed.extend(before.iter().flat_map(|state| state.changed.clone()));
+        let state = Arc::new(State { files, number, changed, is_typed });
+        shared.first = (!state.changed.is_empty()).then(|| Arc::clone(&state));
+        shared.whole = Some(state);
+        self.shared.1.notify_all();
+    }
+
+    /// Returns what is known of a file.
+    pub fn found(&self, path: &Path) -> Vec<Diagnostic> {
+        lock(&self.shared).known.get(path).map(|known| known.found.clone()).unwrap_or_default()
     }
 }
 
 impl Drop for Checker {
     fn drop(&mut self) {
-        let (waiting, changed) = &*self.waiting;
-        waiting.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
-        changed.notify_one();
+        lock(&self.shared).ended = true;
+        self.shared.1.notify_all();
     }
+}
+
+impl Worker {
+    /// Waits for a state to check; `None` at the end.
+    fn next(&self, take: impl Fn(&mut Shared) -> Option<Arc<State>>) -> Option<Arc<State>> {
+        let mut shared = lock(&self.shared);
+        loop {
+            if shared.ended {
+                return None;
+            }
+            if let Some(state) = take(&mut shared) {
+                return Some(state);
+            }
+            shared = self.shared.1.wait(shared).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn check_first(&self) {
+        while let Some(state) = self.next(|shared| shared.first.take()) {
+            let wrong: Vec<PathBuf> = lock(&self.shared).with_errors().take(ERRORS).collect();
+            let broken = state.files.iter().filter(|(_, file)| file.is_broken);
+            let broken = broken.map(|(path, _)| path).take(ERRORS);
+            let changed = state.changed.iter().chain(&wrong).map(PathBuf::as_path);
+            let needed = state.files.needed(changed.chain(broken));
+            let mut by_file = self.found(&state, Some(&needed));
+            let is_whole = needed.len() == state.files.iter().count();
+            let mut shared = lock(&self.shared);
+            if shared.settled >= state.number {
+                continue;
+            }
+            if is_whole {
+                self.settle(&mut shared, &state, by_file);
+                continue;
+            }
+            for path in &state.changed {
+                let Some(file) = state.files.get(path) else { continue };
+                let mut found = by_file.remove(path).unwrap_or_default();
+                found.retain(|finding| finding.level == Level::Error);
+                if let Some(known) = shared.known.get(path) {
+                    let warnings = known.found.iter().filter(|one| one.level != Level::Error);
+                    found.extend(warnings.filter_map(|one| moved(one, &known.text, &file.text)));
+                }
+                self.give(&mut shared, path, &file.text, found);
+            }
+        }
+    }
+
+    fn check_whole(&self) {
+        while let Some(state) = self.next(|shared| shared.whole.take()) {
+            if state.is_typed {
+                let (shared, changed) = &*self.shared;
+                let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let none = |shared: &mut Shared| shared.whole.is_none() && !shared.ended;
+                // Who types on is waited for.
+                if changed
+                    .wait_timeout_while(shared, PAUSE, none)
+                    .is_ok_and(|(_, end)| !end.timed_out())
+                {
+                    continue;
+                }
+            }
+            if lock(&self.shared).settled >= state.number {
+                continue;
+            }
+            let by_file = self.found(&state, None);
+            let mut shared = lock(&self.shared);
+            // Texts that have changed meanwhile have other findings by now.
+            if shared.whole.is_none() && shared.settled < state.number {
+                self.settle(&mut shared, &state, by_file);
+            }
+        }
+    }
+
+    /// Returns the findings of a check by file.
+    fn found(
+        &self,
+        state: &State,
+        paths: Option<&BTreeSet<&Path>>,
+    ) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+        let mut by_file: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
+        for finding in check::check(&state.files.sources(paths), self.options.clone()) {
+            let Some(at) = &finding.position else { continue };
+            by_file.entry(PathBuf::from(&at.file)).or_default().push(finding);
+        }
+        by_file
+    }
+
+    /// Gives the findings of everything.
+    fn settle(
+        &self,
+        shared: &mut Shared,
+        state: &State,
+        mut by_file: BTreeMap<PathBuf, Vec<Diagnostic>>,
+    ) {
+        shared.settled = state.number;
+        let paths: BTreeSet<PathBuf> = shared.known.keys().chain(by_file.keys()).cloned().collect();
+        for path in paths {
+            let found = by_file.remove(&path).unwrap_or_default();
+            match state.files.get(&path) {
+                Some(file) => self.give(shared, &path, &file.text, found),
+                // The file is gone.
+                None => {
+                    self.give(shared, &path, &Arc::default(), Vec::new());
+                    shared.known.remove(&path);
+                }
+            }
+        }
+    }
+
+    fn give(&self, shared: &mut Shared, path: &Path, text: &Arc<Text>, found: Vec<Diagnostic>) {
+        let known = shared.known.entry(path.to_owned()).or_default();
+        let sent: Vec<_> = found.iter().map(|finding| converted(finding, text)).collect();
+        let is_new = known.sent != sent;
+        *known = Known { text: Arc::clone(text), found, sent: sent.clone() };
+        if is_new && let Some(uri) = files::uri(path) {
+            (self.publish)(PublishDiagnosticsParams { uri, diagnostics: sent, version: None });
+        }
+    }
+}
+
+impl Shared {
+    /// Returns the files with errors.
+    fn with_errors(&self) -> impl Iterator<Item = PathBuf> {
+        let is_wrong = |known: &Known| known.found.iter().any(|one| one.level == Level::Error);
+        self.known.iter().filter(move |(_, known)| is_wrong(known)).map(|(path, _)| path.clone())
+    }
+}
+
+/// Returns a finding where its line has gone; `None` if that was changed.
+fn moved(finding: &Diagnostic, before: &Text, after: &Text) -> Option<Diagnostic> {
+    let mut finding = finding.clone();
+    let position = finding.position.as_mut()?;
+    let line = usize::try_from(position.line).ok()?.checked_sub(1)?;
+    position.line = u32::try_from(before.moved(line, after)? + 1).ok()?;
+    Some(finding)
 }
 
 /// Converts a finding to the protocol's form.

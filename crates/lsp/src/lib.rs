@@ -3,7 +3,7 @@
 //!
 //! Data flows one way: `server` takes a message, `files` has the texts (of the disk, or as the editor has
 //! them), `names` what a text declares and refers to, and a file for each kind of request gives the answer.
-//! Findings come from [`rego_platform::check`], on a thread of their own: the last state of the texts counts.
+//! Findings come from [`rego_platform::check`], on threads of their own: the last state of the texts counts.
 //!
 //! *Architecture invariant:* nothing here asks the service or writes a file.
 
@@ -15,7 +15,9 @@ mod definition;
 mod files;
 mod findings;
 mod hover;
+mod lenses;
 mod names;
+mod rename;
 mod server;
 mod symbols;
 mod text;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rego::BaseVersion;
 use rego::syntax::tree::{Expr, ExprKind, Module, Rule, Span, Term, TermKind};
 use rego::syntax::visit::{Visit, walk_expr, walk_rule, walk_term};
 use rego::syntax::{ParseOptions, parse_module};
@@ -18,9 +19,31 @@ use crate::text::Text;
 pub(crate) struct Names {
     /// The path of the package, without `data`.
     pub package: Vec<String>,
-    pub imports: BTreeMap<String, Vec<String>>,
+    /// The imports of data, by the names that they give.
+    pub imports: BTreeMap<String, Imported>,
     pub rules: Vec<Declared>,
     pub used: Vec<Used>,
+}
+
+/// An import of data.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    pub path: Vec<String>,
+    /// Where its path ends.
+    pub end: usize,
+    /// The name after `as`.
+    pub alias: Option<(usize, usize)>,
+}
+
+/// A name within a path, where it is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub span: (usize, usize),
+    /// How many names of the path end with it: two for `trusted` in `lib.trusted`, of `["lib", "trusted"]`;
+    /// none for `data`, and for a name that an import gives with `as`.
+    pub names: usize,
+    /// `true` for the name that an import gives.
+    pub is_import: bool,
 }
 
 /// A definition of a rule.
@@ -28,6 +51,7 @@ pub(crate) struct Names {
 pub(crate) struct Declared {
     /// The path below `data`.
     pub path: Vec<String>,
+    pub parts: Vec<Part>,
     /// The first bytes of its head and of what follows it.
     pub head: (usize, usize),
     /// The whole definition.
@@ -43,6 +67,8 @@ pub(crate) struct Used {
     /// The path below `data`, or a function's own name.
     pub target: Target,
     pub span: (usize, usize),
+    /// The names of a path.
+    pub parts: Vec<Part>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -55,8 +81,9 @@ pub(crate) enum Target {
 
 impl Names {
     /// Returns the names of a text; `None` if it can't be parsed.
-    pub fn of(text: &Text) -> Option<Arc<Self>> {
-        let module = parse_module(rego::FileId(0), &text.content, &ParseOptions::default()).ok()?;
+    pub fn of(text: &Text, version: BaseVersion) -> Option<Arc<Self>> {
+        let options = ParseOptions::version(version);
+        let module = parse_module(rego::FileId(0), &text.content, &options).ok()?;
         Some(Arc::new(Self::of_module(&module)))
     }
 
@@ -71,8 +98,11 @@ impl Names {
                 && let Some(last) = last
             {
                 let span = bytes(import.path.span);
-                names.used.push(Used { target: Target::Path(path.to_vec()), span });
-                names.imports.insert(last, path.to_vec());
+                let parts = parts(&import.path, (0, false), 1);
+                names.used.push(Used { target: Target::Path(path.to_vec()), span, parts });
+                let alias = import.alias.as_ref().map(|(_, span)| bytes(*span));
+                let imported = Imported { path: path.to_vec(), end: span.1, alias };
+                names.imports.insert(last, imported);
             }
         }
         for rule in &module.rules {
@@ -102,10 +132,18 @@ impl Names {
             _ => "_".to_owned(),
         };
         let arguments = head.is_function().then(|| head.args.iter().map(argument).collect());
+        let numbered = head.reference.iter().zip(self.package.len() + 1..=path.len());
+        let part = |(term, names): (&Term, usize)| Part {
+            span: bytes(term.span),
+            names,
+            is_import: false,
+        };
+        let parts = numbered.map(part).collect();
         let first = head.reference.first().map_or(head.span, |term| term.span);
         let last = head.reference.last().map_or(first, |term| term.span);
         self.rules.push(Declared {
             path,
+            parts,
             head: (bytes(first).0, bytes(last).1),
             span: bytes(rule.span),
             arguments,
@@ -154,6 +192,23 @@ fn path_of(term: &Term) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the fixed names of a reference or variable: the first with what it is, each further one with
+/// its number from `next` on.
+fn parts(term: &Term, (names, is_import): (usize, bool), next: usize) -> Vec<Part> {
+    let whole = std::slice::from_ref(term);
+    let written = if let TermKind::Ref(parts) = &term.kind { parts.as_slice() } else { whole };
+    let is_name = |term: &&Term| matches!(term.kind, TermKind::String(_));
+    let first = written.iter().take(1).map(|term| (names, is_import, term));
+    let rest = written.iter().skip(1).take_while(is_name);
+    let rest = rest.enumerate().map(|(at, term)| (next + at, false, term));
+    let part = |(names, is_import, term): (usize, bool, &Term)| Part {
+        span: bytes(term.span),
+        names,
+        is_import,
+    };
+    first.chain(rest).map(part).collect()
 }
 
 /// The variables that a rule declares.
@@ -233,16 +288,20 @@ impl Uses<'_> {
         if head.starts_with('$') || head == "input" || self.locals.contains(head) {
             return;
         }
-        let full = if head == "data" {
-            rest.to_vec()
+        let (full, parts) = if head == "data" {
+            (rest.to_vec(), parts(term, (0, false), 1))
         } else if let Some(import) = self.names.imports.get(head) {
-            [import, rest].concat()
+            let length = import.path.len();
+            let own = if import.alias.is_some() { 0 } else { length };
+            ([&import.path, rest].concat(), parts(term, (own, true), length + 1))
         } else {
             // A rule of the package, perhaps of another file.
-            [&self.names.package, path.as_slice()].concat()
+            let length = self.names.package.len() + 1;
+            let parts = parts(term, (length, false), length + 1);
+            ([&self.names.package, path.as_slice()].concat(), parts)
         };
         let span = bytes(term.span);
-        self.names.used.push(Used { target: Target::Path(full), span });
+        self.names.used.push(Used { target: Target::Path(full), span, parts });
     }
 
     fn function(&mut self, term: &Term) {
@@ -252,7 +311,7 @@ impl Uses<'_> {
             head == "data" || self.names.imports.contains_key(head) || self.own.contains(head);
         if !is_rule && !self.locals.contains(head) {
             let target = Target::Function(path.join("."));
-            self.names.used.push(Used { target, span: bytes(term.span) });
+            self.names.used.push(Used { target, span: bytes(term.span), parts: Vec::new() });
         }
         self.add(term);
     }

@@ -1,18 +1,21 @@
 //! The conversation with the editor: messages in, answers out.
 
 use std::error::Error;
-use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{self, Notification as _};
 use lsp_types::request::{self, Request as _};
 use lsp_types::{
-    CodeActionOrCommand, CompletionOptions, CompletionResponse, DidChangeTextDocumentParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentSymbolResponse,
-    GotoDefinitionResponse, HoverProviderCapability, InitializeParams, OneOf, ServerCapabilities,
-    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
+    CodeActionOrCommand, CodeLensOptions, CompletionOptions, CompletionResponse,
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
+    DocumentSymbolResponse, ExecuteCommandOptions, ExecuteCommandParams, GotoDefinitionResponse,
+    HoverProviderCapability, InitializeParams, MessageType, OneOf, PrepareRenameResponse,
+    RenameOptions, ServerCapabilities, ShowMessageParams, TextDocumentPositionParams,
+    TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkDoneProgressOptions,
 };
+use rego::BaseVersion;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::Ignore;
 use serde::Deserialize;
@@ -20,8 +23,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::files::{self, Files};
-use crate::findings::{Checker, State};
-use crate::{actions, completion, definition, hover, symbols};
+use crate::findings::Checker;
+use crate::lenses::Task;
+use crate::{actions, completion, definition, hover, lenses, rename, symbols};
 
 /// How policies are read and checked.
 #[derive(Debug, Clone, Default)]
@@ -53,22 +57,27 @@ pub fn serve_stdio(options: Options) -> Result<(), Box<dyn Error + Send + Sync>>
 pub fn serve(connection: Connection, options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
     let capabilities = serde_json::to_value(capabilities())?;
     let given: InitializeParams = serde_json::from_value(connection.initialize(capabilities)?)?;
-    let mut server = Server::new(&given, options);
     let publisher = connection.sender.clone();
-    let _thread = server.checker.start(server.options.load.clone(), move |found| {
+    let publish = move |found| {
         let method = notification::PublishDiagnostics::METHOD.to_owned();
         // The editor may have gone.
         let _ = publisher.send(Notification::new(method, found).into());
-    })?;
+    };
+    let checker = Checker::start(options.load.clone(), Arc::new(publish))?;
+    let mut server = Server::new(&given, options, checker);
     server.read(&connection)?;
-    server.check();
+    server.check(None, false);
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
                 if connection.handle_shutdown(&request)? {
                     break;
                 }
-                connection.sender.send(server.answer(request).into())?;
+                if request.method == request::ExecuteCommand::METHOD {
+                    server.run(request, &connection)?;
+                } else {
+                    connection.sender.send(server.answer(request).into())?;
+                }
             }
             Message::Notification(notification) => server.note(notification, &connection)?,
             Message::Response(_) => {}
@@ -82,7 +91,7 @@ fn capabilities() -> ServerCapabilities {
         text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(vec![".".to_owned()]),
+            trigger_characters: Some(vec![".".to_owned(), "\"".to_owned()]),
             ..CompletionOptions::default()
         }),
         definition_provider: Some(OneOf::Left(true)),
@@ -90,14 +99,64 @@ fn capabilities() -> ServerCapabilities {
         document_symbol_provider: Some(OneOf::Left(true)),
         document_formatting_provider: Some(OneOf::Left(true)),
         code_action_provider: Some(true.into()),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: [lenses::EVALUATE, lenses::TEST].map(str::to_owned).to_vec(),
+            ..ExecuteCommandOptions::default()
+        }),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
         ..ServerCapabilities::default()
     }
 }
 
 struct Server {
     options: Options,
+    /// What is read from the disk.
+    paths: Vec<PathBuf>,
     files: Files,
     checker: Checker,
+}
+
+/// Why a request has no result.
+enum Refused {
+    /// Its parameters can't be read.
+    Params(serde_json::Error),
+    /// It can't be done.
+    Failed(String),
+}
+
+type Answer = Result<Value, Refused>;
+
+impl From<serde_json::Error> for Refused {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Params(error)
+    }
+}
+
+impl Refused {
+    fn response(self, id: RequestId) -> Response {
+        match self {
+            Self::Params(error) => {
+                Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string())
+            }
+            Self::Failed(why) => Response::new_err(id, ErrorCode::RequestFailed as i32, why),
+        }
+    }
+}
+
+/// Returns an error with what to do next.
+fn explained(error: &rego_platform::Error) -> String {
+    let hint = error.hint().map(|hint| format!("\nhelp: {hint}"));
+    format!("{}{}", error.report(), hint.unwrap_or_default())
+}
+
+/// Returns a message that the editor shows.
+fn shown(typ: MessageType, message: String) -> Message {
+    let method = notification::ShowMessage::METHOD.to_owned();
+    Notification::new(method, ShowMessageParams { typ, message }).into()
 }
 
 /// Where a request is about.
@@ -108,7 +167,7 @@ struct OfDocument {
 }
 
 impl Server {
-    fn new(given: &InitializeParams, options: Options) -> Self {
+    fn new(given: &InitializeParams, options: Options, checker: Checker) -> Self {
         let mut paths = options.paths.clone();
         if paths.is_empty() {
             let folders = given.workspace_folders.iter().flatten();
@@ -118,26 +177,20 @@ impl Server {
         if paths.is_empty() {
             paths.extend(given.root_uri.as_ref().and_then(files::path));
         }
-        let files = Files::new(paths, options.ignore.clone());
-        Self { options, files, checker: Checker::default() }
+        let version = if options.load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 };
+        Self { options, paths, files: Files::new(version), checker }
     }
 
     /// Reads the disk; what can't be read is shown, and what was read before stays.
     fn read(&mut self, connection: &Connection) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if let Err(error) = self.files.read() {
-            let params = lsp_types::ShowMessageParams {
-                typ: lsp_types::MessageType::WARNING,
-                message: error.report(),
-            };
-            let method = notification::ShowMessage::METHOD.to_owned();
-            connection.sender.send(Notification::new(method, params).into())?;
+        if let Err(error) = self.files.read(&self.paths, &self.options.ignore) {
+            connection.sender.send(shown(MessageType::WARNING, explained(&error)))?;
         }
         Ok(())
     }
 
-    fn check(&self) {
-        let (sources, texts) = (self.files.sources(), self.files.texts());
-        self.checker.check(State { sources, texts });
+    fn check(&self, changed: Option<PathBuf>, is_typed: bool) {
+        self.checker.check(self.files.clone(), changed, is_typed);
     }
 
     /// Takes a notification. One that can't be read, or isn't known, changes nothing.
@@ -147,11 +200,13 @@ impl Server {
         connection: &Connection,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Notification { method, params } = notification;
+        let is_typed = method == notification::DidChangeTextDocument::METHOD;
+        let mut changed = None;
         match method.as_str() {
             notification::DidOpenTextDocument::METHOD => {
                 let Some(given) = read::<DidOpenTextDocumentParams>(params) else { return Ok(()) };
                 let document = given.text_document;
-                self.open(&document.uri, document.version, document.text);
+                changed = self.open(&document.uri, document.version, document.text);
             }
             notification::DidChangeTextDocument::METHOD => {
                 let Some(given) = read::<DidChangeTextDocumentParams>(params) else {
@@ -159,7 +214,7 @@ impl Server {
                 };
                 let document = given.text_document;
                 if let Some(last) = given.content_changes.into_iter().next_back() {
-                    self.open(&document.uri, document.version, last.text);
+                    changed = self.open(&document.uri, document.version, last.text);
                 }
             }
             notification::DidCloseTextDocument::METHOD => {
@@ -172,23 +227,76 @@ impl Server {
             | notification::DidChangeWatchedFiles::METHOD => self.read(connection)?,
             _ => return Ok(()),
         }
-        self.check();
+        self.check(changed, is_typed);
         Ok(())
     }
 
-    fn open(&mut self, uri: &Uri, version: i32, content: String) {
-        if let Some(path) = files::path(uri) {
-            self.files.open(path, version, content);
+    /// Takes the text of an open file, and returns its path.
+    fn open(&mut self, uri: &Uri, version: i32, content: String) -> Option<PathBuf> {
+        let path = files::path(uri)?;
+        self.files.open(path.clone(), version, content);
+        Some(path)
+    }
+
+    /// Runs a test or evaluates a rule on a thread of its own, and shows the outcome.
+    fn run(
+        &self,
+        request: Request,
+        connection: &Connection,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let Request { id, params, .. } = request;
+        let task = match self.task(params) {
+            Ok(task) => task,
+            Err(refused) => return Ok(connection.sender.send(refused.response(id).into())?),
+        };
+        let (sender, own) = (connection.sender.clone(), id.clone());
+        let run = move || {
+            let (shown_as, response) = match task.run() {
+                Ok((text, is_good)) => {
+                    let typ = if is_good { MessageType::INFO } else { MessageType::WARNING };
+                    (Some((typ, text.clone())), Response::new_ok(own, text))
+                }
+                Err(error) => (None, Refused::Failed(explained(&error)).response(own)),
+            };
+            // The editor may have gone.
+            if let Some((typ, text)) = shown_as {
+                let _ = sender.send(shown(typ, text));
+            }
+            let _ = sender.send(response.into());
+        };
+        if let Err(error) = std::thread::Builder::new().name("run".to_owned()).spawn(run) {
+            connection.sender.send(Refused::Failed(error.to_string()).response(id).into())?;
         }
+        Ok(())
+    }
+
+    /// Returns what a command is to run.
+    fn task(&self, params: Value) -> Result<Task, Refused> {
+        let ExecuteCommandParams { command, arguments, .. } = serde_json::from_value(params)?;
+        let is_test = match command.as_str() {
+            lenses::TEST => true,
+            lenses::EVALUATE => false,
+            _ => return Err(Refused::Failed(format!("there is no command `{command}`"))),
+        };
+        let (uri, rule): (Uri, Vec<String>) = serde_json::from_value(Value::Array(arguments))?;
+        let file = files::path(&uri).filter(|path| self.files.get(path).is_some());
+        let unknown =
+            || Refused::Failed(format!("`{}` isn't a file of the workspace", uri.as_str()));
+        Ok(Task {
+            files: self.files.clone(),
+            load: self.options.load.clone(),
+            folders: self.paths.clone(),
+            file: file.ok_or_else(unknown)?,
+            rule,
+            is_test,
+        })
     }
 
     fn answer(&self, request: Request) -> Response {
         let Request { id, method, params } = request;
         match self.result(&method, params) {
             Some(Ok(result)) => Response::new_ok(id, result),
-            Some(Err(error)) => {
-                Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string())
-            }
+            Some(Err(refused)) => refused.response(id),
             None => {
                 let message = format!("`{method}` isn't supported");
                 Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
@@ -197,47 +305,62 @@ impl Server {
     }
 
     /// Returns the result of a request; `None` if its method isn't known.
-    fn result(&self, method: &str, params: Value) -> Option<serde_json::Result<Value>> {
+    fn result(&self, method: &str, params: Value) -> Option<Answer> {
         let product = &self.options.load.product;
         Some(match method {
             request::HoverRequest::METHOD => Self::at(params, |path, at, _| {
-                serde_json::to_value(hover::hover(&self.files, product, path, at))
+                Ok(serde_json::to_value(hover::hover(&self.files, product, path, at))?)
             }),
             request::Completion::METHOD => Self::at(params, |path, at, _| {
-                let items = completion::completions(&self.files, product, path, at);
-                serde_json::to_value(CompletionResponse::Array(items))
+                let items = completion::completions(&self.files, &self.options.load, path, at);
+                Ok(serde_json::to_value(CompletionResponse::Array(items))?)
             }),
             request::GotoDefinition::METHOD => Self::at(params, |path, at, _| {
                 let found = definition::definitions(&self.files, path, at);
-                serde_json::to_value(GotoDefinitionResponse::Array(found))
+                Ok(serde_json::to_value(GotoDefinitionResponse::Array(found))?)
             }),
             request::References::METHOD => Self::at(params, |path, at, params| {
                 let wanted = params.pointer("/context/includeDeclaration");
                 let wanted = wanted.and_then(Value::as_bool).unwrap_or(true);
-                serde_json::to_value(definition::references(&self.files, path, at, wanted))
+                Ok(serde_json::to_value(definition::references(&self.files, path, at, wanted))?)
             }),
             request::DocumentSymbolRequest::METHOD => self.of(params, |file, _, _| {
-                serde_json::to_value(DocumentSymbolResponse::Nested(symbols::symbols(file)))
+                Ok(serde_json::to_value(DocumentSymbolResponse::Nested(symbols::symbols(file)))?)
             }),
-            request::Formatting::METHOD => self
-                .of(params, |file, path, _| serde_json::to_value(actions::formatted(path, file))),
+            request::Formatting::METHOD => self.of(params, |file, path, _| {
+                Ok(serde_json::to_value(actions::formatted(path, file))?)
+            }),
+            request::CodeLensRequest::METHOD => self.of(params, |file, _, params| {
+                let uri = params.pointer("/textDocument/uri").and_then(Value::as_str);
+                Ok(serde_json::to_value(lenses::lenses(file, uri.unwrap_or_default()))?)
+            }),
+            request::PrepareRenameRequest::METHOD => Self::at(params, |path, at, _| {
+                let found = rename::find(&self.files, &self.options.load, path, at);
+                let found = found.map_err(Refused::Failed)?;
+                let (range, placeholder) = (found.range, found.name);
+                Ok(serde_json::to_value(PrepareRenameResponse::RangeWithPlaceholder {
+                    range,
+                    placeholder,
+                })?)
+            }),
+            request::Rename::METHOD => Self::at(params, |path, at, params| {
+                let new = params.get("newName").and_then(Value::as_str).unwrap_or_default();
+                let edit = rename::rename(&self.files, &self.options.load, path, at, new);
+                Ok(serde_json::to_value(edit.map_err(Refused::Failed)?)?)
+            }),
             request::CodeActionRequest::METHOD => self.of(params, |file, path, params| {
                 let range = params.get("range").cloned().unwrap_or_default();
                 let range = serde_json::from_value(range)?;
-                let found = self.checker.found.lock().unwrap_or_else(PoisonError::into_inner);
-                let fixes = actions::fixes(path, file, range, &found);
+                let fixes = actions::fixes(path, file, range, &self.checker.found(path));
                 let fixes = fixes.into_iter().map(CodeActionOrCommand::CodeAction);
-                serde_json::to_value(fixes.collect::<Vec<_>>())
+                Ok(serde_json::to_value(fixes.collect::<Vec<_>>())?)
             }),
             _ => return None,
         })
     }
 
     /// Answers a request about a position.
-    fn at(
-        params: Value,
-        answer: impl Fn(&std::path::Path, lsp_types::Position, &Value) -> serde_json::Result<Value>,
-    ) -> serde_json::Result<Value> {
+    fn at(params: Value, answer: impl Fn(&Path, lsp_types::Position, &Value) -> Answer) -> Answer {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
         match files::path(&about.text_document.uri) {
             Some(path) => answer(&path, about.position, &params),
@@ -246,11 +369,7 @@ impl Server {
     }
 
     /// Answers a request about a file.
-    fn of(
-        &self,
-        params: Value,
-        answer: impl Fn(&files::File, &std::path::Path, &Value) -> serde_json::Result<Value>,
-    ) -> serde_json::Result<Value> {
+    fn of(&self, params: Value, answer: impl Fn(&files::File, &Path, &Value) -> Answer) -> Answer {
         let about: OfDocument = serde_json::from_value(params.clone())?;
         let path = files::path(&about.text_document.uri);
         let file = path.as_deref().and_then(|path| Some((self.files.get(path)?, path)));

@@ -57,6 +57,18 @@ impl Text {
         offset
     }
 
+    /// Returns where a line is in another state of this text; `None` if it is among those that differ.
+    pub fn moved(&self, line: usize, to: &Self) -> Option<usize> {
+        let (own, other) = (self.starts.len(), to.starts.len());
+        if (0..=line).all(|at| self.line(at) == to.line(at)) {
+            return Some(line);
+        }
+        let behind = own.checked_sub(line)?;
+        let is_same = (1..=behind)
+            .all(|back| back <= other && self.line(own - back) == to.line(other - back));
+        is_same.then(|| other - behind)
+    }
+
     /// Returns the range of a finding: its line and column count from 1, in characters.
     pub fn range_of(&self, at: &rego_platform::Position) -> Range {
         let line = usize::try_from(at.line.saturating_sub(1)).unwrap_or(usize::MAX);

@@ -215,9 +215,12 @@ pub fn deprecated(name: &str) -> String {
 
 /// Returns the name that is nearer than all others, if it is near enough.
 fn closest(name: &str, of: impl Iterator<Item = String>) -> Option<String> {
-    let limit = (name.chars().count() / 4).clamp(1, 3);
+    let length = name.chars().count();
+    let limit = (length / 4).clamp(1, 3);
     let near: BTreeSet<_> = of
         .filter(|other| other != name && !other.starts_with("internal."))
+        // The distance isn't less than this, which takes less time.
+        .filter(|other| other.chars().count().abs_diff(length) <= limit)
         .map(|other| (strsim::damerau_levenshtein(name, &other), other))
         .filter(|(distance, _)| *distance <= limit)
         .collect();

@@ -141,4 +141,15 @@ fn findings_with_one_right_answer_are_fixed() {
     // Nothing else was changed, and nothing is left to fix.
     let output = sandbox.run(&["check", "--fix", &names]).output();
     assert!(!output.stderr.contains("fixed"), "{output:#?}");
+    // Names of the policy's own: a variable to the language, and a function of an import.
+    let lib = sandbox.write("lib.rego", "package lib\n\ntrusted(x) if x == 1\n");
+    for (wrong, right) in [("allowd", "allowed"), ("lib.trustd(input)", "lib.trusted(input)")] {
+        let text = format!(
+            "package own\n\nimport data.lib\n\ndeny contains \"x\" if not {wrong}\n\nallowed if \
+             lib.trusted(input.x)\n\nwarn contains \"y\" if not allowed\n"
+        );
+        let own = sandbox.write("own.rego", &text);
+        sandbox.run(&["check", "--fix", &own, &lib]).output().code(0);
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), text.replace(wrong, right));
+    }
 }
