@@ -13,7 +13,10 @@ mod input;
 mod inventory;
 mod part;
 mod policy;
+mod requirement;
 mod verdict;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,7 @@ pub use inventory::{
 };
 pub use part::{Part, Tally, Unread};
 pub use policy::{Policy, Rule, Severity, Source};
+pub use requirement::Requirement;
 pub use verdict::{Cause, Class, Effect, Failure, Status, Verdict, Violation};
 
 /// The version of the format.
@@ -72,6 +76,13 @@ pub struct Run {
     pub inputs: Vec<Input>,
     /// The waivers, in the order of their file.
     pub waivers: Vec<Waiver>,
+    /// What the service says of requirements, in the answers of `project_compliance` that verdicts
+    /// depend on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub requirements: BTreeSet<Requirement>,
+    /// The number of rows that `requirements` has no room for; a row counts for each answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requirements_unlisted: u64,
     /// Counts over all inputs.
     pub totals: Totals,
     /// Remarks on the run as a whole that don't affect the outcome.
@@ -79,6 +90,14 @@ pub struct Run {
     /// Set if the run evaluated only a part of its files, so that its outcome is that of this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
+}
+
+/// The most requirements that a report lists.
+const MAX_REQUIREMENTS: usize = 20_000;
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The tool that wrote a report.
@@ -244,6 +263,8 @@ impl Run {
             sources: Vec::new(),
             inputs: Vec::new(),
             waivers: Vec::new(),
+            requirements: BTreeSet::new(),
+            requirements_unlisted: 0,
             totals: Totals::default(),
             notes: Vec::new(),
             part: None,
@@ -262,6 +283,17 @@ impl Run {
     pub(super) fn conclude(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.exit = Exit::of(outcome, &self.rules);
+    }
+
+    /// Adds what the service says of requirements, as far as there is room.
+    pub(super) fn add_requirements(&mut self, more: impl IntoIterator<Item = Requirement>) {
+        for row in more {
+            if self.requirements.len() < MAX_REQUIREMENTS || self.requirements.contains(&row) {
+                self.requirements.insert(row);
+            } else {
+                self.requirements_unlisted = self.requirements_unlisted.saturating_add(1);
+            }
+        }
     }
 
     /// Returns the policy of a verdict.

@@ -109,13 +109,17 @@ fn run() -> Value {
         "policies": [
             {"name": "release.licences", "title": "Licences", "description": "Only known licences",
              "severity": "high", "links": ["https://example.com/licences", "http://example.com/"],
-             "document": "licences", "kind": "SBOM", "files": ["policies/licences.rego"],
+             "document": "licences", "kind": "SBOM", "controls": ["SR-4"], "files": ["policies/licences.rego"],
              "digest": "sha256:2222",
              "rules": [{"name": "violations", "title": "Forbidden licence", "severity": "high",
                         "position": position},
                        {"name": "warn"}]},
             {"name": "release.image", "files": ["policies/image.rego"], "digest": "sha256:3333",
-             "rules": [{"name": "deny"}]}
+             "rules": [{"name": "deny", "controls": ["CM-7"]}]}
+        ],
+        "requirements": [
+            {"name": "sbom", "display_name": "SBOM", "framework_id": "cra", "status": "pass",
+             "project_version_id": "v1", "requirement_id": "r1", "created_at": "2026-11-20T00:00:00Z"}
         ],
         "sources": [{"path": "policies/licences.rego", "digest": "sha256:4444"}],
         "inputs": [failed(&position, &call), passed(), unknown()],
