@@ -183,12 +183,13 @@ impl AttestArgs {
 }
 
 /// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
-/// of policies, data and waivers, `name value`, or `name` if it has none, for each relaxation, and
+/// of policies, data, waivers and VEX, `name value`, or `name` if it has none, for each relaxation, and
 /// `arg name=value` for each argument, and `set path=value` for each value of the input; annotations
 /// state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
-    for source in run.sources.iter().chain(&run.inventory.waivers) {
+    let read = run.sources.iter().chain(&run.inventory.waivers).chain(&run.inventory.vex);
+    for source in read {
         hash.update(format!("{} {}\n", source.digest, escape(&source.path)));
     }
     for option in &run.inventory.options {
@@ -371,6 +372,7 @@ fn test_result(run: &Run) -> Value {
             "signedBy": run.inventory.signed_by,
             "signers": signers(run),
             "waivers": run.inventory.waivers,
+            "vex": run.inventory.vex,
             "notes": run.notes,
             "skipped": skipped(run),
             "set": run.inventory.values,

@@ -46,6 +46,7 @@ mod streams;
 mod tally;
 mod values;
 mod verdict;
+mod vex;
 mod vulnerability;
 mod waivers;
 mod work;

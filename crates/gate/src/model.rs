@@ -171,21 +171,66 @@ pub struct Waiver {
     /// The finding that it is for; absent if it is for every finding of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
-    /// The digest or glob that identifies its subject.
+    /// The digest or glob that identifies its subject; of a VEX statement, its products, or the first of
+    /// them.
     pub subject: String,
     /// The property that `subject` is compared with.
     #[serde(default)]
     pub by: WaivedBy,
-    /// Why the violation is accepted, in the words of the waivers file.
+    /// Why the violation is accepted, in the words of the file.
     pub reason: String,
-    /// The person or team that is responsible for it.
+    /// The person or team that is responsible for it; the author of a VEX document.
     pub owner: String,
-    /// The last day on which it is valid, such as `2026-12-31`.
+    /// The last day on which it is valid, such as `2026-12-31`; empty for a VEX statement, which has none.
     pub expires: String,
     /// `true` if that day has passed: the violations that it matches fail nevertheless.
     pub expired: bool,
     /// The number of violations that it matches.
     pub matched: u64,
+    /// Set if it is a statement of a VEX document. Whether the violations that it matches fail nevertheless
+    /// is said by its status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vex: Option<VexStatement>,
+}
+
+/// A statement of a VEX document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct VexStatement {
+    /// The document's file.
+    pub file: String,
+    /// The statement's number in it, from 1.
+    pub number: u64,
+    /// What it says of the vulnerability in the product.
+    pub status: VexStatus,
+}
+
+/// What a VEX statement says of a vulnerability in a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum VexStatus {
+    /// Nothing needs to be done about it.
+    NotAffected,
+    /// Something should be done about it.
+    Affected,
+    /// These versions have a fix.
+    Fixed,
+    /// It isn't known yet.
+    UnderInvestigation,
+}
+
+impl VexStatus {
+    /// Returns its name in a document.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAffected => "not_affected",
+            Self::Affected => "affected",
+            Self::Fixed => "fixed",
+            Self::UnderInvestigation => "under_investigation",
+        }
+    }
 }
 
 /// The property by which a waiver identifies its subject.
@@ -202,6 +247,8 @@ pub enum WaivedBy {
     Name,
     /// The digest that the violation names, as the policy states it.
     Violation,
+    /// The product that the violation is about: its package URL, or a digest.
+    Product,
 }
 
 /// Totals over a run.

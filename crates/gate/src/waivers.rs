@@ -16,6 +16,7 @@ use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::model;
+use super::vex::Vex;
 
 /// The JSON schema of a file of waivers, for editors.
 pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
@@ -24,6 +25,8 @@ pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
 #[derive(Debug, Default)]
 pub struct Waivers {
     entries: Vec<DatedWaiver>,
+    /// What VEX documents say; their statements come after the waivers.
+    vex: Vex,
 }
 
 #[derive(Debug)]
@@ -77,7 +80,7 @@ fn a_year() -> u32 {
 }
 
 /// Reads a text that a reader of a report sees.
-fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("it is empty")) }
 }
@@ -188,6 +191,8 @@ pub(super) struct Candidate<'a> {
     pub id: Option<&'a str>,
     /// The digest that the violation names.
     pub digest: Option<&'a str>,
+    /// The URL of the package that the violation is about (`package_purl`).
+    pub purl: Option<&'a str>,
     pub input: &'a str,
     pub input_digest: Option<&'a str>,
     pub subjects: &'a [model::Subject],
@@ -234,7 +239,17 @@ impl Waivers {
             }
             entries.push(DatedWaiver { written, expired: expires < today });
         }
-        Ok(Self { entries })
+        Ok(Self { entries, vex: Vex::default() })
+    }
+
+    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0): one that a product is `not_affected` or
+    /// `fixed` sets aside the violations whose identifier is that of the vulnerability, and whose
+    /// `package_purl`, or the digest of what they are about, that of the product.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete.
+    pub fn add_vex(&mut self, text: &[u8], path: &Path) -> Result<(), Error> {
+        self.vex.add(text, path)
     }
 
     /// Returns the waivers as reports show them, in the order of the file, without matches yet.
@@ -249,17 +264,23 @@ impl Waivers {
             expires: entry.written.expires.to_string(),
             expired: entry.expired,
             matched: 0,
+            vex: None,
         };
-        self.entries.iter().map(shown).collect()
+        self.entries.iter().map(shown).chain(self.vex.shown()).collect()
     }
 
-    /// Returns the waiver that covers a violation, or else an expired one that would: its index,
-    /// and whether it is still valid.
+    /// Returns the waiver or VEX statement that covers a violation, or else one that matches it: its index,
+    /// and whether it covers it.
     pub(super) fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let matching =
             || self.entries.iter().enumerate().filter(|(_, entry)| entry.matches(candidate));
-        let valid = matching().find(|(_, entry)| !entry.expired);
-        valid.or_else(|| matching().next()).map(|(index, entry)| (index, !entry.expired))
+        if let Some((index, _)) = matching().find(|(_, entry)| !entry.expired) {
+            return Some((index, true));
+        }
+        let stated = self.vex.deciding(candidate);
+        let stated = stated.map(|(index, covers)| (self.entries.len() + index, covers));
+        let expired = || matching().next().map(|(index, _)| (index, false));
+        stated.filter(|(_, covers)| *covers).or_else(expired).or(stated)
     }
 }
 
@@ -349,6 +370,7 @@ mod tests {
             message: "m",
             id: Some("CVE-1"),
             digest: None,
+            purl: None,
             input: "in.json",
             input_digest: Some("sha256:aa"),
             subjects,

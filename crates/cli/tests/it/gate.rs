@@ -14,6 +14,7 @@ mod interrupted;
 mod keyless;
 mod memory;
 mod notes;
+mod oscal;
 mod parts;
 mod policies;
 mod reached;

@@ -336,7 +336,7 @@ mod tests {
 
     use super::super::fixture::{HOSTILE, assert_clean, hostile, sample, written};
     use super::*;
-    use crate::model::{AnsweredBy, Effect, Failure, Status};
+    use crate::model::{AnsweredBy, Effect, Failure, Part, Status};
 
     /// Returns a run of the service's in which the policy of `SR-4` passed one input.
     fn passed() -> Run {
@@ -401,7 +401,7 @@ mod tests {
             &|run| run.requirements_unlisted = 1,
             &|run| run.inputs.clear(),
             &|run| {
-                run.part = Some(serde_json::from_value(json!({"number": 1, "of": 2, "files": 2, "names": "", "common_notes": 0, "tally": {}})).unwrap())
+                run.part = Some(Part { number: 1, of: 2, ..Part::default() });
             },
             &|run| {
                 run.inputs[0].verdicts.clear();
