@@ -88,6 +88,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::TRUST_ROOT => {
             "`--trust-root FILE` names other certificates and logs than those of sigstore.dev"
         }
+        gate::PASSWORD => "the variable `COSIGN_PASSWORD` sets it",
         setting::SIGNED_BUNDLES => {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }

@@ -22,6 +22,7 @@ mod reports;
 pub(crate) mod signed;
 pub(crate) mod sigstore;
 mod verdicts;
+mod vex;
 mod waivers;
 
 use sha2::Digest as _;

@@ -450,7 +450,8 @@ pub(crate) fn unused_statement(waiver: &Waiver) -> Option<String> {
 }
 
 /// Returns a waiver as one line.
-pub(super) fn waiver(waiver: &Waiver) -> String {
+#[doc(hidden)]
+pub fn waiver(waiver: &Waiver) -> String {
     if let (Some(vex), Some(said)) = (&waiver.vex, statement(waiver)) {
         let state = match waiver.matched {
             0 => "decided on nothing".to_owned(),
