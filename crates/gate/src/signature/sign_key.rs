@@ -40,13 +40,17 @@ impl SignKey {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] for a text without such a key, and without its password. That error is by
-    /// [`setting::PASSWORD`].
+    /// [`PASSWORD`](crate::setting::PASSWORD).
     pub fn read(file: &str, pem: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         let shown = escape(file);
         let wrong = |what: &str, hint: &str| {
             Error::new(ErrorKind::Configuration, format!("`{shown}` {what}")).with_hint(hint)
         };
+        #[cfg(feature = "encrypted-keys")]
         let opened = opened(&wrong, pem, password)?;
+        // What is encrypted isn't read.
+        #[cfg(not(feature = "encrypted-keys"))]
+        let opened: Option<Vec<u8>> = password.and(None);
         let der = match &opened {
             Some(der) => PrivatePkcs8KeyDer::from(der.as_slice()),
             None => PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
@@ -89,6 +93,7 @@ impl SignKey {
 }
 
 /// Words an error of the file, and its next step.
+#[cfg(feature = "encrypted-keys")]
 type Wrong<'a> = &'a dyn Fn(&str, &str) -> Error;
 
 /// Returns the key (PKCS #8 in DER) of a text in which it is encrypted.
@@ -115,10 +120,4 @@ fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Optio
                 .by_setting(setting::PASSWORD)
         }
     })
-}
-
-/// Returns none: what is encrypted isn't read.
-#[cfg(not(feature = "encrypted-keys"))]
-fn opened(_: Wrong<'_>, _: &[u8], _: Option<&[u8]>) -> Result<Option<Vec<u8>>, Error> {
-    Ok(None)
 }
