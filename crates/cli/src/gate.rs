@@ -206,7 +206,7 @@ pub(super) struct GateArgs {
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Set aside findings of vulnerabilities that a statement of this document (OpenVEX 0.2.0) says don't
+    /// Set aside findings of vulnerabilities that a statement of this document (`OpenVEX` 0.2.0) says don't
     /// affect their product, or are fixed in it; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
     vex: Vec<PathBuf>,

@@ -98,19 +98,24 @@ pub(super) fn controls(run: &Run) -> Controls<'_> {
                     continue;
                 };
                 let origin = Origin::Verdict(policy, rule, place);
-                all.observe(Observation { origin, says, what, violations }, names);
+                let of = names.iter().map(String::as_str);
+                all.observe(Observation { origin, says, what, violations }, of);
             }
         }
     }
+    let is_cut = is_cut(run);
     for row in &run.requirements {
         let says = match row.status.as_str() {
-            PASS => Says::Met,
+            PASS if !is_cut => Says::Met,
             FAIL => Says::Violated,
             _ => Says::Open,
         };
-        let what = format!("the service's status is {}", quoted(&row.status));
+        let mut what = format!("the service's status is {}", quoted(&row.status));
+        if is_cut {
+            what.push_str(", in a list that was cut at a policy's own limit");
+        }
         let of = Observation { origin: Origin::Service(row), says, what, violations: Vec::new() };
-        let name = if row.name.is_empty() { &row.requirement_id } else { &row.name };
+        let name = name(row);
         all.observe(of, [name]);
         if !row.display_name.is_empty() {
             all.control(name).title.get_or_insert_with(|| row.display_name.clone());
@@ -124,13 +129,25 @@ impl<'a> Controls<'a> {
         self.by_name.entry(name).or_insert(Control { title: None, observations: Vec::new() })
     }
 
-    fn observe(&mut self, one: Observation<'a>, of: impl IntoIterator<Item = &'a String>) {
+    fn observe(&mut self, one: Observation<'a>, of: impl IntoIterator<Item = &'a str>) {
         let place = self.observations.len();
         self.observations.push(one);
         for name in of {
             self.control(name).observations.push(place);
         }
     }
+}
+
+/// Returns the name of a requirement, as far as it has one.
+pub(super) fn name(row: &Requirement) -> &str {
+    if row.name.is_empty() { &row.requirement_id } else { &row.name }
+}
+
+/// Returns `true` if not all rows of the service are known, because a policy asked for some only: the
+/// others of a requirement may say otherwise.
+fn is_cut(run: &Run) -> bool {
+    let mut calls = run.inputs.iter().flat_map(|input| &input.ledger.calls);
+    calls.any(|call| call.cut && call.needed && call.function.ends_with(".project_compliance"))
 }
 
 /// Returns why nothing counts as met.

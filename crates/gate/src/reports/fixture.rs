@@ -68,7 +68,7 @@ pub(super) fn hostile(payload: &str) -> Run {
 }
 
 /// The fields of ours with a fixed set of values.
-const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on"];
+const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on", "by"];
 
 fn replace(value: &mut Value, payload: &str, key: &str) {
     match value {
@@ -128,7 +128,10 @@ fn run() -> Value {
              "reason": "being replaced", "owner": "ops", "expires": "2027-12-31",
              "expired": false, "matched": 1},
             {"subject": "*", "reason": "was urgent", "owner": "ops", "expires": "2026-01-31",
-             "expired": true, "matched": 1}
+             "expired": true, "matched": 1},
+            {"finding": "L-3", "subject": "pkg:npm/left@1", "by": "product", "reason": "upgrade",
+             "owner": "author", "expires": "", "expired": false, "matched": 1,
+             "vex": {"file": "vex.json", "number": 7, "status": "affected"}}
         ],
         "totals": {"inputs": 3, "passed": 1, "failed": 1, "no_verdict": 1, "not_evaluated": 2,
                    "skipped": 1, "violations": 2, "warnings": 1, "waived": 1,
@@ -146,13 +149,15 @@ fn failed(position: &Value, call: &dyn Fn(&str, u32, u64) -> Value) -> Value {
     expired["waiver"] = 1.into();
     let mut waived = found("license `AGPL-3.0` is not allowed", "violation", "waived");
     waived["waiver"] = 0.into();
+    let mut stated = found("license `GPL-3.0` is not allowed", "finding", "fails");
+    stated["waiver"] = 2.into();
     json!({
         "name": "build/sbom.json", "digest": "sha256:1111",
         "subjects": [{"name": "app", "digest": {"sha256": "aa"}}],
         "predicate_type": "https://spdx.dev/Document", "outcome": "failed",
         "verdicts": [
             {"policy": "release.licences", "status": "failed", "duration_ms": 40, "violations": [
-                found("license `GPL-3.0` is not allowed", "finding", "fails"), expired, waived,
+                stated, expired, waived,
                 found("license `WTFPL` is odd", "finding", "below_threshold"),
                 found("no license", "warning", "warns")]},
             {"policy": "release.image", "status": "skipped", "reason": "no image here",

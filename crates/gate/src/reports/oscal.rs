@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 use uuid::{Builder, Uuid, uuid};
 
-use super::controls::{Control, Controls, Observation, Origin, Says, controls};
+use super::controls::{Control, Controls, Observation, Origin, Says, controls, name};
 use super::facts;
 use super::markdown::code;
 use super::results::file_of;
@@ -179,11 +179,6 @@ fn observation(own: &Observation<'_>, run: &Run, inputs: &[Value], time: &str) -
     }
     set(&mut out, "uuid", identifier("observation", &about));
     out
-}
-
-/// Returns the name of a requirement, as far as it has one.
-fn name(row: &Requirement) -> &str {
-    if row.name.is_empty() { &row.requirement_id } else { &row.name }
 }
 
 fn properties_of(row: &Requirement) -> impl Iterator<Item = Value> {
@@ -435,6 +430,16 @@ mod tests {
             run.requirements.insert(row);
             assert_eq!(state(&run, "sbom"), format!("not-satisfied {expected}"), "{status}");
         }
+    }
+
+    #[test]
+    fn a_cut_list_satisfies_nothing() {
+        let mut run = passed();
+        let mut call = sample().inputs[0].ledger.calls[0].clone();
+        (call.function, call.cut) = ("platform.project_compliance".to_owned(), true);
+        run.inputs[0].ledger.calls = vec![call];
+        assert_eq!(state(&run, "sbom"), "not-satisfied other");
+        assert_eq!(state(&run, "SR-4"), "satisfied pass");
     }
 
     #[test]
