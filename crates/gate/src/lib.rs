@@ -46,7 +46,6 @@ mod streams;
 mod tally;
 mod values;
 mod verdict;
-mod vex;
 mod vulnerability;
 mod waivers;
 mod work;

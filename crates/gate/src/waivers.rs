@@ -1,7 +1,9 @@
 //! Waivers: accepted violations, each with an owner and an expiry date.
 //!
 //! Owns the format of the file and the matching of violations. A waived violation still appears in
-//! every report.
+//! every report. What VEX documents say is matched like waivers, by `vex`.
+
+mod vex;
 
 use std::fmt;
 use std::path::Path;
@@ -16,7 +18,7 @@ use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::model;
-use super::vex::Vex;
+use vex::Vex;
 
 /// The JSON schema of a file of waivers, for editors.
 pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
@@ -80,7 +82,7 @@ fn a_year() -> u32 {
 }
 
 /// Reads a text that a reader of a report sees.
-pub(super) fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("it is empty")) }
 }

@@ -13,8 +13,8 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 
-use super::model::{self, VexStatement, VexStatus, WaivedBy};
-use super::waivers::{Candidate, visible};
+use super::{Candidate, visible};
+use crate::model::{self, VexStatement, VexStatus, WaivedBy};
 
 /// The version of the format.
 const CONTEXT: &str = "https://openvex.dev/ns/v0.2.0";
@@ -198,7 +198,7 @@ impl Justification {
 
 impl VexStatus {
     /// Returns `true` if a finding needn't be mended.
-    pub(super) const fn sets_aside(self) -> bool {
+    pub(crate) const fn sets_aside(self) -> bool {
         matches!(self, Self::NotAffected | Self::Fixed)
     }
 }
