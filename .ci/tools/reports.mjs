@@ -2,7 +2,7 @@
 // form. Every reader is also given a spoilt report, which it has to refuse: a check that can't fail
 // is none.
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Ajv7 from "ajv";
@@ -45,6 +45,8 @@ const model = new Ajv({ allErrors: true, strict: true, formats: { uint: true, ui
 const ctrf = new Ajv7({ allErrors: true, strict: false, validateFormats: false })
   .compile(JSON.parse(readFileSync(join(modules, "ctrf/dist/ctrf-schema-0.0.json"), "utf8")));
 
+const trestle = process.env.OSCAL_READER;
+
 const forms = {
   json(text) {
     const run = JSON.parse(text);
@@ -67,6 +69,26 @@ const forms = {
       prints.add(fingerprint);
     }
     return { bad: issues.filter((issue) => scale.indexOf(issue.severity) > 1).length };
+  },
+  oscal(text, name) {
+    const file = join(folder, "oscal", `${name}.json`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    try {
+      execFileSync(join(trestle, "bin/python"), [".ci/tools/oscal.py", file], { encoding: "utf8", stdio: "pipe" });
+    } catch (error) {
+      demand(false, `${error.stderr}`.trim().split("\n").slice(-5).join("\n"));
+    }
+    // What a control's finding says follows from the observations that it names.
+    const [{ observations = [], findings = [], props }] = JSON.parse(text)["assessment-results"].results;
+    const says = new Map(observations.map((one) => [one.uuid, one.props.find((p) => p.name === "says").value]));
+    for (const finding of findings) {
+      const about = (finding["related-observations"] ?? []).map((one) => says.get(one["observation-uuid"]));
+      demand(about.every(Boolean), `${finding.title}: an observation that isn't there`);
+      const met = about.includes("met") && !about.includes("violated") && !about.includes("open");
+      demand(met || finding.target.status.state !== "satisfied", `${finding.title}: satisfied by ${about}`);
+    }
+    return { outcome: props.find((p) => p.name === "outcome").value, findings };
   },
   sarif(text, name) {
     // The validator is the format's own authors'; it reads and writes files.
@@ -142,6 +164,7 @@ const told = {
     return !run.results.some((r) => r.level === "error" && !r.suppressions?.length);
   },
   ctrf: (text) => JSON.parse(text).results.summary.failed === 0,
+  oscal: (text) => forms.oscal(text, "told").outcome === "passed",
   gitlab: (text) => forms.gitlab(text).bad === 0,
   junit: (text) => /<testsuites [^>]*failures="0" errors="0"/.test(text),
   tap: (text) => forms.tap(text).ok,
@@ -155,6 +178,7 @@ const spoilt = {
   json: (text) => text.replace('"schema_version": 2', '"schema_version": "one"'),
   sarif: (text) => text.replace('"version": "2.1.0"', '"version": "9"').replaceAll('"results"', '"result"'),
   ctrf: (text) => text.replace('"tests": [', '"tests": "none", "others": ['),
+  oscal: (text) => text.replaceAll('"state": "', '"state": "quite-'),
   gitlab: (text) => text.replaceAll('"fingerprint"', '"print"'),
   junit: (text) => text.replace("<testcase ", "<testcases ").replace("</testcase>", "</testcases>"),
   tap: (text) => `${text}surplus\n`,
@@ -180,6 +204,12 @@ const complain = (what, message) => {
   wrong += 1;
   console.error(`WRONG ${what}: ${message}`);
 };
+// The script that runs this has said why there is none.
+if (!existsSync(join(trestle, "installed"))) delete forms.oscal;
+const controls = forms.oscal?.(read("controls.oscal"), "controls").findings ?? [];
+if (forms.oscal && !controls.some((one) => one.target.status.state === "satisfied")) {
+  complain("controls.oscal", "no control is satisfied");
+}
 for (const form of Object.keys(forms)) {
   for (const run of runs) {
     const text = read(`${run}.${form}`);

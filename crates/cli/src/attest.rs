@@ -1,7 +1,7 @@
 //! `attest`: the statement about a run (in-toto), made from its JSON report, signed or ready to be signed.
 //!
-//! Owns the two forms: `test-result` v0.1 over the inputs, with the policies' files as its
-//! configuration, and SLSA's `verification_summary` v1 over the inputs' subjects. Neither states
+//! Owns the forms: `test-result` v0.1 over the inputs, with the policies' files as its configuration, and
+//! SLSA's `verification_summary` v1 and in-toto's `svr` v0.2 over the inputs' subjects. None of them states
 //! that something passed unless all of it did.
 
 use std::collections::BTreeMap;
@@ -30,6 +30,15 @@ const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// The type of SLSA's verification summary.
 const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
 
+/// The type of in-toto's simple verification result.
+const RESULT: &str = "https://in-toto.io/attestation/svr/v0.2";
+
+/// What a property of that result begins with: the policy that passed follows.
+const PASSED: &str = "REGO_PLATFORM_PASSED_";
+
+/// The variable with the password of a key, as cosign's.
+const PASSWORD: &str = "COSIGN_PASSWORD";
+
 /// Print an in-toto statement about a run of the gate, signed or to be signed
 #[derive(Debug, Args)]
 #[command(
@@ -43,25 +52,30 @@ pub(super) struct AttestArgs {
     /// The report that `gate --output json=FILE` wrote
     #[arg(value_name = "REPORT")]
     report: PathBuf,
-    /// The statement's predicate: `vsa` is SLSA's verification summary
+    /// The statement's predicate: `vsa` is SLSA's verification summary, `svr` in-toto's simple verification
+    /// result
     #[arg(long = "as", value_name = "PREDICATE", value_enum, default_value_t = Predicate::TestResult)]
     form: Predicate,
-    /// URI that identifies the verifier, for `--as vsa`
+    /// URI that identifies the verifier, for `--as vsa` and `--as svr`
     #[arg(long, value_name = "URI")]
     verifier: Option<String>,
     /// URI of the artifact that was verified, for `--as vsa`
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
-    /// Sign the statement with this private key (PKCS #8 in PEM, ECDSA P-256 or Ed25519), and print it in
-    /// an envelope (DSSE)
+    /// Sign the statement with this private key (PKCS #8 in PEM, ECDSA P-256 or Ed25519, or encrypted as
+    /// cosign's with the password in `COSIGN_PASSWORD`), and print it in an envelope (DSSE)
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
+    /// Refused: nothing here asks an authority for a certificate
+    #[arg(long, value_name = "TOKEN", hide = true)]
+    sign_identity_token: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Predicate {
     TestResult,
     Vsa,
+    Svr,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -83,7 +97,9 @@ pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
 
 fn sign_key(path: &Path, options: &Options) -> Result<SignKey, Error> {
     let pem = option_files::read("the private key", path, MAX_KEY, options.timeout)?;
-    SignKey::read(&path.display().to_string(), &pem)
+    let password = std::env::var_os(PASSWORD);
+    let password = password.as_ref().map(|own| own.as_encoded_bytes());
+    SignKey::read(&path.display().to_string(), &pem, password)
 }
 
 /// Refuses a run about which a statement would prove nothing.
@@ -118,18 +134,27 @@ fn refuse(run: &Run) -> Result<(), Error> {
 impl AttestArgs {
     /// Refuses options that the form of the statement has no use for or lacks.
     fn check(&self) -> Result<(), Error> {
-        for (option, given) in [("--verifier", &self.verifier), ("--resource", &self.resource)] {
-            match (self.form, given) {
-                (Predicate::TestResult, None) => {}
-                (Predicate::TestResult, Some(_)) => {
+        if self.sign_identity_token.is_some() {
+            return Err(wrong(
+                "a statement isn't signed with the token of an identity: that needs a certificate of \
+                 Sigstore's authority and an entry in its log, and nothing here asks for them",
+            )
+            .with_hint("`cosign attest-blob --statement FILE --identity-token …` does; `--sign-key` signs here"));
+        }
+        let verifier = (self.form != Predicate::TestResult, "--verifier", &self.verifier);
+        let resource = (self.form == Predicate::Vsa, "--resource", &self.resource);
+        for (needed, option, given) in [verifier, resource] {
+            match (needed, given) {
+                (false, None) => {}
+                (false, Some(_)) => {
                     return Err(wrong(format!("`{option}` is for a verification summary only"))
                         .with_hint("add `--as vsa`"));
                 }
-                (Predicate::Vsa, None) => {
-                    return Err(wrong(format!("a verification summary needs `{option}`"))
+                (true, None) => {
+                    return Err(wrong(format!("such a statement needs `{option}`"))
                         .with_hint(format!("add `{option} URI`")));
                 }
-                (Predicate::Vsa, Some(uri)) => {
+                (true, Some(uri)) => {
                     Url::parse(uri).map_err(|error| {
                         wrong(format!("`{option} {}` isn't a valid URI", escape(uri)))
                             .with_source(error.to_string())
@@ -146,6 +171,7 @@ impl AttestArgs {
         let (kind, subjects, predicate) = match self.form {
             Predicate::TestResult => (TEST_RESULT, inputs(run.inputs.iter()), test_result(run)),
             Predicate::Vsa => (SUMMARY, artifacts(run)?, self.summary(run)),
+            Predicate::Svr => (RESULT, artifacts(run)?, self.result(run)?),
         };
         if subjects.is_empty() {
             return Err(wrong("there is nothing to attest to: the run had no input")
@@ -156,6 +182,37 @@ impl AttestArgs {
             "subject": subjects,
             "predicateType": kind,
             "predicate": predicate,
+        }))
+    }
+
+    /// Returns in-toto's simple verification result. It has no place for what limits a pass, so that a run
+    /// with such reservations has none.
+    fn result(&self, run: &Run) -> Result<Value, Error> {
+        let refuse = |what: &str| {
+            let hint = "`--as vsa` and the statement without `--as` say so";
+            Err(wrong(format!("{what}, which a simple verification result can't say"))
+                .with_hint(hint))
+        };
+        if run.outcome != Outcome::Passed {
+            return refuse("the run failed");
+        }
+        if has_reservations(run) || run.inputs.iter().any(is_warned) {
+            return refuse("the run passed with reservations");
+        }
+        let has_passed = |input: &Input, policy: &str| {
+            let mut own = input.verdicts.iter().filter(|verdict| verdict.policy == policy);
+            own.any(|verdict| verdict.status == Status::Passed)
+        };
+        let policies = run.policies.iter().map(|policy| policy.name.as_str());
+        let passed = policies.filter(|name| run.inputs.iter().all(|input| has_passed(input, name)));
+        let properties: Vec<String> = passed.map(|name| format!("{PASSED}{name}")).collect();
+        if properties.is_empty() {
+            return refuse("no policy passed all inputs");
+        }
+        Ok(json!({
+            "verifier": {"id": self.verifier, "policies": [policy(run)]},
+            "timeCreated": run.started,
+            "properties": properties,
         }))
     }
 
@@ -183,12 +240,13 @@ impl AttestArgs {
 }
 
 /// Describes the policies of the run. Their digest is that of a line `sha256:… path` for each file
-/// of policies, data and waivers, `name value`, or `name` if it has none, for each relaxation, and
+/// of policies, data, waivers and VEX, `name value`, or `name` if it has none, for each relaxation, and
 /// `arg name=value` for each argument, and `set path=value` for each value of the input; annotations
 /// state which of them took effect.
 fn policy(run: &Run) -> Value {
     let mut hash = Sha256::new();
-    for source in run.sources.iter().chain(&run.inventory.waivers) {
+    let read = run.sources.iter().chain(&run.inventory.waivers).chain(&run.inventory.vex);
+    for source in read {
         hash.update(format!("{} {}\n", source.digest, escape(&source.path)));
     }
     for option in &run.inventory.options {
@@ -371,6 +429,7 @@ fn test_result(run: &Run) -> Value {
             "signedBy": run.inventory.signed_by,
             "signers": signers(run),
             "waivers": run.inventory.waivers,
+            "vex": run.inventory.vex,
             "notes": run.notes,
             "skipped": skipped(run),
             "set": run.inventory.values,
@@ -400,6 +459,7 @@ mod tests {
             verifier: None,
             resource: None,
             sign_key: None,
+            sign_identity_token: None,
         };
         let mut run = fixture::sample();
         run.notes = vec!["a list was cut".to_owned()];

@@ -205,6 +205,10 @@ pub(super) struct GateArgs {
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
+    /// Set aside findings of vulnerabilities that a statement of this document (`OpenVEX` 0.2.0) says don't
+    /// affect their product, or are fixed in it; may be repeated
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
+    vex: Vec<PathBuf>,
     /// Evaluate only the N-th of OF parts of the input files; `gate merge` makes one report of all
     #[arg(long, value_name = "N/OF", hide_short_help = true, help_heading = INPUTS)]
     shard: Option<Shard>,
@@ -290,6 +294,7 @@ pub(super) fn run(
         others: args
             .waivers
             .iter()
+            .chain(&args.vex)
             .chain(&args.bundle)
             .chain(&args.bundle_key)
             .chain(args.signatures.read())
@@ -651,15 +656,8 @@ fn run_options(
     let is_strict = args.evaluation.is_strict_gate();
     let evaluate = evaluation::answered_by(answers, options, is_strict, http);
     inventory.service.answered_by = asks.then_some(answered_by);
-    let waivers = match &args.waivers {
-        Some(path) => {
-            let today = chrono::Utc::now().date_naive();
-            let (read, waivers) = super::waivers::read(path, today, options.timeout)?;
-            inventory.waivers = Some(read);
-            Some(waivers)
-        }
-        None => None,
-    };
+    let files = (args.waivers.as_deref(), args.vex.as_slice());
+    let waivers = super::waivers::given(files, inventory, options.timeout)?;
     inventory.token = context.token.as_ref().map(|token| {
         // An API token is bound to its own organization, whatever the configuration.
         match token.value.kind(&context.product) {
@@ -675,7 +673,7 @@ fn run_options(
     run.rules.fail_on_notes = args.fail_on_notes;
     run.rules.no_fail = args.no_fail;
     run.documents = documents;
-    run.waivers = waivers.unwrap_or_default();
+    run.waivers = waivers;
     run.without_input = args.no_input;
     run.shard = args.shard;
     run.fail_fast = args.fail_fast;

@@ -91,6 +91,7 @@ fn option(setting: Setting) -> Option<String> {
             "`--trust-root FILE` names other certificates and logs than those of sigstore.dev"
         }
         setting::MERGED_BUNDLES => "`-d` merges it with other data",
+        gate::PASSWORD => "the variable `COSIGN_PASSWORD` sets it",
         setting::SIGNED_BUNDLES => {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }

@@ -1,6 +1,6 @@
 //! `waivers`: which waivers hold, before a gate needs them.
 //!
-//! Owns the listing. What a file of waivers is belongs to the gate.
+//! Owns the listing, and reading the files. What a file of waivers is belongs to the gate.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,12 +10,15 @@ use clap::{Args, Subcommand, ValueEnum};
 use rego_platform::Error;
 use rego_platform::sources::SourceLimits;
 use rego_platform_client::text::escape;
-use rego_platform_gate::model::{Source, WaivedBy, Waiver};
+use rego_platform_gate::model::{Inventory, Source, WaivedBy, Waiver};
 use rego_platform_gate::{WAIVERS_SCHEMA, Waivers};
 use serde_json::json;
 
 use super::options::Options;
 use super::{Exit, option_files, output, stdin};
+
+/// The largest VEX document, in bytes.
+const MAX_VEX: u64 = 16 << 20;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WaiversCommand {
@@ -77,6 +80,7 @@ impl Listed {
             WaivedBy::Input => "input ",
             WaivedBy::Name => "name ",
             WaivedBy::Violation => "violation ",
+            WaivedBy::Product => "product ",
             _ => "",
         };
         format!(
@@ -112,6 +116,26 @@ pub(super) fn read(
     let source = option_files::source(path, &text);
     let text = stdin::text(text, &source.path)?;
     Ok((source, Waivers::of_file(&text, path, today)?))
+}
+
+/// Reads the files of waivers and of VEX that a gate is given, and records them.
+pub(super) fn given(
+    (file, vex): (Option<&Path>, &[PathBuf]),
+    inventory: &mut Inventory,
+    timeout: Duration,
+) -> Result<Waivers, Error> {
+    let mut all = Waivers::default();
+    if let Some(path) = file {
+        let (source, waivers) = read(path, chrono::Utc::now().date_naive(), timeout)?;
+        inventory.waivers = Some(source);
+        all = waivers;
+    }
+    for path in vex {
+        let text = option_files::read("the VEX document", path, MAX_VEX, timeout)?;
+        inventory.vex.push(option_files::source(path, &text));
+        all.add_vex(&text, path)?;
+    }
+    Ok(all)
 }
 
 fn check(args: &CheckArgs, options: &Options) -> Result<Exit, Error> {

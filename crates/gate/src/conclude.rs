@@ -85,11 +85,13 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
     };
+    let text = |name: &str| item.fields.get(name).and_then(serde_json::Value::as_str);
     let matching = context.waivers.matching(&Candidate {
         policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),
-        digest: item.fields.get("digest").and_then(serde_json::Value::as_str),
+        digest: text("digest"),
+        purl: text("package_purl"),
         input: context.input,
         input_digest: context.input_digest,
         subjects: context.subjects,

@@ -3,6 +3,7 @@
 //! Owns the choice among the annotations of several definitions and files.
 
 use rego_platform::evaluate::Policies;
+use rego_platform::load::position;
 use rego_platform::load::roles::{PackageOrigin, Role, role};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::annotations::{Annotations, Scope, Target, of_modules};
@@ -11,12 +12,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::model::{Policy, Rule, Severity};
 use super::packages::{VerdictPackage, VerdictRule};
+use super::reports::facts::place;
 use super::split::hex;
 
-/// Describes a package for reports.
-pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> Policy {
+/// Describes a package for reports. Returns notes about controls that no report can have as well.
+pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy, Vec<String>) {
     let texts = policies.program().sources();
     let mut policy = Policy { name: package.name.clone(), ..Policy::default() };
+    let (mut controls, mut notes) = (Vec::new(), Vec::new());
     let mut digests = Vec::new();
     let mut definitions = Vec::new();
     for module in policies.program().modules() {
@@ -36,6 +39,18 @@ pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> Policy 
             let links = block.related_resources.iter().map(|resource| &resource.address);
             policy.links.extend(links.filter(|link| link.starts_with("https://")).cloned());
         }
+        for block in blocks.iter().filter(|block| block.custom.contains_key(&Value::from(CONTROLS)))
+        {
+            let of = below(block, module);
+            match controls_of(block).filter(|_| is_of_verdict(block, of, package)) {
+                Some(names) => controls.push((of.map(str::to_owned), names)),
+                None => notes.push(format!(
+                    "no report has the controls at `{}`: `custom.controls` is an array of names, above a \
+                     package or a verdict rule",
+                    place(&position(texts, block.span))
+                )),
+            }
+        }
         for rule in &module.rules {
             let Some(name) = rule_name(rule) else { continue };
             let about = blocks.iter().filter(|block| is_about(block, module, rule));
@@ -50,7 +65,51 @@ pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> Policy 
     };
     let rules = package.rules.iter();
     policy.rules = rules.map(|own| rule(own, &definitions, policy.severity.as_ref())).collect();
-    policy
+    for (of, names) in controls {
+        let Some(of) = of else {
+            add_new(&mut policy.controls, &names);
+            continue;
+        };
+        let own = package.rules.iter().zip(&mut policy.rules).filter(|(own, _)| is_part(&of, own));
+        own.for_each(|(_, rule)| add_new(&mut rule.controls, &names));
+    }
+    (policy, notes)
+}
+
+/// The member of `custom` with the names of controls.
+const CONTROLS: &str = "controls";
+
+/// Returns the controls that a block names; `None` if it doesn't in the form that they have.
+fn controls_of(block: &Annotations) -> Option<Vec<String>> {
+    let names = block.custom.get(&Value::from(CONTROLS))?.as_array()?;
+    names.iter().map(|name| written(name.as_str()?)).collect()
+}
+
+/// Returns the name of the rule below a block.
+fn below<'m>(block: &Annotations, module: &'m Module) -> Option<&'m str> {
+    let Target::Rule(_, span) = &block.target else { return None };
+    rule_name(module.rules.iter().find(|rule| rule.span == *span)?)
+}
+
+/// Returns `true` if what a block says is about a verdict: of the package, or of the rule below it.
+fn is_of_verdict(block: &Annotations, below: Option<&str>, package: &VerdictPackage) -> bool {
+    matches!(block.target, Target::Package(_))
+        || below.is_some_and(|name| package.rules.iter().any(|own| is_part(name, own)))
+}
+
+/// Returns `true` if a rule is a verdict rule, or what the author's `result` consists of.
+fn is_part(name: &str, own: &VerdictRule) -> bool {
+    let role = || role(name, PackageOrigin::Plain);
+    name == own.name
+        || own.role == Role::Result && matches!(role(), Some(Role::Violations | Role::Findings))
+}
+
+fn add_new(all: &mut Vec<String>, more: &[String]) {
+    for name in more {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
 }
 
 /// Describes a rule, given the annotations of each definition in its package.
@@ -64,6 +123,7 @@ fn rule(
         title: None,
         description: None,
         severity: None,
+        controls: Vec::new(),
         position: Some(own.position.clone()),
     };
     let (mut all, mut some) = (true, None);
@@ -71,8 +131,7 @@ fn rule(
         let severity = blocks.iter().map(severity).fold(None, most_severe);
         if *name != own.name {
             // What the author says of `violations` holds for `result`, which consists of it.
-            let role = role(name, PackageOrigin::Plain);
-            if own.role == Role::Result && matches!(role, Some(Role::Violations | Role::Findings)) {
+            if is_part(name, own) {
                 some = most_severe(some, severity);
             }
             continue;

@@ -3,7 +3,7 @@
 //! Owns the inputs that aren't complete yet, the totals of calls, and the bounds on the content of
 //! reports. The meaning of verdicts belongs to `conclude`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
@@ -14,7 +14,8 @@ use rego_platform::{Error, ErrorKind, NotFound};
 use super::conclude;
 use super::load::Gate;
 use super::model::{
-    Call, CallSite, Exit, Input, Inventory, Outcome, Run, Tally, Totals, Unread, VERSION, Verdict,
+    Call, CallSite, Exit, Input, Inventory, Outcome, Requirement, Run, Tally, Totals, Unread,
+    VERSION, Verdict,
 };
 use super::options::{RunObserver, RunOptions};
 use super::vulnerability;
@@ -46,6 +47,7 @@ pub(super) struct RunCollector<'a> {
     pub finished: std::collections::BTreeMap<usize, Input>,
     kept: usize,
     prompt: String,
+    compliance: String,
     /// The functions whose answers have statuses, with their types.
     statuses: [(String, Type); 2],
     /// The rows of answers without a known status, by field and status.
@@ -80,6 +82,8 @@ impl<'a> RunCollector<'a> {
             sources: gate.sources.clone(),
             inputs: Vec::new(),
             waivers: options.waivers.shown(),
+            requirements: BTreeSet::new(),
+            requirements_unlisted: 0,
             totals: Totals::default(),
             notes: Vec::new(),
             part: None,
@@ -94,6 +98,7 @@ impl<'a> RunCollector<'a> {
             finished: std::collections::BTreeMap::new(),
             kept: 0,
             prompt: gate.product.function("evidence_prompt"),
+            compliance: gate.product.function("project_compliance"),
             statuses: ["project_compliance", "product_compliance"].map(|name| {
                 let ty = functions::function(name).map_or(Type::Any, |function| function.result);
                 (gate.product.function(name), ty)
@@ -241,6 +246,9 @@ impl<'a> RunCollector<'a> {
                 observer.explained(&open.input.name, explanation);
             }
             for (function, answer) in evaluated.answered() {
+                if function == self.compliance {
+                    self.run.add_requirements(Requirement::all_of(answer));
+                }
                 if let Some((_, ty)) = self.statuses.iter().find(|(name, _)| name == function) {
                     count_unknown_statuses(*ty, answer, &mut self.unknown_statuses);
                 }

@@ -89,7 +89,7 @@ pub struct Gate {
     pub(super) waits: bool,
     /// `true` if any policy calls the service.
     asks: bool,
-    /// What isn't evaluated or found, and might be expected to be, a line each.
+    /// What isn't evaluated or found, and might be expected to be, and what reports can't say, a line each.
     pub(super) left_out: Vec<String>,
     /// Warnings with which policies are refused, unless they are allowed.
     pub(super) warnings: Vec<Diagnostic>,
@@ -385,7 +385,9 @@ impl Gate {
                 continue;
             }
             asked.any_field |= options.allow_warnings;
-            self.policies.push(describe(&asked, &policies));
+            let (policy, notes) = describe(&asked, &policies);
+            self.policies.push(policy);
+            self.left_out.extend(notes);
             let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
             check.context.has_arguments = !options.arguments.is_empty();
             self.record_asked(&check);

@@ -13,7 +13,10 @@ mod input;
 mod inventory;
 mod part;
 mod policy;
+mod requirement;
 mod verdict;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +28,7 @@ pub use inventory::{
 };
 pub use part::{Part, Tally, Unread};
 pub use policy::{Policy, Rule, Severity, Source};
+pub use requirement::Requirement;
 pub use verdict::{Cause, Class, Effect, Failure, Status, Verdict, Violation};
 
 /// The version of the format.
@@ -73,6 +77,13 @@ pub struct Run {
     pub inputs: Vec<Input>,
     /// The waivers, in the order of their file.
     pub waivers: Vec<Waiver>,
+    /// What the service says of requirements, in the answers of `project_compliance` that verdicts
+    /// depend on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub requirements: BTreeSet<Requirement>,
+    /// The number of rows that `requirements` has no room for; a row counts for each answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requirements_unlisted: u64,
     /// Counts over all inputs.
     pub totals: Totals,
     /// Remarks on the run as a whole that don't affect the outcome.
@@ -80,6 +91,14 @@ pub struct Run {
     /// Set if the run evaluated only a part of its files, so that its outcome is that of this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
+}
+
+/// The most requirements that a report lists.
+const MAX_REQUIREMENTS: usize = 20_000;
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The tool that wrote a report.
@@ -163,21 +182,66 @@ pub struct Waiver {
     /// The finding that it is for; absent if it is for every finding of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
-    /// The digest or glob that identifies its subject.
+    /// The digest or glob that identifies its subject; of a VEX statement, its products, or the first of
+    /// them.
     pub subject: String,
     /// The property that `subject` is compared with.
     #[serde(default)]
     pub by: WaivedBy,
-    /// Why the violation is accepted, in the words of the waivers file.
+    /// Why the violation is accepted, in the words of the file.
     pub reason: String,
-    /// The person or team that is responsible for it.
+    /// The person or team that is responsible for it; the author of a VEX document.
     pub owner: String,
-    /// The last day on which it is valid, such as `2026-12-31`.
+    /// The last day on which it is valid, such as `2026-12-31`; empty for a VEX statement, which has none.
     pub expires: String,
     /// `true` if that day has passed: the violations that it matches fail nevertheless.
     pub expired: bool,
     /// The number of violations that it matches.
     pub matched: u64,
+    /// Set if it is a statement of a VEX document. Whether the violations that it matches fail nevertheless
+    /// is said by its status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vex: Option<VexStatement>,
+}
+
+/// A statement of a VEX document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct VexStatement {
+    /// The document's file.
+    pub file: String,
+    /// The statement's number in it, from 1.
+    pub number: u64,
+    /// What it says of the vulnerability in the product.
+    pub status: VexStatus,
+}
+
+/// What a VEX statement says of a vulnerability in a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum VexStatus {
+    /// Nothing needs to be done about it.
+    NotAffected,
+    /// Something should be done about it.
+    Affected,
+    /// These versions have a fix.
+    Fixed,
+    /// It isn't known yet.
+    UnderInvestigation,
+}
+
+impl VexStatus {
+    /// Returns its name in a document.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAffected => "not_affected",
+            Self::Affected => "affected",
+            Self::Fixed => "fixed",
+            Self::UnderInvestigation => "under_investigation",
+        }
+    }
 }
 
 /// The property by which a waiver identifies its subject.
@@ -195,6 +259,8 @@ pub enum WaivedBy {
     Name,
     /// The digest that the violation names, as the policy states it.
     Violation,
+    /// The product that the violation is about: its package URL, or a digest.
+    Product,
 }
 
 /// Totals over a run.
@@ -256,6 +322,8 @@ impl Run {
             sources: Vec::new(),
             inputs: Vec::new(),
             waivers: Vec::new(),
+            requirements: BTreeSet::new(),
+            requirements_unlisted: 0,
             totals: Totals::default(),
             notes: Vec::new(),
             part: None,
@@ -274,6 +342,17 @@ impl Run {
     pub(super) fn conclude(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.exit = Exit::of(outcome, &self.rules);
+    }
+
+    /// Adds what the service says of requirements, as far as there is room.
+    pub(super) fn add_requirements(&mut self, more: impl IntoIterator<Item = Requirement>) {
+        for row in more {
+            if self.requirements.len() < MAX_REQUIREMENTS || self.requirements.contains(&row) {
+                self.requirements.insert(row);
+            } else {
+                self.requirements_unlisted = self.requirements_unlisted.saturating_add(1);
+            }
+        }
     }
 
     /// Returns the policy of a verdict.

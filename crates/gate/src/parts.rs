@@ -212,6 +212,9 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
         all.calls = all.calls.saturating_add(more.calls);
         all.attempts = all.attempts.saturating_add(more.attempts);
         all.bytes = all.bytes.saturating_add(more.bytes);
+        whole.add_requirements(run.requirements);
+        whole.requirements_unlisted =
+            whole.requirements_unlisted.saturating_add(run.requirements_unlisted);
         for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {
             package.calls = package.calls.saturating_add(more.calls);
         }

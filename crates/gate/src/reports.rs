@@ -5,6 +5,7 @@
 //! read as a pass. The command's own formats, `human` and `json`, are elsewhere.
 
 mod cases;
+mod controls;
 mod ctrf;
 #[doc(hidden)]
 pub mod difference;
@@ -17,6 +18,7 @@ mod gitlab;
 mod html;
 mod junit;
 mod markdown;
+mod oscal;
 mod results;
 mod sarif;
 mod tap;
@@ -37,6 +39,7 @@ pub use gitlab::GitLab;
 pub use html::Html;
 pub use junit::JUnit;
 pub use markdown::Markdown;
+pub use oscal::Oscal;
 pub use sarif::Sarif;
 #[doc(hidden)]
 pub use sarif::is_sarif_of;
@@ -56,6 +59,8 @@ pub enum ReportFormat {
     Gitlab,
     /// CTRF, the Common Test Report Format.
     Ctrf,
+    /// OSCAL's assessment results.
+    Oscal,
     /// Markdown, as GitHub and GitLab render it.
     Markdown,
     /// TAP, version 14.
@@ -68,7 +73,7 @@ pub enum ReportFormat {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Paths below this folder become relative to it (SARIF, GitHub, GitLab).
+    /// Paths below this folder become relative to it (SARIF, GitHub, GitLab, OSCAL).
     pub folder: PathBuf,
     /// The file for the summary of a step on GitHub: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,
@@ -96,6 +101,7 @@ impl ReportFormat {
         ("github", Self::Github),
         ("gitlab", Self::Gitlab),
         ("ctrf", Self::Ctrf),
+        ("oscal", Self::Oscal),
         ("markdown", Self::Markdown),
         ("tap", Self::Tap),
         ("html", Self::Html),
@@ -110,6 +116,7 @@ impl ReportFormat {
             Self::Github => Box::new(GitHub { folder, summary: options.summary.clone(), view }),
             Self::Gitlab => Box::new(GitLab { folder }),
             Self::Ctrf => Box::new(Ctrf),
+            Self::Oscal => Box::new(Oscal { folder }),
             Self::Markdown => Box::new(Markdown { view }),
             Self::Tap => Box::new(Tap),
             Self::Html => Box::new(Html { view }),

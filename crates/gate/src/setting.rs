@@ -32,6 +32,8 @@ rego_platform_client::settings! {
     SIGNERS = "signers",
     /// Whose certificates and logs vouch for identities
     TRUST_ROOT = "trust-root",
+    /// The password of an encrypted private key
+    PASSWORD = "password",
     /// Evaluating policies with warnings, [`GateOptions::allow_warnings`](rego_platform::GateOptions::allow_warnings)
     WARNINGS = "warnings",
     /// Evaluating a part of the files, [`RunOptions::shard`](crate::RunOptions::shard)

@@ -2,6 +2,8 @@
 //!
 //! Owns DSSE's encoding of what is signed.
 
+#[cfg(feature = "encrypted-keys")]
+mod encrypted;
 #[cfg(feature = "keyless")]
 mod identities;
 #[cfg(feature = "signatures")]

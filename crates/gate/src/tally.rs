@@ -11,6 +11,7 @@ use super::account;
 use super::conclude;
 use super::model::{Run, Tally, Unread};
 use super::options::Hint;
+use super::reports::facts;
 use super::verdict::excepts;
 
 /// The most notes of one kind: each status or name that isn't known has one of its own.
@@ -21,12 +22,22 @@ pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
     run.notes.extend(tally.notes());
     conclude::totals(run);
     account::settle(run, tally);
-    for waiver in run.waivers.iter().filter(|waiver| waiver.matched == 0) {
+    let (stated, waivers): (Vec<_>, Vec<_>) = run
+        .waivers
+        .iter()
+        .filter(|waiver| waiver.matched == 0)
+        .partition(|waiver| waiver.vex.is_some());
+    for waiver in waivers {
         let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
         let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
         let of: Vec<_> = policy.into_iter().chain(finding).collect();
         let (of, subject) = (of.join(", "), &waiver.subject);
         run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
+    }
+    let more = stated.len().saturating_sub(SHOWN);
+    run.notes.extend(stated.into_iter().take(SHOWN).filter_map(facts::unused_statement));
+    if more > 0 {
+        run.notes.push(format!("{more} more VEX statements decided on nothing"));
     }
     run.notes.extend(exception_notes(run));
     conclude::run(run, hint);

@@ -1,7 +1,9 @@
 //! Waivers: accepted violations, each with an owner and an expiry date.
 //!
 //! Owns the format of the file and the matching of violations. A waived violation still appears in
-//! every report.
+//! every report. What VEX documents say is matched like waivers, by `vex`.
+
+mod vex;
 
 use std::fmt;
 use std::path::Path;
@@ -16,6 +18,7 @@ use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::model;
+use vex::Vex;
 
 /// The JSON schema of a file of waivers, for editors.
 pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
@@ -24,6 +27,8 @@ pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
 #[derive(Debug, Default)]
 pub struct Waivers {
     entries: Vec<DatedWaiver>,
+    /// What VEX documents say; their statements come after the waivers.
+    vex: Vex,
 }
 
 #[derive(Debug)]
@@ -188,6 +193,8 @@ pub(super) struct Candidate<'a> {
     pub id: Option<&'a str>,
     /// The digest that the violation names.
     pub digest: Option<&'a str>,
+    /// The URL of the package that the violation is about (`package_purl`).
+    pub purl: Option<&'a str>,
     pub input: &'a str,
     pub input_digest: Option<&'a str>,
     pub subjects: &'a [model::Subject],
@@ -234,7 +241,17 @@ impl Waivers {
             }
             entries.push(DatedWaiver { written, expired: expires < today });
         }
-        Ok(Self { entries })
+        Ok(Self { entries, vex: Vex::default() })
+    }
+
+    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0): one that a product is `not_affected` or
+    /// `fixed` sets aside the violations whose identifier is that of the vulnerability, and whose
+    /// `package_purl`, or the digest of what they are about, that of the product.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete.
+    pub fn add_vex(&mut self, text: &[u8], path: &Path) -> Result<(), Error> {
+        self.vex.add(text, path)
     }
 
     /// Returns the waivers as reports show them, in the order of the file, without matches yet.
@@ -249,17 +266,23 @@ impl Waivers {
             expires: entry.written.expires.to_string(),
             expired: entry.expired,
             matched: 0,
+            vex: None,
         };
-        self.entries.iter().map(shown).collect()
+        self.entries.iter().map(shown).chain(self.vex.shown()).collect()
     }
 
-    /// Returns the waiver that covers a violation, or else an expired one that would: its index,
-    /// and whether it is still valid.
+    /// Returns the waiver or VEX statement that covers a violation, or else one that matches it: its index,
+    /// and whether it covers it.
     pub(super) fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let matching =
             || self.entries.iter().enumerate().filter(|(_, entry)| entry.matches(candidate));
-        let valid = matching().find(|(_, entry)| !entry.expired);
-        valid.or_else(|| matching().next()).map(|(index, entry)| (index, !entry.expired))
+        if let Some((index, _)) = matching().find(|(_, entry)| !entry.expired) {
+            return Some((index, true));
+        }
+        let stated = self.vex.deciding(candidate);
+        let stated = stated.map(|(index, covers)| (self.entries.len() + index, covers));
+        let expired = || matching().next().map(|(index, _)| (index, false));
+        stated.filter(|(_, covers)| *covers).or_else(expired).or(stated)
     }
 }
 
@@ -349,6 +372,7 @@ mod tests {
             message: "m",
             id: Some("CVE-1"),
             digest: None,
+            purl: None,
             input: "in.json",
             input_digest: Some("sha256:aa"),
             subjects,

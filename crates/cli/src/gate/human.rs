@@ -156,6 +156,9 @@ impl Human {
             let text = format!("relaxed by: {}", line(&relaxed.join(", ")));
             writeln!(out, "{}", self.paint(DIM, &text))?;
         }
+        for waiver in &run.waivers {
+            writeln!(out, "{}", self.paint(DIM, &format!("waiver: {}", facts::waiver(waiver))))?;
+        }
         for left in run.inventory.policies.iter().chain(&run.inventory.inputs) {
             for left in &left.left_out {
                 let text = format!("left out: {}: {}", line(&left.path), line(&left.reason));

@@ -19,6 +19,7 @@ const fn option(relaxation: Relaxation) -> &'static str {
         Relaxation::Ignore => "--ignore",
         Relaxation::FailOn => "--fail-on",
         Relaxation::Waivers => "--waivers",
+        Relaxation::Vex => "--vex",
         Relaxation::NotFound => "--not-found",
         Relaxation::AllowedHosts => "--allow-host",
         Relaxation::NoFail => "--no-fail",
@@ -68,6 +69,9 @@ pub(super) fn given(args: &GateArgs, options: &Options) -> Vec<OptionUse> {
     }
     if let Some(path) = &args.waivers {
         add(Relaxation::Waivers, Some(path.display().to_string()));
+    }
+    for path in &args.vex {
+        add(Relaxation::Vex, Some(path.display().to_string()));
     }
     if rego_platform::NotFound::from(options.not_found) == rego_platform::NotFound::Undefined {
         add(Relaxation::NotFound, Some("undefined".to_owned()));

@@ -135,9 +135,16 @@ mod tests {
         for name in ["token", "token-file", "base-url", "replay", "local", "insecure", "config"] {
             assert_eq!(access(name), Some(Access::Never), "{name}");
         }
-        for name in
-            ["allow-warnings", "waivers", "verify-key", "unverified", "skip", "fail-on", "no-input"]
-        {
+        for name in [
+            "allow-warnings",
+            "waivers",
+            "vex",
+            "verify-key",
+            "unverified",
+            "skip",
+            "fail-on",
+            "no-input",
+        ] {
             assert_eq!(access(name), Some(Access::Trusted), "{name}");
         }
         for name in ["settings", "profile", "quiet", "help"] {

@@ -14,6 +14,7 @@ mod interrupted;
 mod keyless;
 mod memory;
 mod notes;
+mod oscal;
 mod parts;
 mod policies;
 mod reached;
@@ -21,6 +22,7 @@ mod reports;
 pub(crate) mod signed;
 pub(crate) mod sigstore;
 mod verdicts;
+mod vex;
 mod waivers;
 
 use sha2::Digest as _;

@@ -103,14 +103,10 @@ fn matches(shown: &[String], found: &[&str]) -> bool {
 }
 
 fn like(shown: &str, found: &str) -> bool {
-    match shown.split_once("...") {
-        Some((start, end)) => {
-            found.len() >= start.len() + end.len()
-                && found.starts_with(start)
-                && found.ends_with(end)
-        }
-        None => shown == found,
-    }
+    let Some((start, rest)) = shown.split_once("...") else { return shown == found };
+    let Some(found) = found.strip_prefix(start) else { return false };
+    let mut ends = found.char_indices().map(|(at, _)| at).chain([found.len()]);
+    ends.any(|at| like(rest, &found[at..]))
 }
 
 fn root() -> &'static Path {

@@ -228,7 +228,8 @@ impl Gate {
             asked.name.clone_from(&name);
             asked.any_field |= options.allow_warnings;
             asked.finding = document.finding;
-            let mut policy = describe(&asked, &policies);
+            let (mut policy, notes) = describe(&asked, &policies);
+            self.left_out.extend(notes);
             policy.attestation_phases.clone_from(&entry.phases);
             policy.auto_match.clone_from(&document.auto_match);
             policy.finding_type = document.finding.map(|finding| finding.name.to_owned());

@@ -29,6 +29,9 @@ pub struct Inventory {
     /// The file with the waivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waivers: Option<Source>,
+    /// The VEX documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vex: Vec<Source>,
     /// The recording that answered calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Source>,
@@ -166,6 +169,8 @@ pub enum Relaxation {
     FailOn,
     /// Violations that a waiver covers don't fail.
     Waivers,
+    /// Findings that a VEX statement sets aside don't fail.
+    Vex,
     /// What the service doesn't have is undefined instead of an error.
     NotFound,
     /// Policies may send requests to these hosts.

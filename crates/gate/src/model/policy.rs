@@ -37,6 +37,9 @@ pub struct Policy {
     /// The severity from its `METADATA` annotation (`custom.severity`), as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
+    /// The controls that it checks, from its `METADATA` annotation (`custom.controls`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
     /// The https links from its `METADATA` annotation (`related_resources`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
@@ -81,6 +84,9 @@ pub struct Rule {
     /// The severity from its `METADATA` annotation, as written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
+    /// The controls that it checks, from its `METADATA` annotation (`custom.controls`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
     /// The position of its first definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,

@@ -72,7 +72,7 @@ pub struct Violation {
     /// like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The waiver that matches it, even if expired, as the index in the run's `waivers`.
+    /// The waiver or VEX statement that matches it, even if it doesn't cover it, as the index in the run's `waivers`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<usize>,
     /// The other fields that the policy set.
@@ -104,7 +104,7 @@ pub enum Effect {
     Fails,
     /// It is a warning, and warnings don't fail.
     Warns,
-    /// A waiver covers it: see `waiver`.
+    /// A waiver covers it, or a VEX statement sets it aside: see `waiver`.
     Waived,
     /// The policy's rule `exception` names its rule: see `exceptions` of the verdict.
     Excepted,

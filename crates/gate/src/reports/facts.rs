@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use rego_platform::{Diagnostic, Position};
+use rego_platform_client::text::escape;
 
 use rego_platform_client::text::counted;
 
@@ -228,6 +229,10 @@ pub fn place(position: &Position) -> String {
 pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
     let waiver = violation.waiver.and_then(|index| run.waivers.get(index));
     match violation.effect {
+        Effect::Fails | Effect::Waived if let Some(said) = waiver.and_then(statement) => {
+            let waived = violation.effect == Effect::Waived;
+            Some(if waived { format!("set aside: {said}") } else { said })
+        }
         Effect::Fails => waiver.map(|waiver| {
             let (owner, expires) = (line(&waiver.owner), line(&waiver.expires));
             format!("the waiver of {owner} expired on {expires}: {}", line(&waiver.reason))
@@ -424,11 +429,42 @@ pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
         WaivedBy::Input => "the input's name",
         WaivedBy::Name => "the names in the attestation",
         WaivedBy::Violation => "the digest that the violation names",
+        WaivedBy::Product => "the product",
     }
 }
 
+/// Returns what a VEX statement says, if it is one.
+fn statement(waiver: &Waiver) -> Option<String> {
+    let vex = waiver.vex.as_ref()?;
+    let (author, reason) = (line(&waiver.owner), line(&waiver.reason));
+    Some(format!("VEX of {author}: {}, {reason}", vex.status.as_str()))
+}
+
+/// Returns the note about a VEX statement that decided on nothing.
+pub(crate) fn unused_statement(waiver: &Waiver) -> Option<String> {
+    let vex = waiver.vex.as_ref()?;
+    let (of, subject) = (waiver.finding.as_deref().unwrap_or_default(), &waiver.subject);
+    let (of, subject, file) = (escape(of), escape(subject), escape(&vex.file));
+    Some(format!(
+        "the VEX statement {} of `{file}`, on `{of}` in `{subject}`, decided on nothing",
+        vex.number
+    ))
+}
+
 /// Returns a waiver as one line.
-pub(super) fn waiver(waiver: &Waiver) -> String {
+#[doc(hidden)]
+pub fn waiver(waiver: &Waiver) -> String {
+    if let (Some(vex), Some(said)) = (&waiver.vex, statement(waiver)) {
+        let state = match waiver.matched {
+            0 => "decided on nothing".to_owned(),
+            n if vex.status.sets_aside() => format!("set aside {}", counted(n, "violation")),
+            n => format!("matched {} that still fail", counted(n, "violation")),
+        };
+        let finding = line(waiver.finding.as_deref().unwrap_or_default());
+        let subject = line(&waiver.subject);
+        let (file, number) = (line(&vex.file), vex.number);
+        return format!("{finding} in {subject}: {said} ({file}, statement {number}): {state}");
+    }
     let policy = waiver.policy.as_deref().unwrap_or("every policy");
     let finding = waiver.finding.as_deref().unwrap_or("every finding");
     let state = match (waiver.expired, waiver.matched) {

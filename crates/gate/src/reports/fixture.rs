@@ -68,7 +68,7 @@ pub(super) fn hostile(payload: &str) -> Run {
 }
 
 /// The fields of ours with a fixed set of values.
-const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on"];
+const OURS: &[&str] = &["outcome", "status", "class", "effect", "answers", "fail_on", "by"];
 
 fn replace(value: &mut Value, payload: &str, key: &str) {
     match value {
@@ -109,13 +109,17 @@ fn run() -> Value {
         "policies": [
             {"name": "release.licences", "title": "Licences", "description": "Only known licences",
              "severity": "high", "links": ["https://example.com/licences", "http://example.com/"],
-             "document": "licences", "kind": "SBOM", "files": ["policies/licences.rego"],
+             "document": "licences", "kind": "SBOM", "controls": ["SR-4"], "files": ["policies/licences.rego"],
              "digest": "sha256:2222",
              "rules": [{"name": "violations", "title": "Forbidden licence", "severity": "high",
                         "position": position},
                        {"name": "warn"}]},
             {"name": "release.image", "files": ["policies/image.rego"], "digest": "sha256:3333",
-             "rules": [{"name": "deny"}]}
+             "rules": [{"name": "deny", "controls": ["CM-7"]}]}
+        ],
+        "requirements": [
+            {"name": "sbom", "display_name": "SBOM", "framework_id": "cra", "status": "pass",
+             "project_version_id": "v1", "requirement_id": "r1", "created_at": "2026-11-20T00:00:00Z"}
         ],
         "sources": [{"path": "policies/licences.rego", "digest": "sha256:4444"}],
         "inputs": [failed(&position, &call), passed(), unknown()],
@@ -124,7 +128,10 @@ fn run() -> Value {
              "reason": "being replaced", "owner": "ops", "expires": "2027-12-31",
              "expired": false, "matched": 1},
             {"subject": "*", "reason": "was urgent", "owner": "ops", "expires": "2026-01-31",
-             "expired": true, "matched": 1}
+             "expired": true, "matched": 1},
+            {"finding": "L-3", "subject": "pkg:npm/left@1", "by": "product", "reason": "upgrade",
+             "owner": "author", "expires": "", "expired": false, "matched": 1,
+             "vex": {"file": "vex.json", "number": 7, "status": "affected"}}
         ],
         "totals": {"inputs": 3, "passed": 1, "failed": 1, "no_verdict": 1, "not_evaluated": 2,
                    "skipped": 1, "violations": 2, "warnings": 1, "waived": 1,
@@ -142,13 +149,15 @@ fn failed(position: &Value, call: &dyn Fn(&str, u32, u64) -> Value) -> Value {
     expired["waiver"] = 1.into();
     let mut waived = found("license `AGPL-3.0` is not allowed", "violation", "waived");
     waived["waiver"] = 0.into();
+    let mut stated = found("license `GPL-3.0` is not allowed", "finding", "fails");
+    stated["waiver"] = 2.into();
     json!({
         "name": "build/sbom.json", "digest": "sha256:1111",
         "subjects": [{"name": "app", "digest": {"sha256": "aa"}}],
         "predicate_type": "https://spdx.dev/Document", "outcome": "failed",
         "verdicts": [
             {"policy": "release.licences", "status": "failed", "duration_ms": 40, "violations": [
-                found("license `GPL-3.0` is not allowed", "finding", "fails"), expired, waived,
+                stated, expired, waived,
                 found("license `WTFPL` is odd", "finding", "below_threshold"),
                 found("no license", "warning", "warns")]},
             {"policy": "release.image", "status": "skipped", "reason": "no image here",

@@ -13,6 +13,8 @@ use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
 use super::{PAYLOAD_TYPE, signed_bytes};
+#[cfg(feature = "encrypted-keys")]
+use crate::setting;
 
 /// A private key that signs statements.
 pub struct SignKey {
@@ -32,23 +34,33 @@ impl std::fmt::Debug for SignKey {
 }
 
 impl SignKey {
-    /// Reads the private key in a PEM text, PKCS #8 without encryption: ECDSA over P-256, or Ed25519. `file` is its
-    /// name in messages.
+    /// Reads the private key in a PEM text: ECDSA over P-256, or Ed25519, in PKCS #8. `file` is its name in
+    /// messages. With the feature `encrypted-keys`, it may be encrypted in the form of cosign's key files, with
+    /// this password.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text without such a key.
-    pub fn read(file: &str, pem: &[u8]) -> Result<Self, Error> {
+    /// [`ErrorKind::Configuration`] for a text without such a key, and without its password. That error is by
+    /// [`PASSWORD`](crate::setting::PASSWORD).
+    pub fn read(file: &str, pem: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         let shown = escape(file);
         let wrong = |what: &str, hint: &str| {
             Error::new(ErrorKind::Configuration, format!("`{shown}` {what}")).with_hint(hint)
         };
-        let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
-            wrong(
-                "has no private key in PEM that isn't encrypted (PKCS #8)",
-                "`openssl pkcs8 -topk8 -nocrypt -in FILE` writes one; `cosign attest-blob --statement` signs with a \
-                 key that only cosign reads",
-            )
-        })?;
+        #[cfg(feature = "encrypted-keys")]
+        let opened = opened(&wrong, pem, password)?;
+        // What is encrypted isn't read.
+        #[cfg(not(feature = "encrypted-keys"))]
+        let opened: Option<Vec<u8>> = password.and(None);
+        let der = match &opened {
+            Some(der) => PrivatePkcs8KeyDer::from(der.as_slice()),
+            None => PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
+                wrong(
+                    "has no private key in PEM (PKCS #8)",
+                    "`openssl pkcs8 -topk8 -nocrypt -in FILE` writes one, and `cosign generate-key-pair` an \
+                     encrypted one",
+                )
+            })?,
+        };
         let (der, random) = (der.secret_pkcs8_der(), SystemRandom::new());
         let p256 = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, der, &random);
         // OpenSSL writes no public key beside it.
@@ -78,4 +90,34 @@ impl SignKey {
             "signatures": [{"sig": STANDARD.encode(signature)}],
         }))
     }
+}
+
+/// Words an error of the file, and its next step.
+#[cfg(feature = "encrypted-keys")]
+type Wrong<'a> = &'a dyn Fn(&str, &str) -> Error;
+
+/// Returns the key (PKCS #8 in DER) of a text in which it is encrypted.
+#[cfg(feature = "encrypted-keys")]
+fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Option<Vec<u8>>, Error> {
+    use super::encrypted::{self, Closed};
+
+    let Some(content) = std::str::from_utf8(pem).ok().and_then(encrypted::content) else {
+        return Ok(None);
+    };
+    let Some(password) = password else {
+        let hint = "give its password, which may be empty";
+        return Err(
+            wrong("is encrypted, and its password isn't given", hint).by_setting(setting::PASSWORD)
+        );
+    };
+    encrypted::open(content, password).map(Some).map_err(|closed| match closed {
+        Closed::Form => wrong(
+            "is encrypted in another form than cosign's",
+            "`cosign import-key-pair` writes that form",
+        ),
+        Closed::Password => {
+            wrong("isn't opened by the password", "is it the password of this key?")
+                .by_setting(setting::PASSWORD)
+        }
+    })
 }

@@ -269,10 +269,11 @@ fn what_is_no_private_key_signs_nothing_and_is_not_shown() {
     let pem = std::fs::read_to_string(key.private(&sandbox, "key")).unwrap();
     let encrypted = pem.replace("PRIVATE KEY", "ENCRYPTED SIGSTORE PRIVATE KEY");
     let secret = pem.lines().nth(1).unwrap().to_owned();
-    let none = "has no private key in PEM that isn't encrypted";
+    let none = "has no private key in PEM";
+    let closed = "is encrypted, and its password isn't given";
     for (text, says) in [
         (String::new(), none),
-        (encrypted, none),
+        (encrypted, closed),
         (pem.replace("PRIVATE KEY", "EC PRIVATE KEY"), none),
         (pem.replace(&secret, &secret[4..]), "has a private key of another kind"),
         (Key::p384().private_pem(), "has a private key of another kind"),
@@ -286,4 +287,111 @@ fn what_is_no_private_key_signs_nothing_and_is_not_shown() {
         }
     }
     attest(&sandbox, &run, &["--sign-key", "/nonexistent"]).fails("doesn't exist");
+}
+
+/// A key of `cosign generate-key-pair`, with the password `hunter2`, and its public half.
+const COSIGN_KEY: &str = "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----
+eyJrZGYiOnsibmFtZSI6InNjcnlwdCIsInBhcmFtcyI6eyJOIjo2NTUzNiwiciI6
+OCwicCI6MX0sInNhbHQiOiJkWmRtd0FzVkVXSXpzYTFxWmlBZGFaMnJyV1QzRDl5
+UVVnM1lEVEVtK0d3PSJ9LCJjaXBoZXIiOnsibmFtZSI6Im5hY2wvc2VjcmV0Ym94
+Iiwibm9uY2UiOiJQdWhkUFc3WG9xZzUwZE9CMGc5dzNNbk1FTEZuTTJmdSJ9LCJj
+aXBoZXJ0ZXh0IjoiQ0owUk5KVXhiREhqTTRZbFBseUR0dXdoM2RxU0pWbXV6OVk0
+QXkzd1h1VldaZUppdHJtcXdSNGw3eDM2TG0yUjdBRDR4eHF4VkJLR0RWU1dEN3Qw
+dk5wWUR4NGZEdDRodHBHTzJkNjg5VWptc2pNZjZlelVzdnJQWlpEYnNSNGFYRzlh
+QUpFVmIyOXBzb0hyc25STFZ0ZHlCNndEaUVQSU5MRkhseTJVSjVkTyt0SmRsU2xD
+d0ZMZ1hzMVgrZmdDbFhUcUQxZ1pBNFlQWGc9PSJ9
+-----END ENCRYPTED SIGSTORE PRIVATE KEY-----
+";
+const COSIGN_PUB: &str = "-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE7l0suHk/RbUbi26C5I1YzRJhpjz+
+QBD3o7vpE36oCk46o0zXKjXJAitnB4vBEcE1xvk8+g68+wc3+tuE7fmTGQ==
+-----END PUBLIC KEY-----
+";
+
+#[test]
+fn a_key_of_cosigns_signs_with_its_password_alone() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("in.json", "{\"bad\": false}");
+    let run = gate(&sandbox, DENY_BAD, &["-i", &input]).code(0);
+    let report = sandbox.write("report.json", &run.stdout);
+    let public = sandbox.write("cosign.pub", COSIGN_PUB);
+    let sign = |text: &str, password: &str| {
+        let key = sandbox.write("cosign.key", text);
+        let run = sandbox.run(&["attest", &report, "--sign-key", &key]);
+        run.env("COSIGN_PASSWORD", password).output()
+    };
+    let signed = sign(COSIGN_KEY, "hunter2").code(0).silent();
+    let file = sandbox.write("gate.dsse.json", &signed.stdout);
+    gate(&sandbox, PASSED, &["-i", &file, "--verify-key", &public]).code(0);
+    // The label of older files.
+    sign(&COSIGN_KEY.replace("SIGSTORE", "COSIGN"), "hunter2").code(0);
+    let output = sign(COSIGN_KEY, "hunter3").fails("isn't opened by the password");
+    assert!(output.stdout.is_empty() && !output.stderr.contains("hunter"), "{output:?}");
+    let content: String = COSIGN_KEY.lines().filter(|line| !line.starts_with('-')).collect();
+    let content = String::from_utf8(STANDARD.decode(content).unwrap()).unwrap();
+    let altered = |from: &str, to: &str| {
+        assert!(content.contains(from), "{from}");
+        let text = STANDARD.encode(content.replacen(from, to, 1));
+        let label = "ENCRYPTED SIGSTORE PRIVATE KEY-----";
+        format!("-----BEGIN {label}\n{text}\n-----END {label}\n")
+    };
+    let form = "is encrypted in another form than cosign's";
+    for (from, to, says) in [
+        ("65536", "1073741824", form),
+        ("65536", "65537", form),
+        ("65536", "2", form),
+        ("65536", "0", form),
+        ("\"r\":8", "\"r\":4000000000", form),
+        ("\"p\":1", "\"p\":1000000", form),
+        ("scrypt", "argon2", form),
+        ("secretbox", "box", form),
+        ("\"nonce\":\"", "\"nonce\":\"AAAA", form),
+        ("\"ciphertext\":\"", "\"ciphertext\":\"AAAA", "isn't opened by the password"),
+        ("}", "", form),
+    ] {
+        sign(&altered(from, to), "hunter2").fails(says);
+    }
+    sign(&COSIGN_KEY.replace("eyJ", "!!!"), "hunter2").fails(form);
+    let key = sandbox.write("cosign.key", COSIGN_KEY);
+    let unset = sandbox.run(&["attest", &report, "--sign-key", &key]).output();
+    let unset = unset.fails("is encrypted, and its password isn't given");
+    assert!(unset.stderr.contains("`COSIGN_PASSWORD` sets it"), "{}", unset.stderr);
+}
+
+#[test]
+fn a_simple_verification_result_is_about_a_pass_alone() {
+    let sandbox = Sandbox::new();
+    let svr = ["--as", "svr", "--verifier", VERIFIER];
+    let good = sandbox.write("in.json", "{\"bad\": false}");
+    let policy = format!("{DENY_BAD}\nwarn contains \"w\" if input.warn\n");
+    let other =
+        sandbox.write("q.rego", "package q\n\nresult := {\"skipped\": true, \"violations\": []}\n");
+    let run = gate(&sandbox, &policy, &["-i", &good, "-d", &other]).code(0);
+    let statement = attest(&sandbox, &run, &svr).code(0).json();
+    assert_eq!(statement["predicateType"], "https://in-toto.io/attestation/svr/v0.2");
+    assert_eq!(statement["subject"][0]["name"], good);
+    let predicate = &statement["predicate"];
+    assert_eq!(predicate["verifier"]["id"], VERIFIER);
+    assert_eq!(
+        predicate["verifier"]["policies"][0]["digest"]["sha256"].as_str().unwrap().len(),
+        64
+    );
+    assert!(predicate["timeCreated"].as_str().unwrap().ends_with('Z'));
+    // The one that skipped the input says nothing of it.
+    assert_eq!(predicate["properties"], json!(["REGO_PLATFORM_PASSED_p"]));
+
+    let refused = |text: &str, more: &[&str], says: &str| {
+        let input = sandbox.write("other.json", text);
+        let run = gate(&sandbox, &policy, &[&["-i", &input], more].concat());
+        attest(&sandbox, &run, &svr).fails(says);
+    };
+    refused("{\"bad\": true}", &[], "the run failed, which");
+    refused("{\"bad\": false, \"warn\": true}", &[], "the run passed with reservations");
+    refused("{\"bad\": true}", &["--set", "bad=false"], "the run passed with reservations");
+    attest(&sandbox, &run, &svr[..2]).fails("needs `--verifier`");
+    attest(&sandbox, &run, &[&svr[..], &["--resource", RESOURCE]].concat())
+        .fails("`--resource` is for a verification summary only");
+    let token = ["--sign-identity-token", "eyJsecret"];
+    let output = attest(&sandbox, &run, &token).fails("isn't signed with the token of an identity");
+    assert!(output.stdout.is_empty() && !output.stderr.contains("eyJ"), "{output:?}");
 }
