@@ -48,7 +48,7 @@ impl Editor {
 
     fn receive(&mut self) -> Option<Response> {
         // Only a server that says nothing more is waited for this long.
-        let message = self.connection.receiver.recv_timeout(Duration::from_secs(60));
+        let message = self.connection.receiver.recv_timeout(Duration::from_mins(1));
         match message.unwrap() {
             Message::Response(response) => Some(response),
             Message::Notification(message) => {
