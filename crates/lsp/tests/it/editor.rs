@@ -1,6 +1,7 @@
 //! An editor with a folder.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lsp_server::{Connection, Message, Notification, Request, Response};
 use rego_platform_lsp::{Options, serve};
@@ -46,7 +47,9 @@ impl Editor {
     }
 
     fn receive(&mut self) -> Option<Response> {
-        match self.connection.receiver.recv().unwrap() {
+        // Only a server that says nothing more is waited for this long.
+        let message = self.connection.receiver.recv_timeout(Duration::from_mins(1));
+        match message.unwrap() {
             Message::Response(response) => Some(response),
             Message::Notification(message) => {
                 if message.method == "textDocument/publishDiagnostics" {
