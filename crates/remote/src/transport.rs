@@ -5,17 +5,12 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::certificates::authorities;
-use rego_platform_client::client::{
-    Cause, LOCALHOST, bare_client, crypto_provider, https_proxy, is_loopback, tls_config,
-};
+use rego_platform_client::client::{Cause, is_loopback, outside_client};
 use rego_platform_client::text::{escape, size};
-use rego_platform_client::{Error, ErrorKind, environment, setting};
+use rego_platform_client::{Error, ErrorKind, setting};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
-
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// The time without a byte after which a connection counts as broken.
 const IDLE: Duration = Duration::from_secs(10);
@@ -61,22 +56,7 @@ pub(crate) fn origin(url: &Url) -> String {
 impl Transport {
     /// `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
-        let authorities: Result<Vec<_>, _> =
-            certificates.iter().map(|pem| authorities(pem)).collect();
-        let authorities = authorities?.into_iter().flatten().collect();
-        let tls = tls_config(crypto_provider(None)?, authorities, false, false)?;
-        let mut builder = bare_client(tls)
-            .connect_timeout(CONNECT)
-            .read_timeout(IDLE)
-            .resolve_to_addrs("localhost", &LOCALHOST);
-        if let Some(address) = environment::proxy()? {
-            let except = environment::no_proxy()?.unwrap_or_default();
-            builder = builder.proxy(https_proxy(&address, &except)?);
-        }
-        let client = builder.build().map_err(|error| {
-            Error::new(ErrorKind::Configuration, "the HTTP client can't be set up")
-                .with_source(error.without_url().to_string())
-        })?;
+        let client = outside_client(certificates, IDLE)?;
         Ok(Self { client, insecure })
     }
 
