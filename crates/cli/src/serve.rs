@@ -17,7 +17,8 @@ use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions, Tls,
+    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions,
+    Tls, Upload,
 };
 
 use super::context::Context;
@@ -34,6 +35,7 @@ use super::{Exit, evaluation, gate, hint, option_files, paths, watch};
 const MAX_FILE: u64 = 1 << 20;
 
 const ACCESS: &str = "Access";
+const LOG: &str = "Log of decisions";
 
 /// Serve decisions over HTTP, as `opa run --server` does
 #[derive(Debug, Args)]
@@ -53,9 +55,8 @@ pub(super) struct ServeArgs {
     /// Load policies again when a file changes; those that don't load leave the ones before in place
     #[arg(short, long)]
     watch: bool,
-    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output
-    #[arg(long, value_name = "FILE")]
-    decision_log: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -66,6 +67,25 @@ pub(super) struct ServeArgs {
     load: LoadArgs,
     #[command(flatten)]
     network: NetworkArgs,
+}
+
+/// Where decisions are logged.
+#[derive(Debug, Args)]
+struct LogArgs {
+    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output. Or upload them
+    /// to an address (`https://…`), as OPA does
+    #[arg(long, value_name = "FILE|URL")]
+    decision_log: Option<String>,
+    /// The folder in which decisions wait to be uploaded, also while the server is stopped
+    #[arg(long, value_name = "DIR", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
+    decision_log_spool: Option<PathBuf>,
+    /// Maximum size of the decisions that wait to be uploaded; the oldest are dropped
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = options::size, help_heading = LOG,
+        hide_short_help = true)]
+    decision_log_spool_size: u64,
+    /// The token with which decisions are uploaded, read from this file for each upload
+    #[arg(long, value_name = "FILE", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
+    decision_log_token_file: Option<PathBuf>,
 }
 
 /// Who may ask.
@@ -99,7 +119,7 @@ struct BoundsArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = options::number::<usize>,
         help_heading = options::LIMITS, hide_short_help = true)]
     queue: usize,
-    /// The time for which requests that have begun go on after an interrupt
+    /// The time for which requests that have begun go on after an interrupt, and then uploads of decisions
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration,
         help_heading = options::LIMITS, hide_short_help = true)]
     grace: Duration,
@@ -125,6 +145,14 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     let mut signals = Signals::listen()?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let evaluate = evaluation::options(&context, options, false, &args.network)?;
+    if context.token.is_none() && matches!(evaluate.answers, Answers::Service(_)) {
+        let message = format!(
+            "there is no token for the service, so that its functions can't be answered; \
+             `--token-file` or `{}` gives one",
+            context.product.env("TOKEN")
+        );
+        reporter.warning(&message);
+    }
     let gate = gate_run(&evaluate, options);
     let http = evaluate.http.clone();
     let mut server = ServerOptions::new(evaluate, gate, Arc::new(Printed));
@@ -133,10 +161,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     server.bounds.body = usize::try_from(args.bounds.max_body).unwrap_or(usize::MAX);
     server.bounds.queue = args.bounds.queue;
     server.bounds.grace = args.bounds.grace;
-    server.decision_log = args.decision_log.clone().map(|path| match path {
-        path if path == Path::new("-") => LogDestination::Stdout,
-        path => LogDestination::File(path),
-    });
+    server.decision_log = args.log.destination(&context, options)?;
     if args.access.expose && server.access.tls.is_none() {
         let message =
             "tokens and inputs travel unencrypted; `--tls-cert` and `--tls-key` encrypt them";
@@ -169,9 +194,8 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
 
 /// Refuses a log in the place of something that is read.
 fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
-    let Some(log) = args.decision_log.as_deref().filter(|path| *path != Path::new("-")) else {
-        return Ok(());
-    };
+    let log = args.log.decision_log.as_deref().filter(|log| *log != "-" && !is_address(log));
+    let Some(log) = log.map(Path::new) else { return Ok(()) };
     let access = &args.access;
     let secrets =
         [&access.auth_token_file, &access.tls_cert, &access.tls_key, &access.tls_client_ca];
@@ -241,6 +265,44 @@ fn gate_run(evaluate: &EvaluateOptions, options: &Options) -> GateRun {
         run.inventory.service = service.clone();
         run
     }))
+}
+
+/// Returns `true` for an address, which is no file.
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+impl LogArgs {
+    fn destination(
+        &self,
+        context: &Context,
+        options: &Options,
+    ) -> Result<Option<LogDestination>, Error> {
+        let wrong = |message: &str, hint: &str| {
+            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
+        };
+        let log = self.decision_log.as_deref();
+        let Some(address) = log.filter(|log| is_address(log)) else {
+            if self.decision_log_spool.is_some() || self.decision_log_token_file.is_some() {
+                let message = "only decisions that are uploaded have a spool and a token";
+                return wrong(message, "`--decision-log https://…` uploads them");
+            }
+            return Ok(log.map(|log| match log {
+                "-" => LogDestination::Stdout,
+                path => LogDestination::File(path.into()),
+            }));
+        };
+        let Some(spool) = &self.decision_log_spool else {
+            let message = "decisions that are uploaded need a folder in which they wait";
+            return wrong(message, "`--decision-log-spool DIR` names one that survives a restart");
+        };
+        let mut upload = Upload::new(address, spool)?;
+        upload.token_file.clone_from(&self.decision_log_token_file);
+        upload.most = self.decision_log_spool_size;
+        upload.insecure = options.insecure;
+        upload.certificates.extend(context.certificates()?);
+        Ok(Some(LogDestination::Upload(Box::new(upload))))
+    }
 }
 
 impl AccessArgs {

@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rego_platform::evaluate::{OpaError, compact, pretty};
-use rego_platform::{Error, Position, Value};
+use rego_platform::{Error, ErrorKind, Position, Value};
 use serde::Serialize;
 
 /// A request that isn't answered, with the reason.
@@ -45,6 +45,14 @@ impl Refusal {
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
         let message = match error {
             Error::Policy(_) => "error(s) occurred while evaluating query".to_owned(),
+            // A client has a token, too, with which it asks this server.
+            _ if matches!(
+                error.kind(),
+                ErrorKind::Unauthenticated | ErrorKind::PermissionDenied
+            ) =>
+            {
+                format!("{}; that is this server's own token for the service", error.report())
+            }
             _ => error.report(),
         };
         Self { errors: OpaError::all(error, place), ..Self::internal(message) }

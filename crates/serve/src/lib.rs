@@ -30,7 +30,7 @@ mod stalled;
 mod tls;
 
 pub use access::{Access, AccessToken};
-pub use decision_log::LogDestination;
+pub use decision_log::{LogDestination, Upload};
 pub use journal::Journal;
 pub use options::{Bounds, GateRun, ServerOptions};
 pub use policy_set::{Load, Loaded};

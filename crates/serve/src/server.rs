@@ -50,7 +50,9 @@ impl Server {
             options;
         access.check(listen)?;
         let policies = PolicyStore::new(load)?;
-        let decision_log = decision_log.map(DecisionLog::open).transpose()?;
+        let decision_log = decision_log
+            .map(|destination| DecisionLog::open(destination, Arc::clone(&journal)))
+            .transpose()?;
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let failed = |what: String, error: std::io::Error| {
             Error::new(ErrorKind::Configuration, what).with_source(error)
@@ -113,12 +115,16 @@ impl Server {
         self.app.policies.reload()
     }
 
-    /// Stops accepting connections, and returns once what has begun is answered, or its time is over.
+    /// Stops accepting connections, and returns once what has begun is answered and what was decided is
+    /// uploaded, or the time of each is over.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Running { stop, thread }) = running {
             let _ = stop.send(());
             let _ = thread.join();
+            if let Some(log) = &self.app.decision_log {
+                log.finish(self.app.bounds.grace);
+            }
         }
     }
 }

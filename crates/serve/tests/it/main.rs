@@ -11,3 +11,4 @@ mod gate;
 mod interface;
 mod reload;
 mod support;
+mod upload;
