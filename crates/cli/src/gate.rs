@@ -48,6 +48,7 @@ use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
+pub(super) use signatures::bundle_keys;
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_hours(7 * 24);
@@ -549,7 +550,7 @@ fn load(
         fetched,
         http,
         skip_verify: args.skip_verify,
-        bundle_keys: signatures::bundle_keys(&args.bundle_key, cli.timeout)?,
+        bundle_keys: bundle_keys(&args.bundle_key, cli.timeout)?,
         allow_warnings: args.allow_warnings,
     };
     Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))

@@ -11,14 +11,15 @@ use std::time::Duration;
 use clap::Args;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
 use rego_platform::http::Http;
-use rego_platform::sources::{Ignore, Sources};
-use rego_platform::{Api, Error, ErrorKind, Product};
+use rego_platform::load::LoadOptions;
+use rego_platform::sources::{BundleKeys, Ignore, Sources};
+use rego_platform::{Api, Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions,
-    Tls, Upload,
+    Access, AccessToken, Compile, GateRun, Journal, Load, Loaded, LogDestination, Server,
+    ServerOptions, Tls, Upload,
 };
 
 use super::context::Context;
@@ -33,6 +34,13 @@ use super::{Exit, evaluation, gate, hint, option_files, paths, watch};
 
 /// The largest file of tokens or certificates.
 const MAX_FILE: u64 = 1 << 20;
+
+/// The options by which policies change otherwise than by clients.
+const WATCHING: &[&str] = &[
+    "watch",
+    #[cfg(feature = "remote")]
+    "poll",
+];
 
 const ACCESS: &str = "Access";
 const LOG: &str = "Log of decisions";
@@ -55,6 +63,18 @@ pub(super) struct ServeArgs {
     /// Load policies again when a file changes; those that don't load leave the ones before in place
     #[arg(short, long)]
     watch: bool,
+    /// Ask policies from elsewhere that nothing pins (`oci://…:TAG`, `https://…`) for newer ones, each time after
+    /// this time; those that don't load leave the ones before in place
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "TIME", value_parser = options::duration)]
+    poll: Option<Duration>,
+    /// Public key (PEM) of bundles' signers, of which one has to have signed each bundle, each time that it is
+    /// loaded; may be repeated
+    #[arg(long, value_name = "FILE")]
+    bundle_key: Vec<PathBuf>,
+    /// Let clients with a token change policies and data, in memory
+    #[arg(long, requires = "auth_token_file", conflicts_with_all = WATCHING, help_heading = ACCESS)]
+    writable: bool,
     #[command(flatten)]
     log: LogArgs,
     #[command(flatten)]
@@ -71,6 +91,7 @@ pub(super) struct ServeArgs {
 
 /// Where decisions are logged.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 struct LogArgs {
     /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output. Or upload them
     /// to an address (`https://…`), as OPA does
@@ -169,7 +190,23 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     }
     let scheme = if server.access.tls.is_some() { "https" } else { "http" };
     let watched = args.watch.then(|| watched(&args)).transpose()?;
-    let load = policies(args, context.product.clone(), options.clone(), http);
+    let fetcher = args.fetcher(options)?;
+    #[cfg(feature = "remote")]
+    let polled = args.poll.map(|time| (time, fetcher.clone(), args.given()));
+    let policies = Arc::new(Served {
+        fetcher,
+        keys: gate::bundle_keys(&args.bundle_key, options.timeout)?,
+        data: args.data,
+        bundle: args.bundle,
+        writable: args.writable,
+        load: args.load.options(context.product.clone(), options.timeout)?,
+        http,
+    });
+    if args.writable {
+        let policies = Arc::clone(&policies);
+        server.writable = Some(Compile(Box::new(move |sources| policies.changed(sources))));
+    }
+    let load = Load(Box::new(move || policies.loaded()));
     let server = Arc::new(Server::start(load, server)?);
     output::plain_note(&format!("serving {scheme}://{} until interrupted", server.address()));
     if let Some(watched) = watched {
@@ -180,6 +217,11 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
                 output::error(&error);
             }
         })?;
+    }
+    #[cfg(feature = "remote")]
+    if let Some((time, fetcher, given)) = polled {
+        let server = Arc::clone(&server);
+        signals::thread(move || poll(&server, time, || fetcher.poll(&given)))?;
     }
     let name = signals.next()?;
     output::plain_note(&format!("{name}: finishing what has begun"));
@@ -200,6 +242,7 @@ fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
     let secrets =
         [&access.auth_token_file, &access.tls_cert, &access.tls_key, &access.tls_client_ca];
     let secrets = secrets.into_iter().flatten().cloned();
+    let secrets = secrets.chain(args.bundle_key.iter().cloned());
     let others = options.read().chain(args.load.read()).chain(args.remote.read()).chain(secrets);
     let given = args.data.iter().chain(&args.bundle).map(PathBuf::as_path);
     let read = Reads { given: given.collect(), others: others.collect() };
@@ -213,37 +256,92 @@ fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
     Ok(watched)
 }
 
-/// Returns what loads the policies, for queries and as a gate.
-fn policies(args: ServeArgs, product: Product, options: Options, http: Option<Http>) -> Load {
-    let ServeArgs { data, bundle, remote, load, network, .. } = args;
-    let fetcher = remote.fetcher(&network, &options, true).without(&load.ignore);
-    Load(Box::new(move || {
-        loaded(&fetcher, (&data, &bundle), &load, (&product, options.timeout), http.as_ref())
-    }))
+/// Asks for newer policies, each time after this time. What goes wrong is said once, until it is another thing.
+#[cfg(feature = "remote")]
+fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, Error>) {
+    let mut told = None;
+    loop {
+        std::thread::sleep(time);
+        match server.reload_if(&has_changed) {
+            Ok(is_new) => {
+                if is_new {
+                    output::plain_note("newer policies are in force");
+                }
+                told = None;
+            }
+            Err(error) => {
+                let report = error.report();
+                if told.as_ref() != Some(&report) {
+                    output::error(&error);
+                }
+                told = Some(report);
+            }
+        }
+    }
 }
 
-fn loaded(
-    fetcher: &Fetcher,
-    (data, bundles): (&[PathBuf], &[PathBuf]),
-    load: &LoadArgs,
-    (product, timeout): (&Product, Duration),
-    http: Option<&Http>,
-) -> Result<Loaded, Error> {
-    let given = fetcher.given(data, bundles)?;
-    let load_options = load.options(product.clone(), timeout)?;
-    let mut read = given.options();
-    read.skip_verify = false;
-    // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
-    let gathered = Sources::gather(&given.paths, read)?;
-    let policies = Policies::load(&gathered.clone().sources()?, load_options.clone())?;
-    let options = GateOptions {
-        load: load_options,
-        fetched: given.fetched,
-        http: http.cloned(),
-        ..GateOptions::default()
-    };
-    let gate = Gate::load_gathered(gathered, &options);
-    Ok(Loaded { policies, gate })
+impl ServeArgs {
+    /// Returns the arguments that name policies and data.
+    fn given(&self) -> Vec<PathBuf> {
+        self.data.iter().chain(&self.bundle).cloned().collect()
+    }
+
+    fn fetcher(&self, options: &Options) -> Result<Fetcher, Error> {
+        let fetcher = self.remote.fetcher(&self.network, options, true);
+        let fetcher = fetcher.without(&self.load.ignore);
+        #[cfg(feature = "remote")]
+        if self.poll.is_some() {
+            return fetcher.polling(&self.given());
+        }
+        Ok(fetcher)
+    }
+}
+
+/// The policies that are served, for queries and as a gate.
+struct Served {
+    fetcher: Fetcher,
+    data: Vec<PathBuf>,
+    bundle: Vec<PathBuf>,
+    keys: Option<BundleKeys>,
+    writable: bool,
+    load: LoadOptions,
+    http: Option<Http>,
+}
+
+impl Served {
+    fn options(&self) -> GateOptions {
+        GateOptions { load: self.load.clone(), http: self.http.clone(), ..GateOptions::default() }
+    }
+
+    /// Loads what the arguments name.
+    fn loaded(&self) -> Result<Loaded, Error> {
+        let given = self.fetcher.given(&self.data, &self.bundle)?;
+        let mut read = given.options();
+        // Each time, whatever a signature was before.
+        read.skip_verify = false;
+        read.bundle_keys = self.keys.as_ref();
+        // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+        let gathered = Sources::gather(&given.paths, read)?;
+        if self.writable && !(gathered.bundles.is_empty() && gathered.policy_documents.is_empty()) {
+            let message = "bundles and policy documents can't be changed over HTTP";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("serve Rego and data, or leave out `--writable`"));
+        }
+        let policies = Policies::load(&gathered.clone().sources()?, self.load.clone())?;
+        let options = GateOptions {
+            fetched: given.fetched,
+            bundle_keys: self.keys.clone(),
+            ..self.options()
+        };
+        let gate = Gate::load_gathered(gathered, &options);
+        Ok(Loaded { policies, gate })
+    }
+
+    /// Loads what clients have changed.
+    fn changed(&self, sources: Sources) -> Result<Loaded, Error> {
+        let policies = Policies::load(&sources, self.load.clone())?;
+        Ok(Loaded { policies, gate: Gate::load_sources(sources, &self.options()) })
+    }
 }
 
 /// Returns what makes the options of a gate's run.

@@ -8,7 +8,9 @@ use bytes::{Bytes, BytesMut};
 use rego_platform_client::client::{Cause, is_loopback, outside_client};
 use rego_platform_client::text::{escape, size};
 use rego_platform_client::{Error, ErrorKind, setting};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, LOCATION,
+};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
@@ -34,13 +36,22 @@ pub(crate) struct Request {
     pub url: Url,
     pub accept: Option<&'static str>,
     pub authorization: Option<HeaderValue>,
+    /// The version that is there already, as the server named it.
+    pub unless: Option<HeaderValue>,
     /// The body, and its media type.
     pub body: Option<(Bytes, &'static str)>,
 }
 
 impl Request {
     pub fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, accept: None, authorization: None, body: None }
+        Self {
+            method: Method::GET,
+            url,
+            accept: None,
+            authorization: None,
+            unless: None,
+            body: None,
+        }
     }
 
     fn reads(&self) -> bool {
@@ -93,6 +104,9 @@ impl Transport {
         if let Some(authorization) = &request.authorization {
             builder = builder.header(AUTHORIZATION, authorization.clone());
         }
+        if let Some(version) = &request.unless {
+            builder = builder.header(IF_NONE_MATCH, version.clone());
+        }
         builder = match &request.body {
             Some((body, kind)) => builder.header(CONTENT_TYPE, *kind).body(body.clone()),
             None if request.reads() => builder,
@@ -102,10 +116,21 @@ impl Transport {
     }
 
     /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials.
-    pub async fn follow(&self, from: &Url, mut answer: Response) -> Result<Response, Error> {
+    pub async fn follow(&self, from: &Url, answer: Response) -> Result<Response, Error> {
+        self.follow_unless(from, answer, None).await
+    }
+
+    /// As [`follow`](Self::follow), for what may be there already: the answer then has the status 304.
+    pub async fn follow_unless(
+        &self,
+        from: &Url,
+        mut answer: Response,
+        unless: Option<&HeaderValue>,
+    ) -> Result<Response, Error> {
         let mut url = from.clone();
         for _ in 0..MAX_REDIRECTS {
-            if !answer.status().is_redirection() {
+            let status = answer.status();
+            if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(answer);
             }
             url = location(&url, &answer)?;
@@ -116,7 +141,8 @@ impl Transport {
                 return Err(Error::new(ErrorKind::Protocol, message)
                     .with_hint("nothing is fetched without TLS there"));
             }
-            answer = self.send(&Request::get(url.clone())).await?;
+            let request = Request { unless: unless.cloned(), ..Request::get(url.clone()) };
+            answer = self.send(&request).await?;
         }
         let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
         Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))

@@ -46,10 +46,23 @@ impl Server {
     /// [`ErrorKind::Configuration`] when other machines could ask without a token or a certificate, or the
     /// address can't be listened on; the errors of loading.
     pub fn start(load: Load, options: ServerOptions) -> Result<Self, Error> {
-        let ServerOptions { listen, access, evaluate, gate, bounds, decision_log, journal } =
-            options;
+        let ServerOptions {
+            listen,
+            access,
+            evaluate,
+            gate,
+            bounds,
+            decision_log,
+            writable,
+            journal,
+        } = options;
         access.check(listen)?;
-        let policies = PolicyStore::new(load)?;
+        if writable.is_some() && access.tokens.is_empty() {
+            let message = "anyone who may ask could change the policies";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("a server is writable only for clients with a token"));
+        }
+        let policies = PolicyStore::new(load, writable)?;
         let decision_log = decision_log
             .map(|destination| DecisionLog::open(destination, Arc::clone(&journal)))
             .transpose()?;
@@ -113,6 +126,18 @@ impl Server {
     /// `/v1/status` say so.
     pub fn reload(&self) -> Result<(), Error> {
         self.app.policies.reload()
+    }
+
+    /// Asks whether the policies have changed, and if so loads them again, as [`reload`](Self::reload) does;
+    /// also if that has failed the last time. Returns `true` if it did.
+    ///
+    /// # Errors
+    /// Those of asking and of loading.
+    pub fn reload_if(
+        &self,
+        has_changed: impl FnOnce() -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        self.app.policies.reload_if(has_changed)
     }
 
     /// Stops accepting connections, and returns once what has begun is answered and what was decided is

@@ -1,5 +1,7 @@
 //! `serve`: its options, and the process. The interface is tested in its own crate.
 
+mod changes;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -232,7 +234,7 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
         .fails("would be read and written");
     local(&["--decision-log", "/absent/log"]).fails("can't be opened");
     local(&["--decision-log", "https://logs.example"]).fails("--decision-log-spool DIR");
-    local(&["--decision-log", &inside, "--decision-log-spool", "spool"])
+    local(&["--decision-log", &good, "--decision-log-spool", "spool"])
         .fails("only decisions that are uploaded");
     let spool = sandbox.path("spool");
     let plain =
