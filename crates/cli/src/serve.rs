@@ -265,7 +265,7 @@ fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, 
         match server.reload_if(&has_changed) {
             Ok(is_new) => {
                 if is_new {
-                    output::plain_note("newer policies are in force");
+                    output::plain_note("the policies were loaded again");
                 }
                 told = None;
             }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::{Served, policies, serve};
 use crate::cli::Sandbox;
 use crate::compare::bundles::archive;
+use crate::hostile::authority::Authority;
 use crate::hostile::script::{http, status};
 use crate::hostile::server::{Request, Server, Step};
 use crate::remote::registry::{POLICY, Registry};
@@ -61,8 +62,8 @@ fn a_tag_that_moves_is_followed_and_a_digest_is_not() {
     served.child.kill().unwrap();
     let mut said = String::new();
     std::io::Read::read_to_string(&mut served.stderr, &mut said).unwrap();
-    assert!(said.matches("newer policies are in force").count() >= 2, "{said}");
-    let refused = "`platform.discovr` isn't a function";
+    assert!(said.matches("the policies were loaded again").count() >= 2, "{said}");
+    let refused = "`platform.discovr` is not a function";
     assert_eq!(said.matches(refused).count(), 1, "{said}");
 }
 
@@ -89,13 +90,20 @@ fn an_archive_is_fetched_again_if_its_version_changes_and_verified_each_time() {
     let signed = include_bytes!("../gate/signed/bundle.tar.gz").to_vec();
     let held = Arc::new(Mutex::new(Archive { content: signed, ..Archive::default() }));
     let own = Arc::clone(&held);
-    let server = Server::start(move |request| answer(&mut own.lock().unwrap(), request));
+    let authority = Authority::new();
+    let server = Server::start_tls(authority.server("127.0.0.1", false), move |request| {
+        answer(&mut own.lock().unwrap(), request)
+    });
+    let certificates = sandbox.write("ca.pem", &authority.pem);
     let key = sandbox.write("key.pub", include_str!("../gate/signed/bundle.pub"));
-    let address = format!("{}/b.tar.gz", server.url());
+    let address = format!("https://{}/b.tar.gz", server.address);
     let allowed = server.address.to_string();
     let polling =
         ["-d", &address, "--poll", "20ms", "--bundle-key", &key, "--local", "testdata/platform"];
-    let served = serve(&sandbox, &[&polling[..], &["--allow-host", &allowed]].concat());
+    let served = serve(
+        &sandbox,
+        &[&polling[..], &["--allow-host", &allowed, "--ca-cert", &certificates]].concat(),
+    );
     let denies = || served.until("POST /v1/data/p/deny", "{\"result\":[");
     denies();
     while held.lock().unwrap().unchanged < 2 {
