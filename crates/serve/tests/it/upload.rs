@@ -14,6 +14,8 @@ use rego_platform_serve::{LogDestination, Server, Upload};
 use super::support::{HANG, Heard, Served, load, options, serve, unavailable, until, write};
 
 const POLICY: &str = "package p\n\nn := input.n\n";
+/// More failures than a test waits for.
+static ENDLESS: [u16; 5_000] = [503; 5_000];
 const TOKEN: &str = "canary-0123456789";
 
 /// A server that takes logs of decisions, and answers with the statuses that it is told before.
@@ -49,7 +51,7 @@ impl Collector {
             return StatusCode::PAYLOAD_TOO_LARGE;
         }
         let entries = Value::from_json(&text).unwrap();
-        let entries = entries.as_array().unwrap().iter().cloned().collect();
+        let entries = entries.as_array().unwrap().to_vec();
         self.requests.lock().unwrap().push((headers, entries));
         StatusCode::OK
     }
@@ -129,7 +131,7 @@ async fn what_is_refused_is_uploaded_again_and_the_reason_told_once() {
     }
     served.server.stop();
 
-    collector.statuses.lock().unwrap().extend([503; 10_000]);
+    collector.statuses.lock().unwrap().extend(ENDLESS);
     let served = logged(upload(&address, folder.path()), Duration::ZERO);
     decide(&served, 2..3).await;
     until("it fails", || !served.journal.failed.lock().unwrap().is_empty()).await;
@@ -146,7 +148,7 @@ async fn what_is_refused_is_uploaded_again_and_the_reason_told_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_spool_survives_a_restart_and_no_torn_entry_is_uploaded() {
-    let (collector, address) = Collector::start(&[503; 10_000]).await;
+    let (collector, address) = Collector::start(&ENDLESS).await;
     let folder = tempfile::tempdir().unwrap();
     let served = logged(upload(&address, folder.path()), Duration::ZERO);
     decide(&served, 0..2).await;
@@ -176,7 +178,7 @@ fn serve_with(upload: Upload) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_spool_drops_the_oldest_and_says_so() {
-    let (collector, address) = Collector::start(&[503; 10_000]).await;
+    let (collector, address) = Collector::start(&ENDLESS).await;
     let folder = tempfile::tempdir().unwrap();
     let mut upload = upload(&address, folder.path());
     // A chunk for each entry, and place for a few.
@@ -192,7 +194,7 @@ async fn a_full_spool_drops_the_oldest_and_says_so() {
     collector.statuses.lock().unwrap().clear();
     served.server.stop();
     let results = collector.results();
-    assert_eq!(results.len() as i64, 20 - dropped);
+    assert_eq!(i64::try_from(results.len()).unwrap(), 20 - dropped);
     // All but the one whose upload was under way.
     assert!(results[1..].iter().copied().eq(dropped + 1..20), "{results:?}");
 }
