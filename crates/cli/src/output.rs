@@ -36,6 +36,7 @@ impl Reporter {
     }
 
     /// Prints an error that doesn't stop the command, with its hint.
+    #[cfg(feature = "artifact-store")]
     pub fn fault(self, fault: &Error) {
         self.warning(&fault.report());
         if let Some(hint) = crate::hint::hint(fault).filter(|_| !self.quiet) {

@@ -115,7 +115,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// When nothing is fetched that could change.
-    #[cfg(feature = "remote")]
+    #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn polling(mut self, arguments: &[PathBuf]) -> Result<Self, Error> {
         let wrong = |message: &str, hint: &str| {
             Err(Error::new(rego_platform::ErrorKind::Configuration, message).with_hint(hint))
@@ -133,7 +133,7 @@ impl Fetcher {
     }
 
     /// Asks the sources that nothing pins whether they have changed.
-    #[cfg(feature = "remote")]
+    #[cfg(all(feature = "remote", feature = "serve"))]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         self.how.poll(arguments)
     }

@@ -282,10 +282,12 @@ fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, 
 
 impl ServeArgs {
     /// Returns the arguments that name policies and data.
+    #[cfg(feature = "remote")]
     fn given(&self) -> Vec<PathBuf> {
         self.data.iter().chain(&self.bundle).cloned().collect()
     }
 
+    #[cfg_attr(not(feature = "remote"), allow(clippy::unnecessary_wraps))]
     fn fetcher(&self, options: &Options) -> Result<Fetcher, Error> {
         let fetcher = self.remote.fetcher(&self.network, options, true);
         let fetcher = fetcher.without(&self.load.ignore);

@@ -33,6 +33,7 @@ pub(super) struct How {
 }
 
 /// What polled sources had when they were asked last. Cheap to clone.
+#[cfg_attr(not(feature = "serve"), allow(dead_code))]
 #[derive(Debug, Clone, Default)]
 pub(super) struct Polled(Arc<Mutex<BTreeMap<Address, rego_platform_remote::Fetched>>>);
 
@@ -74,6 +75,7 @@ impl How {
 
     /// Asks the sources among the arguments that nothing pins whether they have changed. What has is what
     /// [`fetch`](Self::fetch) gives from then on.
+    #[cfg(feature = "serve")]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         let Some(polled) = &self.polled else { return Ok(false) };
         let remote = self.remote()?;
@@ -89,6 +91,7 @@ impl How {
     }
 
     /// Returns the sources among the arguments that nothing pins.
+    #[cfg(feature = "serve")]
     pub fn moving(&self, arguments: &[PathBuf]) -> Result<Vec<Address>, Error> {
         let lock = self.args.locked(self.timeout)?;
         let mut moving = Vec::new();
