@@ -154,6 +154,7 @@
 //! | `ring` | yes | TLS with ring, unless the host supplies another provider ([`PlatformBuilder::crypto_provider`]) |
 //! | `crypto` | no | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
 //! | `cache` | no | `PlatformBuilder::artifact_cache`: artifacts on disk, verified at every read |
+//! | `artifact-store` | no | `PlatformBuilder::artifact_store`: artifacts in a folder for many gates, verified at every read; `artifact-store-s3`, `-gcs` and `-azure` add these |
 //!
 //! Without features this is the library on this crate's engine. The command is the crate
 //! `rego-platform-cli`, gates are `rego-platform-gate`, and the service for tests is
@@ -196,6 +197,8 @@ pub use rego_platform_client::{
     Observer, Position, Product, RequestEvent, Setting, Token, TokenFuture, TokenKind,
     TokenProvider, TraceParent, http,
 };
+#[cfg(feature = "artifact-store")]
+pub use rego_platform_client::{ArtifactStore, ArtifactStoreBuilder};
 
 #[cfg(feature = "regorus-core")]
 pub use register::Registration;

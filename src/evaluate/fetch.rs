@@ -306,7 +306,7 @@ impl Session {
                 }
                 continue;
             }
-            let origin = match (sent.call.joined, outcome.cached) {
+            let origin = match (sent.call.joined, outcome.kept) {
                 (true, _) => Origin::Shared,
                 (false, true) => Origin::Cache,
                 (false, false) if sent.host => Origin::Host,
@@ -343,5 +343,5 @@ impl Session {
 
 fn none(result: Result<Answer, Error>) -> CallOutcome {
     let memory = result.as_ref().map_or(0, |answer| answer.value.size());
-    CallOutcome { result, attempts: 0, bytes: 0, memory, latency: Duration::ZERO, cached: false }
+    CallOutcome { result, attempts: 0, bytes: 0, memory, latency: Duration::ZERO, kept: false }
 }

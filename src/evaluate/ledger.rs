@@ -18,7 +18,7 @@ pub enum Origin {
     Network,
     /// Another evaluation made the same call at the same moment, or a short time ago.
     Shared,
-    /// The artifact was in the cache, and the service granted access to it.
+    /// The artifact was in the cache or in a store of artifacts, and the service granted access to it.
     Cache,
     /// A recording contained it.
     Replay,

@@ -14,7 +14,7 @@ use reqwest::header::{
 use super::{Inner, NotFound, Platform};
 use crate::client::certificates::authorities;
 use crate::client::{
-    Client, Credentials, Endpoints, LazyRuntime, Propagator, Settings, Token, TokenProvider,
+    Client, Credentials, Endpoints, Kept, LazyRuntime, Propagator, Settings, Token, TokenProvider,
     crypto_provider,
 };
 use crate::environment::{self, Variable};
@@ -65,6 +65,8 @@ pub struct PlatformBuilder {
     share_answers: Duration,
     #[cfg(feature = "cache")]
     cache: Option<(std::path::PathBuf, u64)>,
+    #[cfg(feature = "artifact-store")]
+    artifact_store: Option<crate::ArtifactStore>,
     proxy: Option<String>,
     no_proxy: Option<String>,
     headers: Vec<(String, String)>,
@@ -119,6 +121,8 @@ impl Default for PlatformBuilder {
             share_answers: Duration::ZERO,
             #[cfg(feature = "cache")]
             cache: None,
+            #[cfg(feature = "artifact-store")]
+            artifact_store: None,
             proxy: None,
             no_proxy: None,
             headers: Vec::new(),
@@ -360,6 +364,16 @@ impl PlatformBuilder {
         self
     }
 
+    /// Keeps artifacts in a store that many gates share; in none by default.
+    ///
+    /// An artifact is read from there only after the service has granted this token access to it. With
+    /// [`artifact_cache`](Self::artifact_cache), the cache is asked first.
+    #[cfg(feature = "artifact-store")]
+    pub fn artifact_store(mut self, store: crate::ArtifactStore) -> Self {
+        self.artifact_store = Some(store);
+        self
+    }
+
     /// Checks the settings and builds the platform. Nothing is connected, and no HTTP client
     /// created, before the first call.
     ///
@@ -442,10 +456,14 @@ impl PlatformBuilder {
             max_artifact_bytes: self.max_artifact_bytes,
             max_results: self.max_results,
             max_pages: self.max_pages,
-            #[cfg(feature = "cache")]
-            cache: self
-                .cache
-                .map(|(folder, max)| Arc::new(crate::client::cache::Cache::new(folder, max))),
+            kept: Kept {
+                #[cfg(feature = "cache")]
+                cache: self
+                    .cache
+                    .map(|(folder, max)| Arc::new(crate::client::cache::Cache::new(folder, max))),
+                #[cfg(feature = "artifact-store")]
+                store: self.artifact_store,
+            },
             product: self.product,
         };
         Ok(Platform {

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "artifact-store")]
+use rego_platform::ArtifactStore;
 use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
 use rego_platform_client::environment::Variable;
@@ -182,6 +184,10 @@ impl Context {
         if let Some(folder) = self.cache(options) {
             builder = builder.artifact_cache(folder, CACHE_BYTES);
         }
+        #[cfg(feature = "artifact-store")]
+        if let Some(address) = &options.artifact_store {
+            builder = builder.artifact_store(self.artifact_store(address, options)?);
+        }
         if let Some(results) = self.max_results {
             builder = builder.max_results(results);
         }
@@ -230,6 +236,19 @@ impl Context {
             return None;
         }
         super::cache::folder(&self.product).ok()
+    }
+
+    /// Opens the store of artifacts at an address.
+    #[cfg(feature = "artifact-store")]
+    fn artifact_store(&self, address: &str, options: &Options) -> Result<ArtifactStore, Error> {
+        let reporter = Reporter::new(options.quiet);
+        let mut store = ArtifactStore::builder(address)
+            .insecure(options.insecure)
+            .on_fault(move |fault| reporter.fault(fault));
+        if let Some(pem) = self.certificates()? {
+            store = store.ca_certificate(pem);
+        }
+        store.build()
     }
 
     /// Builds the connection to the service.

@@ -47,6 +47,7 @@ use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
+pub(super) use signatures::bundle_keys;
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_hours(7 * 24);
@@ -545,7 +546,7 @@ fn load(
     options.fetched = fetched;
     options.http = http;
     options.skip_verify = args.skip_verify;
-    options.bundle_keys = signatures::bundle_keys(&args.bundle_key, cli.timeout)?;
+    options.bundle_keys = bundle_keys(&args.bundle_key, cli.timeout)?;
     options.allow_warnings = args.allow_warnings;
     Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))
 }

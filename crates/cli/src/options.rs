@@ -100,6 +100,11 @@ pub(super) struct Options {
     /// Don't use the artifact cache on disk
     #[arg(long, global = true, help_heading = LIMITS, hide_short_help = true)]
     pub no_cache: bool,
+    /// Keep artifacts in a store that many gates share, such as `s3://bucket/prefix`; credentials come from the
+    /// environment (`AWS_*`, `GOOGLE_*`, `AZURE_*`)
+    #[cfg(feature = "artifact-store")]
+    #[arg(long, global = true, value_name = "URL", help_heading = SERVICE, hide_short_help = true)]
+    pub artifact_store: Option<String>,
     /// What a call returns when the service answers "not found"
     #[arg(long, global = true, value_name = "WHAT", value_enum, default_value_t = NotFound::Error,
         help_heading = SERVICE, hide_short_help = true)]

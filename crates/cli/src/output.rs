@@ -35,6 +35,15 @@ impl Reporter {
         }
     }
 
+    /// Prints an error that doesn't stop the command, with its hint.
+    #[cfg(feature = "artifact-store")]
+    pub fn fault(self, fault: &Error) {
+        self.warning(&fault.report());
+        if let Some(hint) = crate::hint::hint(fault).filter(|_| !self.quiet) {
+            labelled(HINT, "help", &hint);
+        }
+    }
+
     /// Prints a note, such as a summary.
     pub fn note(self, message: &str) {
         if !self.quiet {

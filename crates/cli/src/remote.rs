@@ -98,6 +98,7 @@ impl RemoteArgs {
                 ca_cert: options.ca_cert.clone(),
                 insecure: options.insecure,
                 timeout: options.timeout,
+                polled: None,
             },
         }
     }
@@ -108,6 +109,33 @@ impl Fetcher {
     pub fn without(mut self, ignore: &[String]) -> Self {
         self.ignore = ignore.to_vec();
         self
+    }
+
+    /// Keeps what is fetched, to be asked again by [`poll`](Self::poll); what nothing pins may then be another.
+    ///
+    /// # Errors
+    /// When nothing is fetched that could change.
+    #[cfg(all(feature = "remote", feature = "serve"))]
+    pub fn polling(mut self, arguments: &[PathBuf]) -> Result<Self, Error> {
+        let wrong = |message: &str, hint: &str| {
+            Err(Error::new(rego_platform::ErrorKind::Configuration, message).with_hint(hint))
+        };
+        if self.how.args.update_lock {
+            let message = "what `--update-lock` pins doesn't change, and isn't polled";
+            return wrong(message, "leave one of them out");
+        }
+        if self.how.moving(arguments)?.is_empty() {
+            let message = "nothing is polled: no policies are from elsewhere without a digest";
+            return wrong(message, "what an address or `policies.lock` pins stays as it is");
+        }
+        self.how.polled = Some(fetch::Polled::default());
+        Ok(self)
+    }
+
+    /// Asks the sources that nothing pins whether they have changed.
+    #[cfg(all(feature = "remote", feature = "serve"))]
+    pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
+        self.how.poll(arguments)
     }
 
     /// Fetches what the registries of images have about them.

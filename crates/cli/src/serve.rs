@@ -11,13 +11,15 @@ use std::time::Duration;
 use clap::Args;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
 use rego_platform::http::Http;
-use rego_platform::sources::{Ignore, Sources};
-use rego_platform::{Api, Error, ErrorKind, Product};
+use rego_platform::load::LoadOptions;
+use rego_platform::sources::{BundleKeys, Ignore, Sources};
+use rego_platform::{Api, Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions, Tls,
+    Access, AccessToken, Compile, GateRun, Journal, Load, Loaded, LogDestination, Server,
+    ServerOptions, Tls, Upload,
 };
 
 use super::context::Context;
@@ -33,7 +35,15 @@ use super::{Exit, evaluation, gate, hint, option_files, paths, watch};
 /// The largest file of tokens or certificates.
 const MAX_FILE: u64 = 1 << 20;
 
+/// The options by which policies change otherwise than by clients.
+const WATCHING: &[&str] = &[
+    "watch",
+    #[cfg(feature = "remote")]
+    "poll",
+];
+
 const ACCESS: &str = "Access";
+const LOG: &str = "Log of decisions";
 
 /// Serve decisions over HTTP, as `opa run --server` does
 #[derive(Debug, Args)]
@@ -53,9 +63,20 @@ pub(super) struct ServeArgs {
     /// Load policies again when a file changes; those that don't load leave the ones before in place
     #[arg(short, long)]
     watch: bool,
-    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output
+    /// Ask policies from elsewhere that nothing pins (`oci://…:TAG`, `https://…`) for newer ones, each time after
+    /// this time; those that don't load leave the ones before in place
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "TIME", value_parser = options::duration)]
+    poll: Option<Duration>,
+    /// Public key (PEM) of bundles' signers, of which one has to have signed each bundle, each time that it is
+    /// loaded; may be repeated
     #[arg(long, value_name = "FILE")]
-    decision_log: Option<PathBuf>,
+    bundle_key: Vec<PathBuf>,
+    /// Let clients with a token change policies and data, in memory
+    #[arg(long, requires = "auth_token_file", conflicts_with_all = WATCHING, help_heading = ACCESS)]
+    writable: bool,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -66,6 +87,26 @@ pub(super) struct ServeArgs {
     load: LoadArgs,
     #[command(flatten)]
     network: NetworkArgs,
+}
+
+/// Where decisions are logged.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_field_names, reason = "they are the names of the options")]
+struct LogArgs {
+    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output. Or upload them
+    /// to an address (`https://…`), as OPA does
+    #[arg(long, value_name = "FILE|URL")]
+    decision_log: Option<String>,
+    /// The folder in which decisions wait to be uploaded, also while the server is stopped
+    #[arg(long, value_name = "DIR", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
+    decision_log_spool: Option<PathBuf>,
+    /// Maximum size of the decisions that wait to be uploaded; the oldest are dropped
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = options::size, help_heading = LOG,
+        hide_short_help = true)]
+    decision_log_spool_size: u64,
+    /// The token with which decisions are uploaded, read from this file for each upload
+    #[arg(long, value_name = "FILE", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
+    decision_log_token_file: Option<PathBuf>,
 }
 
 /// Who may ask.
@@ -99,7 +140,7 @@ struct BoundsArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = options::number::<usize>,
         help_heading = options::LIMITS, hide_short_help = true)]
     queue: usize,
-    /// The time for which requests that have begun go on after an interrupt
+    /// The time for which requests that have begun go on after an interrupt, and then uploads of decisions
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration,
         help_heading = options::LIMITS, hide_short_help = true)]
     grace: Duration,
@@ -125,6 +166,14 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     let mut signals = Signals::listen()?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let evaluate = evaluation::options(&context, options, false, &args.network)?;
+    if context.token.is_none() && matches!(evaluate.answers, Answers::Service(_)) {
+        let message = format!(
+            "there is no token for the service, so that its functions can't be answered; \
+             `--token-file` or `{}` gives one",
+            context.product.env("TOKEN")
+        );
+        reporter.warning(&message);
+    }
     let gate = gate_run(&evaluate, options);
     let http = evaluate.http.clone();
     let mut server = ServerOptions::new(evaluate, gate, Arc::new(Printed));
@@ -133,10 +182,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     server.bounds.body = usize::try_from(args.bounds.max_body).unwrap_or(usize::MAX);
     server.bounds.queue = args.bounds.queue;
     server.bounds.grace = args.bounds.grace;
-    server.decision_log = args.decision_log.clone().map(|path| match path {
-        path if path == Path::new("-") => LogDestination::Stdout,
-        path => LogDestination::File(path),
-    });
+    server.decision_log = args.log.destination(&context, options)?;
     if args.access.expose && server.access.tls.is_none() {
         let message =
             "tokens and inputs travel unencrypted; `--tls-cert` and `--tls-key` encrypt them";
@@ -144,7 +190,23 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     }
     let scheme = if server.access.tls.is_some() { "https" } else { "http" };
     let watched = args.watch.then(|| watched(&args)).transpose()?;
-    let load = policies(args, context.product.clone(), options.clone(), http);
+    let fetcher = args.fetcher(options)?;
+    #[cfg(feature = "remote")]
+    let polled = args.poll.map(|time| (time, fetcher.clone(), args.given()));
+    let policies = Arc::new(Served {
+        fetcher,
+        keys: gate::bundle_keys(&args.bundle_key, options.timeout)?,
+        data: args.data,
+        bundle: args.bundle,
+        writable: args.writable,
+        load: args.load.options(context.product.clone(), options.timeout)?,
+        http,
+    });
+    if args.writable {
+        let policies = Arc::clone(&policies);
+        server.writable = Some(Compile(Box::new(move |sources| policies.changed(sources))));
+    }
+    let load = Load(Box::new(move || policies.loaded()));
     let server = Arc::new(Server::start(load, server)?);
     output::plain_note(&format!("serving {scheme}://{} until interrupted", server.address()));
     if let Some(watched) = watched {
@@ -155,6 +217,11 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
                 output::error(&error);
             }
         })?;
+    }
+    #[cfg(feature = "remote")]
+    if let Some((time, fetcher, given)) = polled {
+        let server = Arc::clone(&server);
+        signals::thread(move || poll(&server, time, || fetcher.poll(&given)))?;
     }
     let name = signals.next()?;
     output::plain_note(&format!("{name}: finishing what has begun"));
@@ -169,13 +236,13 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
 
 /// Refuses a log in the place of something that is read.
 fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
-    let Some(log) = args.decision_log.as_deref().filter(|path| *path != Path::new("-")) else {
-        return Ok(());
-    };
+    let log = args.log.decision_log.as_deref().filter(|log| *log != "-" && !is_address(log));
+    let Some(log) = log.map(Path::new) else { return Ok(()) };
     let access = &args.access;
     let secrets =
         [&access.auth_token_file, &access.tls_cert, &access.tls_key, &access.tls_client_ca];
     let secrets = secrets.into_iter().flatten().cloned();
+    let secrets = secrets.chain(args.bundle_key.iter().cloned());
     let others = options.read().chain(args.load.read()).chain(args.remote.read()).chain(secrets);
     let given = args.data.iter().chain(&args.bundle).map(PathBuf::as_path);
     let read = Reads { given: given.collect(), others: others.collect() };
@@ -189,35 +256,95 @@ fn watched(args: &ServeArgs) -> Result<Vec<String>, Error> {
     Ok(watched)
 }
 
-/// Returns what loads the policies, for queries and as a gate.
-fn policies(args: ServeArgs, product: Product, options: Options, http: Option<Http>) -> Load {
-    let ServeArgs { data, bundle, remote, load, network, .. } = args;
-    let fetcher = remote.fetcher(&network, &options, true).without(&load.ignore);
-    Load(Box::new(move || {
-        loaded(&fetcher, (&data, &bundle), &load, (&product, options.timeout), http.as_ref())
-    }))
+/// Asks for newer policies, each time after this time. What goes wrong is said once, until it is another thing.
+#[cfg(feature = "remote")]
+fn poll(server: &Server, time: Duration, has_changed: impl Fn() -> Result<bool, Error>) {
+    let mut told = None;
+    loop {
+        std::thread::sleep(time);
+        match server.reload_if(&has_changed) {
+            Ok(is_new) => {
+                if is_new {
+                    output::plain_note("the policies were loaded again");
+                }
+                told = None;
+            }
+            Err(error) => {
+                let report = error.report();
+                if told.as_ref() != Some(&report) {
+                    output::error(&error);
+                }
+                told = Some(report);
+            }
+        }
+    }
 }
 
-fn loaded(
-    fetcher: &Fetcher,
-    (data, bundles): (&[PathBuf], &[PathBuf]),
-    load: &LoadArgs,
-    (product, timeout): (&Product, Duration),
-    http: Option<&Http>,
-) -> Result<Loaded, Error> {
-    let given = fetcher.given(data, bundles)?;
-    let load_options = load.options(product.clone(), timeout)?;
-    let mut read = given.options();
-    read.skip_verify = false;
-    // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
-    let gathered = Sources::gather(&given.paths, read)?;
-    let policies = Policies::load(&gathered.clone().sources()?, load_options.clone())?;
-    let mut options = GateOptions::default();
-    options.load = load_options;
-    options.fetched = given.fetched;
-    options.http = http.cloned();
-    let gate = Gate::load_gathered(gathered, &options);
-    Ok(Loaded { policies, gate })
+impl ServeArgs {
+    /// Returns the arguments that name policies and data.
+    #[cfg(feature = "remote")]
+    fn given(&self) -> Vec<PathBuf> {
+        self.data.iter().chain(&self.bundle).cloned().collect()
+    }
+
+    #[cfg_attr(not(feature = "remote"), allow(clippy::unnecessary_wraps))]
+    fn fetcher(&self, options: &Options) -> Result<Fetcher, Error> {
+        let fetcher = self.remote.fetcher(&self.network, options, true);
+        let fetcher = fetcher.without(&self.load.ignore);
+        #[cfg(feature = "remote")]
+        if self.poll.is_some() {
+            return fetcher.polling(&self.given());
+        }
+        Ok(fetcher)
+    }
+}
+
+/// The policies that are served, for queries and as a gate.
+struct Served {
+    fetcher: Fetcher,
+    data: Vec<PathBuf>,
+    bundle: Vec<PathBuf>,
+    keys: Option<BundleKeys>,
+    writable: bool,
+    load: LoadOptions,
+    http: Option<Http>,
+}
+
+impl Served {
+    fn options(&self) -> GateOptions {
+        let mut options = GateOptions::default();
+        options.load = self.load.clone();
+        options.http.clone_from(&self.http);
+        options
+    }
+
+    /// Loads what the arguments name.
+    fn loaded(&self) -> Result<Loaded, Error> {
+        let given = self.fetcher.given(&self.data, &self.bundle)?;
+        let mut read = given.options();
+        // Each time, whatever a signature was before.
+        read.skip_verify = false;
+        read.bundle_keys = self.keys.as_ref();
+        // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
+        let gathered = Sources::gather(&given.paths, read)?;
+        if self.writable && !(gathered.bundles.is_empty() && gathered.policy_documents.is_empty()) {
+            let message = "bundles and policy documents can't be changed over HTTP";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("serve Rego and data, or leave out `--writable`"));
+        }
+        let policies = Policies::load(&gathered.clone().sources()?, self.load.clone())?;
+        let mut options = self.options();
+        options.fetched = given.fetched;
+        options.bundle_keys.clone_from(&self.keys);
+        let gate = Gate::load_gathered(gathered, &options);
+        Ok(Loaded { policies, gate })
+    }
+
+    /// Loads what clients have changed.
+    fn changed(&self, sources: Sources) -> Result<Loaded, Error> {
+        let policies = Policies::load(&sources, self.load.clone())?;
+        Ok(Loaded { policies, gate: Gate::load_sources(sources, &self.options()) })
+    }
 }
 
 /// Returns what makes the options of a gate's run.
@@ -241,6 +368,44 @@ fn gate_run(evaluate: &EvaluateOptions, options: &Options) -> GateRun {
         run.inventory.service = service.clone();
         run
     }))
+}
+
+/// Returns `true` for an address, which is no file.
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+impl LogArgs {
+    fn destination(
+        &self,
+        context: &Context,
+        options: &Options,
+    ) -> Result<Option<LogDestination>, Error> {
+        let wrong = |message: &str, hint: &str| {
+            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
+        };
+        let log = self.decision_log.as_deref();
+        let Some(address) = log.filter(|log| is_address(log)) else {
+            if self.decision_log_spool.is_some() || self.decision_log_token_file.is_some() {
+                let message = "only decisions that are uploaded have a spool and a token";
+                return wrong(message, "`--decision-log https://…` uploads them");
+            }
+            return Ok(log.map(|log| match log {
+                "-" => LogDestination::Stdout,
+                path => LogDestination::File(path.into()),
+            }));
+        };
+        let Some(spool) = &self.decision_log_spool else {
+            let message = "decisions that are uploaded need a folder in which they wait";
+            return wrong(message, "`--decision-log-spool DIR` names one that survives a restart");
+        };
+        let mut upload = Upload::new(address, spool)?;
+        upload.token_file.clone_from(&self.decision_log_token_file);
+        upload.most = self.decision_log_spool_size;
+        upload.insecure = options.insecure;
+        upload.certificates.extend(context.certificates()?);
+        Ok(Some(LogDestination::Upload(Box::new(upload))))
+    }
 }
 
 impl AccessArgs {

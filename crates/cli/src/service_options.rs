@@ -19,7 +19,13 @@ const SERVICE: [&str; 10] = [
     "fault",
 ];
 /// The settings of calls.
-const CALLS: [&str; 3] = ["timeout", "concurrency", "no_cache"];
+const CALLS: &[&str] = &[
+    "timeout",
+    "concurrency",
+    "no_cache",
+    #[cfg(feature = "artifact-store")]
+    "artifact_store",
+];
 /// The limits of an evaluation, and the source and destination of its answers.
 const EVALUATION: [&str; 6] =
     ["max_calls", "max_passes", "eager_prompts", "record", "replay", "not_found"];
@@ -29,7 +35,7 @@ const PRODUCT: [&str; 1] = ["product"];
 const BYTES: [&str; 1] = ["max_bytes"];
 
 /// All options, in groups.
-const ALL: [&[&str]; 5] = [&SERVICE, &CALLS, &EVALUATION, &PRODUCT, &BYTES];
+const ALL: [&[&str]; 5] = [&SERVICE, CALLS, &EVALUATION, &PRODUCT, &BYTES];
 
 /// Returns the options that apply to a subcommand, given with its parents.
 fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
@@ -38,12 +44,12 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "eval" | "gate" | "run" | "test" => &ALL,
         "diff" | "serve" => &[
             &SERVICE,
-            &CALLS,
+            CALLS,
             &["max_calls", "max_passes", "eager_prompts", "replay", "not_found"],
             &PRODUCT,
             &BYTES,
         ],
-        "call" => &[&SERVICE, &CALLS, &PRODUCT, &BYTES, &["not_found"]],
+        "call" => &[&SERVICE, CALLS, &PRODUCT, &BYTES, &["not_found"]],
         "api" => &[&SERVICE, &PRODUCT, &["timeout", "concurrency"]],
         "auth" => &[&SERVICE, &PRODUCT, &["timeout"]],
         "emulate" => &[&PRODUCT, &["fault"]],

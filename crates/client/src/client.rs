@@ -5,6 +5,8 @@
 //! policy sees.
 
 mod answer;
+#[cfg(feature = "artifact-store")]
+mod artifact_store;
 mod auth;
 #[cfg(feature = "cache")]
 pub mod cache;
@@ -15,6 +17,7 @@ mod endpoints;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod grpc_web;
+mod kept;
 mod operations;
 mod page;
 mod pages;
@@ -40,6 +43,8 @@ use crate::observe::{Attempt, Observers};
 use crate::text::shorten;
 use crate::{Error, ErrorKind, Limit, Product, TraceParent};
 
+#[cfg(feature = "artifact-store")]
+pub use artifact_store::{ArtifactStore, ArtifactStoreBuilder};
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
 
@@ -52,6 +57,7 @@ pub use endpoints::{
     Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
     PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS, is_loopback,
 };
+pub use kept::Kept;
 pub use operations::run_operation;
 pub use page::{EnvelopeSeed, parse, parse_object, parse_one, parse_page, parse_rows};
 pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
@@ -59,7 +65,7 @@ pub use row::Row;
 pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
 pub use transport::{
     Cause, LOCALHOST, TRACEPARENT, bare_client, crypto_provider, https_proxy, other_protocol,
-    tls_config,
+    outside_client, tls_config,
 };
 use transport::{Failed, JSON};
 
@@ -96,8 +102,7 @@ pub struct Settings {
     pub max_artifact_bytes: u64,
     pub max_results: usize,
     pub max_pages: usize,
-    #[cfg(feature = "cache")]
-    pub cache: Option<Arc<cache::Cache>>,
+    pub kept: Kept,
 }
 
 impl std::fmt::Debug for Settings {
@@ -120,8 +125,8 @@ pub struct Context {
     pub bytes: AtomicU64,
     /// The bytes that may still be read by all calls that share the allowance.
     pub allowance: Option<Arc<Allowance>>,
-    /// Set if the content came from the cache.
-    pub cached: AtomicBool,
+    /// Set if the content came from where artifacts are kept.
+    pub kept: AtomicBool,
     /// The position of its requests in the caller's trace.
     pub trace: Option<TraceParent>,
     /// The observer of requests that no platform sends.
@@ -135,7 +140,7 @@ impl Context {
             attempts: AtomicU32::new(0),
             bytes: AtomicU64::new(0),
             allowance,
-            cached: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
             trace: None,
             observer: None,
         }
@@ -169,6 +174,15 @@ impl Context {
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Gives back the bytes of content that was read and can't be used.
+    #[cfg(feature = "artifact-store")]
+    fn uncount(&self, bytes: u64) {
+        if let Some(allowance) = &self.allowance {
+            allowance.give_back(bytes);
+        }
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Reads a source to its end and counts its bytes. What it announces is taken from the allowance at
@@ -209,6 +223,16 @@ pub trait Source: Send {
 
     /// Returns the next chunk; `None` at the end, which is only there if all of it came.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send;
+}
+
+impl<S: Source> Source for &mut S {
+    fn announced(&self) -> Option<u64> {
+        (**self).announced()
+    }
+
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send {
+        (**self).next()
+    }
 }
 
 /// A receiver of a body.

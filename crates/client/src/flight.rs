@@ -48,8 +48,8 @@ pub struct CallOutcome {
     /// all of them in the value.
     pub memory: u64,
     pub latency: Duration,
-    /// `true` if the content came from the cache.
-    pub cached: bool,
+    /// `true` if the content came from where artifacts are kept.
+    pub kept: bool,
 }
 
 /// A call in flight, or its outcome. It is aborted when the last evaluation that waits for it drops
@@ -305,7 +305,7 @@ impl Flights {
                 attempts,
                 bytes,
                 latency: started.elapsed(),
-                cached: context.cached.load(Ordering::Relaxed),
+                kept: context.kept.load(Ordering::Relaxed),
             };
             if let Some(shared) = flights.shared.as_ref().filter(|_| shares) {
                 shared.put(&key, &outcome);

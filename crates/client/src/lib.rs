@@ -34,6 +34,8 @@ pub mod text;
 pub mod unreadable;
 
 pub use client::{Api, Token, TokenFuture, TokenKind, TokenProvider};
+#[cfg(feature = "artifact-store")]
+pub use client::{ArtifactStore, ArtifactStoreBuilder};
 pub use diagnostic::{Diagnostic, Fix, Level, Position};
 pub use error::{Error, ErrorKind, Limit};
 pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};

@@ -8,6 +8,9 @@ use rego_platform_client::http::{AllowedHost, AllowedHosts};
 use rego_platform_client::text::escape;
 use rego_platform_client::{Error, ErrorKind, Limit};
 
+use reqwest::StatusCode;
+use reqwest::header::{ETAG, HeaderValue};
+
 use crate::address::{Address, Archive, Reference};
 use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
@@ -48,6 +51,8 @@ pub struct Fetched {
     pub digest: Digest,
     /// What is there.
     pub content: Content,
+    /// The version of an archive, as its server names it (`ETag`).
+    version: Option<HeaderValue>,
 }
 
 impl RemoteBuilder {
@@ -118,16 +123,28 @@ impl Remote {
     /// anything that prevents that all of it is there.
     pub fn fetch(&self, address: &Address, pinned: Option<&Digest>) -> Result<Fetched, Error> {
         let (inner, address, pinned) = (Arc::clone(&self.0), address.clone(), pinned.cloned());
-        self.wait(address.to_string(), async move {
-            match &address {
-                Address::Registry(reference) => inner.files(reference, pinned.as_ref()).await,
-                Address::Archive(archive) => inner.archive(archive, pinned.as_ref()).await,
-                Address::Repository(repository) => {
-                    let fetched = git::fetch(repository, pinned.as_ref(), &inner.limits).await;
-                    fetched.map(|(digest, content)| Fetched { digest, content })
-                }
-            }
-        })
+        let fetched = self.wait(address.to_string(), async move {
+            inner.fetch(&address, pinned.as_ref(), None).await
+        })?;
+        fetched.ok_or_else(|| Error::new(ErrorKind::Internal, "a source that is new isn't there"))
+    }
+
+    /// Fetches a source that nothing pins, if it isn't as it was when `known` was fetched: a registry is asked
+    /// for the manifest, and a web server for another version (`If-None-Match`). Blocks until it is there.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub fn fetch_changed(
+        &self,
+        address: &Address,
+        known: &Fetched,
+    ) -> Result<Option<Fetched>, Error> {
+        let (inner, address) = (Arc::clone(&self.0), address.clone());
+        let (digest, version) = (known.digest.clone(), known.version.clone());
+        let fetched = self.wait(address.to_string(), async move {
+            inner.fetch(&address, None, Some(Known { digest: &digest, version })).await
+        })?;
+        Ok(fetched.filter(|fetched| fetched.digest != known.digest))
     }
 
     /// Returns an image of a registry, with what is attached to it there: what refers to it, by the
@@ -176,20 +193,52 @@ impl Remote {
     }
 }
 
+/// What was fetched before.
+struct Known<'a> {
+    digest: &'a Digest,
+    version: Option<HeaderValue>,
+}
+
 impl Inner {
+    /// Fetches a source; `None` if it is `known`.
+    async fn fetch(
+        &self,
+        address: &Address,
+        pinned: Option<&Digest>,
+        known: Option<Known<'_>>,
+    ) -> Result<Option<Fetched>, Error> {
+        match address {
+            Address::Registry(reference) => self.files(reference, pinned, known).await,
+            Address::Archive(archive) => self.archive(archive, pinned, known).await,
+            Address::Repository(repository) => {
+                let (digest, content) = git::fetch(repository, pinned, &self.limits).await?;
+                Ok(Some(Fetched { digest, content, version: None }))
+            }
+        }
+    }
+
     async fn files(
         &self,
         reference: &Reference,
         pinned: Option<&Digest>,
-    ) -> Result<Fetched, Error> {
+        known: Option<Known<'_>>,
+    ) -> Result<Option<Fetched>, Error> {
         let session = Session::new(&self.transport, &self.allowed, reference, Action::Pull)?;
         let (manifest, digest) = session.manifest().await?;
         refuse_moved(&reference.to_string(), pinned, &digest)?;
+        if known.is_some_and(|known| *known.digest == digest) {
+            return Ok(None);
+        }
         let content = session.content(&manifest, &self.limits).await?;
-        Ok(Fetched { digest, content })
+        Ok(Some(Fetched { digest, content, version: None }))
     }
 
-    async fn archive(&self, archive: &Archive, pinned: Option<&Digest>) -> Result<Fetched, Error> {
+    async fn archive(
+        &self,
+        archive: &Archive,
+        pinned: Option<&Digest>,
+        known: Option<Known<'_>>,
+    ) -> Result<Option<Fetched>, Error> {
         let url = archive.url();
         if pinned.is_none() && !self.allowed.allow(url) {
             let message =
@@ -198,14 +247,20 @@ impl Inner {
                 Error::new(ErrorKind::Configuration, message).by_setting(setting::OTHER_HOSTS)
             );
         }
-        let answer = self.transport.send(&Request::get(url.clone())).await?;
-        let answer = self.transport.follow(url, answer).await?;
+        let unless = known.and_then(|known| known.version);
+        let request = Request { unless: unless.clone(), ..Request::get(url.clone()) };
+        let answer = self.transport.send(&request).await?;
+        let answer = self.transport.follow_unless(url, answer, unless.as_ref()).await?;
+        if unless.is_some() && answer.status() == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
         let answer = success(&format!("`{}`", escape(url.as_str())), url, answer)?;
+        let version = answer.headers().get(ETAG).cloned();
         let limit = self.limits.file_bytes.min(self.limits.total_bytes);
         let bytes = body(url, answer, limit).await?;
         let digest = Digest::of(&bytes);
         refuse_moved(url.as_str(), pinned, &digest)?;
-        Ok(Fetched { digest, content: Content::Bundle(bytes) })
+        Ok(Some(Fetched { digest, content: Content::Bundle(bytes), version }))
     }
 }
 

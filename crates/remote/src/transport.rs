@@ -5,18 +5,14 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::certificates::authorities;
-use rego_platform_client::client::{
-    Cause, LOCALHOST, bare_client, crypto_provider, https_proxy, is_loopback, other_protocol,
-    tls_config,
-};
+use rego_platform_client::client::{Cause, is_loopback, other_protocol, outside_client};
 use rego_platform_client::text::{escape, size};
-use rego_platform_client::{Error, ErrorKind, environment, setting};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
+use rego_platform_client::{Error, ErrorKind, setting};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, LOCATION,
+};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
-
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// The time without a byte after which a connection counts as broken.
 const IDLE: Duration = Duration::from_secs(10);
@@ -40,13 +36,22 @@ pub(crate) struct Request {
     pub url: Url,
     pub accept: Option<&'static str>,
     pub authorization: Option<HeaderValue>,
+    /// The version that is there already, as the server named it.
+    pub unless: Option<HeaderValue>,
     /// The body, and its media type.
     pub body: Option<(Bytes, &'static str)>,
 }
 
 impl Request {
     pub fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, accept: None, authorization: None, body: None }
+        Self {
+            method: Method::GET,
+            url,
+            accept: None,
+            authorization: None,
+            unless: None,
+            body: None,
+        }
     }
 
     fn reads(&self) -> bool {
@@ -62,22 +67,7 @@ pub(crate) fn origin(url: &Url) -> String {
 impl Transport {
     /// `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
-        let authorities: Result<Vec<_>, _> =
-            certificates.iter().map(|pem| authorities(pem)).collect();
-        let authorities = authorities?.into_iter().flatten().collect();
-        let tls = tls_config(crypto_provider(None)?, authorities, false, false)?;
-        let mut builder = bare_client(tls)
-            .connect_timeout(CONNECT)
-            .read_timeout(IDLE)
-            .resolve_to_addrs("localhost", &LOCALHOST);
-        if let Some(address) = environment::proxy()? {
-            let except = environment::no_proxy()?.unwrap_or_default();
-            builder = builder.proxy(https_proxy(&address, &except)?);
-        }
-        let client = builder.build().map_err(|error| {
-            Error::new(ErrorKind::Configuration, "the HTTP client can't be set up")
-                .with_source(error.without_url().to_string())
-        })?;
+        let client = outside_client(certificates, IDLE)?;
         Ok(Self { client, insecure })
     }
 
@@ -114,6 +104,9 @@ impl Transport {
         if let Some(authorization) = &request.authorization {
             builder = builder.header(AUTHORIZATION, authorization.clone());
         }
+        if let Some(version) = &request.unless {
+            builder = builder.header(IF_NONE_MATCH, version.clone());
+        }
         builder = match &request.body {
             Some((body, kind)) => builder.header(CONTENT_TYPE, *kind).body(body.clone()),
             None if request.reads() => builder,
@@ -123,10 +116,21 @@ impl Transport {
     }
 
     /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials.
-    pub async fn follow(&self, from: &Url, mut answer: Response) -> Result<Response, Error> {
+    pub async fn follow(&self, from: &Url, answer: Response) -> Result<Response, Error> {
+        self.follow_unless(from, answer, None).await
+    }
+
+    /// As [`follow`](Self::follow), for what may be there already: the answer then has the status 304.
+    pub async fn follow_unless(
+        &self,
+        from: &Url,
+        mut answer: Response,
+        unless: Option<&HeaderValue>,
+    ) -> Result<Response, Error> {
         let mut url = from.clone();
         for _ in 0..MAX_REDIRECTS {
-            if !answer.status().is_redirection() {
+            let status = answer.status();
+            if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(answer);
             }
             url = location(&url, &answer)?;
@@ -137,7 +141,8 @@ impl Transport {
                 return Err(Error::new(ErrorKind::Protocol, message)
                     .with_hint("nothing is fetched without TLS there"));
             }
-            answer = self.send(&Request::get(url.clone())).await?;
+            let request = Request { unless: unless.cloned(), ..Request::get(url.clone()) };
+            answer = self.send(&request).await?;
         }
         let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
         Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))

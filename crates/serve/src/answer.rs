@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rego_platform::evaluate::{OpaError, compact, pretty};
-use rego_platform::{Error, Position, Value};
+use rego_platform::{Error, ErrorKind, Position, Value};
 use serde::Serialize;
 
 /// A request that isn't answered, with the reason.
@@ -40,11 +40,29 @@ impl Refusal {
         Self { errors, ..Self::invalid(format!("error(s) occurred while {what} query")) }
     }
 
+    /// Policies that don't compile.
+    pub fn of_policies(error: &Error, code: &'static str) -> Self {
+        let errors = match error {
+            Error::Policy(_) => OpaError::all(error, None),
+            _ => return Self::invalid(error.report()),
+        };
+        let message = "error(s) occurred while compiling module(s)";
+        Self { errors, ..Self::new(StatusCode::BAD_REQUEST, code, message) }
+    }
+
     /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
     /// own, as a failed call of the service.
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
         let message = match error {
             Error::Policy(_) => "error(s) occurred while evaluating query".to_owned(),
+            // A client has a token, too, with which it asks this server.
+            _ if matches!(
+                error.kind(),
+                ErrorKind::Unauthenticated | ErrorKind::PermissionDenied
+            ) =>
+            {
+                format!("{}; that is this server's own token for the service", error.report())
+            }
             _ => error.report(),
         };
         Self { errors: OpaError::all(error, place), ..Self::internal(message) }

@@ -39,6 +39,21 @@ impl FromRequest<App> for Document {
     }
 }
 
+/// The text in a body.
+pub(crate) struct Text(pub String);
+
+impl FromRequest<App> for Text {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let (head, body) = request.into_parts();
+        let bytes = all(body, app.bounds.body).await?;
+        let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
+        let text = std::str::from_utf8(&bytes);
+        text.map(|text| Self(text.to_owned())).map_err(|_| Refusal::invalid("the text isn't UTF-8"))
+    }
+}
+
 /// The document in a body that is an object; `null` and an empty body have no members.
 pub(crate) struct Members {
     object: Value,

@@ -1,19 +1,27 @@
-//! The log of decisions, a line of JSON each, as OPA writes it.
+//! The log of decisions as OPA has it: lines of JSON, or uploads of them.
 //!
 //! Owns what becomes of a decision: dropped or masked by the policies in `data.system.log`, or written.
 
 mod event;
 mod file;
 mod mask;
+mod spool;
+mod upload;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use rego_platform::evaluate::{EvaluateOptions, compact};
 use rego_platform::{Error, ErrorKind, Value};
 
+use super::journal::Journal;
 use super::policy_set::PolicySet;
 
 pub(crate) use event::{Event, Subject, bindings};
 pub use file::LogDestination;
 use file::LogFile;
+pub use upload::Upload;
+pub(crate) use upload::Uploads;
 
 const DROP: [&str; 3] = ["system", "log", "drop"];
 const MASK: [&str; 3] = ["system", "log", "mask"];
@@ -25,8 +33,8 @@ pub(crate) struct DecisionLog {
 }
 
 impl DecisionLog {
-    pub fn open(destination: LogDestination) -> Result<Self, Error> {
-        Ok(Self { file: LogFile::open(destination)? })
+    pub fn open(destination: LogDestination, journal: Arc<dyn Journal>) -> Result<Self, Error> {
+        Ok(Self { file: LogFile::open(destination, journal)? })
     }
 
     /// Writes a decision, unless the policies drop it, as they mask it. Returns once it is written.
@@ -49,9 +57,26 @@ impl DecisionLog {
         self.file.write(line).await
     }
 
-    /// Returns why the log can't be written, if the last attempt failed.
+    /// Returns why the log can't be written, if the last attempt failed. No decision is given then.
     pub fn failure(&self) -> Option<String> {
         self.file.failure()
+    }
+
+    /// Returns why what was written isn't uploaded, if the last attempt failed.
+    pub fn upload_failure(&self) -> Option<String> {
+        self.file.uploader.as_ref().and_then(upload::Uploader::failure)
+    }
+
+    /// Returns what is so of uploads, if there are any.
+    pub fn uploads(&self) -> Option<Uploads> {
+        self.file.uploader.as_ref().map(upload::Uploader::uploads)
+    }
+
+    /// Uploads what waits, within a time.
+    pub fn finish(&self, time: Duration) {
+        if let Some(uploader) = &self.file.uploader {
+            uploader.finish(time);
+        }
     }
 }
 

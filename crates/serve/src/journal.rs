@@ -8,7 +8,7 @@ use rego_platform::evaluate::Print;
 pub trait Journal: Send + Sync + std::fmt::Debug {
     /// A policy printed something.
     fn printed(&self, print: &Print);
-    /// Something failed that no answer tells: policies that don't load again, a decision that can't be
-    /// logged.
+    /// Something failed that no answer tells: policies that don't load again, decisions that can't be
+    /// logged or uploaded, or were dropped.
     fn failed(&self, error: &Error);
 }

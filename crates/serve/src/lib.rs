@@ -16,6 +16,7 @@ mod admission;
 mod answer;
 mod app;
 mod body;
+mod change;
 mod connections;
 mod decide;
 mod decision_log;
@@ -31,10 +32,10 @@ mod stalled;
 mod tls;
 
 pub use access::{Access, AccessToken};
-pub use decision_log::LogDestination;
+pub use decision_log::{LogDestination, Upload};
 pub use journal::Journal;
 pub use options::{Bounds, GateRun, ServerOptions};
-pub use policy_set::{Load, Loaded};
+pub use policy_set::{Compile, Load, Loaded};
 pub use server::Server;
 pub use tls::Tls;
 

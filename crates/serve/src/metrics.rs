@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::decision_log::Uploads;
 use axum::http::Method;
 use rego_platform::{CallEvent, EvaluationEvent, Observer};
 
@@ -50,6 +51,7 @@ pub(crate) struct Gauges {
     pub queued: usize,
     pub activated: i64,
     pub is_loaded: bool,
+    pub uploads: Option<Uploads>,
 }
 
 fn handler(path: &str) -> &'static str {
@@ -134,6 +136,14 @@ impl Metrics {
         ];
         for (name, help, value) in counters {
             single(name, help, "counter", &value.load(Ordering::Relaxed));
+        }
+        if let Some(Uploads { uploaded, waiting, dropped, failed }) = now.uploads {
+            let name = |what: &str| format!("decision_log_{what}");
+            let counter = "counter";
+            single(&name("uploaded_total"), "Decisions that were uploaded.", counter, &uploaded);
+            single(&name("dropped_total"), "Decisions that were dropped.", counter, &dropped);
+            single(&name("uploads_failed_total"), "Uploads that failed.", counter, &failed);
+            single(&name("waiting"), "Decisions that wait to be uploaded.", "gauge", &waiting);
         }
         let queued = "Requests that are evaluated or wait for it.";
         single("requests_queued", queued, "gauge", &now.queued);

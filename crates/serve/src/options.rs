@@ -11,6 +11,7 @@ use rego_platform_gate::RunOptions;
 use super::access::Access;
 use super::decision_log::LogDestination;
 use super::journal::Journal;
+use super::policy_set::Compile;
 
 /// What a server is started with.
 #[derive(Debug)]
@@ -28,6 +29,9 @@ pub struct ServerOptions {
     pub bounds: Bounds,
     /// Where decisions are logged; nowhere by default.
     pub decision_log: Option<LogDestination>,
+    /// Compiles policies and data that clients have changed, in memory. They can't be changed by default; a
+    /// token has to be wanted of clients (`access`) for that.
+    pub writable: Option<Compile>,
     /// Hears what happens.
     pub journal: Arc<dyn Journal>,
 }
@@ -42,6 +46,7 @@ impl ServerOptions {
             gate,
             bounds: Bounds::default(),
             decision_log: None,
+            writable: None,
             journal,
         }
     }

@@ -9,13 +9,14 @@ mod health;
 mod policies;
 mod query;
 mod status;
+mod write;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 
 use super::answer::Refusal;
 use super::app::App;
@@ -25,26 +26,22 @@ pub(crate) fn router(app: &App) -> Router {
     let evaluating = Router::new()
         .route("/", only(post(data::default_decision), "POST"))
         .with_document("/v0/data", || only(post(data::post_v0), "POST"))
-        .with_document("/v1/data", || {
-            only(get(data::get_v1).post(data::post_v1), "GET, POST")
-                .put(read_only)
-                .patch(read_only)
-                .delete(read_only)
-        })
+        .route("/v1/data", document(MethodRouter::new()))
+        .route("/v1/data/{*path}", document(delete(write::delete_data)))
         .with_document("/v1/batch/data", || only(post(batch::post), "POST"))
         .route("/v1/query", only(get(query::get).post(query::post), "GET, POST"))
         .route("/v1/call/{function}", only(post(call::post), "POST"))
         .route("/v1/gate", only(post(gate::post), "POST"))
         .route("/health/{*path}", only(get(health::policy), "GET"))
+        .route(
+            "/v1/policies/{*id}",
+            only(get(policies::one), "GET").put(write::put_policy).delete(write::delete_policy),
+        )
         .route_layer(from_fn_with_state(app.clone(), guard::admit));
     Router::new()
         .merge(evaluating)
         .with_document("/v1/compile", || get(compile).post(compile))
         .route("/v1/policies", only(get(policies::list), "GET"))
-        .route(
-            "/v1/policies/{*id}",
-            only(get(policies::one), "GET").put(read_only).delete(read_only),
-        )
         .route("/health", only(get(health::get), "GET"))
         .route("/v1/status", only(get(status::status), "GET"))
         .route("/v1/config", only(get(status::config), "GET"))
@@ -54,6 +51,12 @@ pub(crate) fn router(app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), guard::check))
         .layer(from_fn_with_state(app.clone(), guard::measure))
         .with_state(app.clone())
+}
+
+/// Adds the methods of `/v1/data`.
+fn document(handlers: MethodRouter<App>) -> MethodRouter<App> {
+    let handlers = handlers.get(data::get_v1).post(data::post_v1);
+    only(handlers.put(write::put_data).patch(write::patch_data), "GET, POST, PUT, PATCH")
 }
 
 /// Returns an address without the slashes at its end, which mean nothing, as in OPA.
@@ -94,11 +97,6 @@ fn method_not_allowed(allowed: &'static str, message: &str) -> Response {
     let mut response = Refusal::new(status, "invalid_operation", message).into_response();
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
-}
-
-async fn read_only() -> Response {
-    let message = "policies and data come from files, and can't be changed over HTTP";
-    method_not_allowed("GET, POST", message)
 }
 
 async fn compile() -> Refusal {

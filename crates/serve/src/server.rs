@@ -46,11 +46,26 @@ impl Server {
     /// [`ErrorKind::Configuration`] when other machines could ask without a token or a certificate, or the
     /// address can't be listened on; the errors of loading.
     pub fn start(load: Load, options: ServerOptions) -> Result<Self, Error> {
-        let ServerOptions { listen, access, evaluate, gate, bounds, decision_log, journal } =
-            options;
+        let ServerOptions {
+            listen,
+            access,
+            evaluate,
+            gate,
+            bounds,
+            decision_log,
+            writable,
+            journal,
+        } = options;
         access.check(listen)?;
-        let policies = PolicyStore::new(load)?;
-        let decision_log = decision_log.map(DecisionLog::open).transpose()?;
+        if writable.is_some() && access.tokens.is_empty() {
+            let message = "anyone who may ask could change the policies";
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("a server is writable only for clients with a token"));
+        }
+        let policies = PolicyStore::new(load, writable)?;
+        let decision_log = decision_log
+            .map(|destination| DecisionLog::open(destination, Arc::clone(&journal)))
+            .transpose()?;
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let failed = |what: String, error: std::io::Error| {
             Error::new(ErrorKind::Configuration, what).with_source(error)
@@ -113,12 +128,28 @@ impl Server {
         self.app.policies.reload()
     }
 
-    /// Stops accepting connections, and returns once what has begun is answered, or its time is over.
+    /// Asks whether the policies have changed, and if so loads them again, as [`reload`](Self::reload) does;
+    /// also if that has failed the last time. Returns `true` if it did.
+    ///
+    /// # Errors
+    /// Those of asking and of loading.
+    pub fn reload_if(
+        &self,
+        has_changed: impl FnOnce() -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        self.app.policies.reload_if(has_changed)
+    }
+
+    /// Stops accepting connections, and returns once what has begun is answered and what was decided is
+    /// uploaded, or the time of each is over.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Running { stop, thread }) = running {
             let _ = stop.send(());
             let _ = thread.join();
+            if let Some(log) = &self.app.decision_log {
+                log.finish(self.app.bounds.grace);
+            }
         }
     }
 }

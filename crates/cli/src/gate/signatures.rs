@@ -74,7 +74,7 @@ fn key_files(paths: &[PathBuf], timeout: Duration) -> Result<Vec<(String, Vec<u8
 }
 
 /// Returns the keys that sign bundles, if any are named.
-pub(super) fn bundle_keys(
+pub(crate) fn bundle_keys(
     paths: &[PathBuf],
     timeout: Duration,
 ) -> Result<Option<BundleKeys>, Error> {

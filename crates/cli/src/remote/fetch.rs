@@ -1,6 +1,8 @@
 //! Fetching what the addresses among the policies of a command name.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rego_platform::http::AllowedHost;
@@ -26,6 +28,23 @@ pub(super) struct How {
     pub ca_cert: Option<PathBuf>,
     pub insecure: bool,
     pub timeout: Duration,
+    /// What was fetched before, if sources are asked again for what has changed.
+    pub polled: Option<Polled>,
+}
+
+/// What polled sources had when they were asked last. Cheap to clone.
+#[cfg_attr(not(feature = "serve"), allow(dead_code))]
+#[derive(Debug, Clone, Default)]
+pub(super) struct Polled(Arc<Mutex<BTreeMap<Address, rego_platform_remote::Fetched>>>);
+
+impl Polled {
+    fn known(&self, address: &Address) -> Option<rego_platform_remote::Fetched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+    }
+
+    fn keep(&self, address: &Address, fetched: rego_platform_remote::Fetched) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone(), fetched);
+    }
 }
 
 /// What was fetched, by its address.
@@ -54,6 +73,38 @@ impl How {
         Ok(())
     }
 
+    /// Asks the sources among the arguments that nothing pins whether they have changed. What has is what
+    /// [`fetch`](Self::fetch) gives from then on.
+    #[cfg(feature = "serve")]
+    pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
+        let Some(polled) = &self.polled else { return Ok(false) };
+        let remote = self.remote()?;
+        let mut has_changed = false;
+        for address in self.moving(arguments)? {
+            let Some(known) = polled.known(&address) else { continue };
+            if let Some(fetched) = remote.fetch_changed(&address, &known)? {
+                polled.keep(&address, fetched);
+                has_changed = true;
+            }
+        }
+        Ok(has_changed)
+    }
+
+    /// Returns the sources among the arguments that nothing pins.
+    #[cfg(feature = "serve")]
+    pub fn moving(&self, arguments: &[PathBuf]) -> Result<Vec<Address>, Error> {
+        let lock = self.args.locked(self.timeout)?;
+        let mut moving = Vec::new();
+        for argument in crate::paths::expanded(arguments)? {
+            let Some((_, address)) = address(&argument) else { continue };
+            let address = address?;
+            if address.digest().is_none() && lock.digest(&address).is_none() {
+                moving.push(address);
+            }
+        }
+        Ok(moving)
+    }
+
     /// Fetches sources, each once and held to the lock.
     pub fn sources(&self, addresses: Vec<Address>) -> Result<Sources, Error> {
         let mut all = Sources::with_capacity(addresses.len());
@@ -69,7 +120,11 @@ impl How {
             }
             let pinned = before.digest(&address).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
-            if self.pinned && !is_pinned && !self.args.update_lock {
+            if let Some(known) = self.polled.as_ref().and_then(|polled| polled.known(&address)) {
+                all.push((address, known));
+                continue;
+            }
+            if self.pinned && !is_pinned && !self.args.update_lock && self.polled.is_none() {
                 let message = format!("nothing pins `{}`", escape(&address.to_string()));
                 return Err(Error::new(ErrorKind::Configuration, message)
                     .with_hint("name it with its digest, `@sha256:…`")
@@ -77,6 +132,9 @@ impl How {
             }
             let fetched = remote.fetch(&address, pinned)?;
             lock.pin(address.clone(), fetched.digest.clone());
+            if let Some(polled) = &self.polled {
+                polled.keep(&address, fetched.clone());
+            }
             all.push((address, fetched));
         }
         if self.args.update_lock {

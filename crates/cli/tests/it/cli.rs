@@ -1,5 +1,6 @@
 //! The command, run as a process with an environment of its own.
 
+mod artifact_store;
 mod auth;
 mod cache;
 mod call;

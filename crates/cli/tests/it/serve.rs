@@ -1,5 +1,7 @@
 //! `serve`: its options, and the process. The interface is tested in its own crate.
 
+mod changes;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -7,12 +9,16 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cli::Sandbox;
+use crate::hostile::script::ok;
+use crate::hostile::server::Server;
 use crate::support::{CLEAN_IMAGE, HANG};
 
 /// A running server.
 struct Served {
     child: Child,
     address: String,
+    /// What it said before it served.
+    said: String,
     stderr: BufReader<std::process::ChildStderr>,
 }
 
@@ -28,15 +34,14 @@ fn serve(sandbox: &Sandbox, arguments: &[&str]) -> Served {
     let mut command = sandbox.run(&all).command();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut served = Served { child, address: String::new(), stderr };
-    let mut said = String::new();
+    let mut served = Served { child, address: String::new(), said: String::new(), stderr };
     while served.address.is_empty() {
         let mut line = String::new();
-        assert_ne!(served.stderr.read_line(&mut line).unwrap(), 0, "{said}");
+        assert_ne!(served.stderr.read_line(&mut line).unwrap(), 0, "{}", served.said);
         let address = line.strip_prefix("serving http://");
         let address = address.and_then(|rest| rest.strip_suffix(" until interrupted\n"));
         served.address = address.unwrap_or_default().to_owned();
-        said += &line;
+        served.said += &line;
     }
     served
 }
@@ -161,6 +166,48 @@ fn decisions_are_logged_on_standard_output() {
     assert_eq!((&entry["path"], &entry["result"]), (&"p/version".into(), &1.into()), "{entry}");
 }
 
+#[cfg(unix)]
+#[test]
+fn decisions_are_uploaded_before_the_end() {
+    let (sandbox, collector) = (Sandbox::new(), Server::start(|_| ok(Vec::new())));
+    let (policies, token) = (policies(&sandbox), sandbox.write("token", "canary-of-the-log\n"));
+    let (spool, url) = (sandbox.path("spool"), collector.url());
+    let log = ["-d", &policies, "--local", "testdata/platform", "--decision-log", &url];
+    let spool =
+        ["--decision-log-spool", spool.to_str().unwrap(), "--decision-log-token-file", &token];
+    let mut served = serve(&sandbox, &[&log[..], &spool[..]].concat());
+    served.ask("POST /v1/data/p/version", "{}");
+    let (code, said) = served.interrupt();
+    assert_eq!((code, said.as_str()), (Some(0), "SIGTERM: finishing what has begun\n"));
+    let requests = collector.requests();
+    let [upload] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!(upload.line(), "POST /logs HTTP/1.1");
+    assert_eq!(upload.header("authorization"), Some("Bearer canary-of-the-log"));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&*upload.body).read_to_string(&mut text).unwrap();
+    let entries: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (entries[0]["path"].as_str(), &entries[1]),
+        (Some("p/version"), &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn a_missing_token_for_the_service_is_said_at_the_start() {
+    let sandbox = Sandbox::new();
+    let policies = policies(&sandbox);
+    let mut served =
+        serve(&sandbox, &["-d", &policies, "--controlplane-url", "http://127.0.0.1:1"]);
+    assert!(served.said.contains("warning: there is no token for the service"), "{}", served.said);
+    let answer = served.ask("POST /v1/data/p/kind", r#"{"input": {"image": "sha256:0"}}"#);
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    let digest = format!(r#"{{"input": {{"image": "{CLEAN_IMAGE}"}}}}"#);
+    let answer = served.ask("POST /v1/data/p/kind", &digest);
+    let own = "no token was given; that is this server's own token for the service";
+    assert!(answer.contains(own), "{answer}");
+    served.child.kill().unwrap();
+}
+
 #[test]
 fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     let sandbox = Sandbox::new();
@@ -186,6 +233,13 @@ fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     local(&["--decision-log", &good, "--auth-token-file", &good])
         .fails("would be read and written");
     local(&["--decision-log", "/absent/log"]).fails("can't be opened");
+    local(&["--decision-log", "https://logs.example"]).fails("--decision-log-spool DIR");
+    local(&["--decision-log", &good, "--decision-log-spool", "spool"])
+        .fails("only decisions that are uploaded");
+    let spool = sandbox.path("spool");
+    let plain =
+        ["--decision-log", "http://logs.example", "--decision-log-spool", spool.to_str().unwrap()];
+    local(&plain).fails("over plain HTTP");
     local(&["--record", "recording.json"]).fails("doesn't support `--record`");
     local(&["-d", &broken]).fails("platform.discovr");
     sandbox.local(&["serve"]).output().fails("--data");

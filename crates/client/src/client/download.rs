@@ -3,21 +3,21 @@
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
 //! store; content that doesn't hash to its digest never leaves this module.
 
-#[cfg(any(feature = "cache", feature = "grpc"))]
+#[cfg(feature = "grpc")]
 use std::sync::atomic::Ordering;
 
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-use super::content::{Collector, Incoming};
 use super::endpoints::is_loopback;
 #[cfg(feature = "grpc")]
 use super::grpc::Location;
+use super::kept::Wanted;
 use super::transport::{Failed, JSON, Reply, Request};
 use super::{
-    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Source, Token, TokenKind,
-    answer, protocol,
+    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind, answer,
+    protocol,
 };
 #[cfg(feature = "grpc")]
 use crate::setting;
@@ -34,40 +34,36 @@ pub async fn download(
     client: &Client,
     context: &Context,
     digest: &str,
-    wanted: RequestedForm,
+    form: RequestedForm,
 ) -> Result<Content, Error> {
+    let wanted = Wanted { digest, form, cap: client.settings.max_artifact_bytes };
     client
         .retry_policy(context, true)
         .run(|| async move {
-            match fetch(client, context, digest, wanted).await {
+            match fetch(client, context, wanted).await {
                 // A signed URL is valid for a short time: a new one is requested once.
-                Err(failed) if failed.refused => fetch(client, context, digest, wanted).await,
+                Err(failed) if failed.refused => fetch(client, context, wanted).await,
                 other => other,
             }
         })
         .await
 }
 
-async fn fetch(
-    client: &Client,
-    context: &Context,
-    digest: &str,
-    wanted: RequestedForm,
-) -> Result<Content, Failed> {
+async fn fetch(client: &Client, context: &Context, wanted: Wanted<'_>) -> Result<Content, Failed> {
     #[cfg(feature = "grpc")]
     if let Some(from) = client.settings.endpoints.grpc() {
         let store = client.settings.endpoints.store();
         if let Some(store) = store.filter(|_| client.lacks_urls.load(Ordering::Relaxed)) {
-            return stored(client, context, digest, wanted, store).await;
+            return stored(client, context, wanted, store).await;
         }
-        return match (super::grpc::location(client, context, digest).await?, store) {
+        return match (super::grpc::location(client, context, wanted.digest).await?, store) {
             (Location::Url(location, token), _) => {
                 let to = Redirect { from, location: &location, token: Some(&token) };
-                redirected(client, context, digest, wanted, to).await
+                redirected(client, context, wanted, to).await
             }
             (Location::Unimplemented(_), Some(store)) => {
                 client.lacks_urls.store(true, Ordering::Relaxed);
-                stored(client, context, digest, wanted, store).await
+                stored(client, context, wanted, store).await
             }
             (Location::Unimplemented(refusal), None) => {
                 let error = refusal
@@ -78,18 +74,18 @@ async fn fetch(
             }
         };
     }
-    let call = ApiRequest::get(DOWNLOAD, Some(digest.to_owned()));
+    let call = ApiRequest::get(DOWNLOAD, Some(wanted.digest.to_owned()));
     let (reply, token) = client.open(context, &call).await?;
     let reply = match reply.status {
         StatusCode::OK => reply,
         status if is_redirect(status) && !is_login(&reply) => {
             let product = &client.settings.product;
-            let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
+            let from = client.settings.endpoints.url(DOWNLOAD, &[wanted.digest], product)?;
             let location = location(&reply)?.to_owned();
             // An open answer counts as in flight: the next request may need its slot.
             drop(reply);
             let to = Redirect { from: &from, location: &location, token: token.as_ref() };
-            return redirected(client, context, digest, wanted, to).await;
+            return redirected(client, context, wanted, to).await;
         }
         status => {
             let refusal = client.refusal(&call, reply, token.as_ref()).await;
@@ -99,14 +95,15 @@ async fn fetch(
                 return Err(refusal);
             };
             // The service refuses API tokens here, and only here.
-            let location = super::grpc_web::download_url(client, context, digest, &token).await;
+            let location =
+                super::grpc_web::download_url(client, context, wanted.digest, &token).await;
             let Some(location) = location else { return Err(refusal) };
-            let from = client.settings.endpoints.url(DOWNLOAD, &[digest], product)?;
+            let from = client.settings.endpoints.url(DOWNLOAD, &[wanted.digest], product)?;
             let to = Redirect { from: &from, location: &location, token: Some(&token) };
-            return redirected(client, context, digest, wanted, to).await;
+            return redirected(client, context, wanted, to).await;
         }
     };
-    collect(client, context, digest, wanted, reply.body(client.settings.max_artifact_bytes)).await
+    client.settings.kept.collect(context, wanted, reply.body(wanted.cap)).await
 }
 
 /// The control plane's answer to a request for content: where it is.
@@ -121,8 +118,7 @@ struct Redirect<'a> {
 async fn redirected(
     client: &Client,
     context: &Context,
-    digest: &str,
-    wanted: RequestedForm,
+    wanted: Wanted<'_>,
     to: Redirect<'_>,
 ) -> Result<Content, Failed> {
     let Redirect { from, location, token } = to;
@@ -130,11 +126,11 @@ async fn redirected(
         return Err(protocol("the download redirects to a URL with the token in it").into());
     }
     let to = target(from, location, client.settings.insecure)?;
-    if let Some(content) = cached(client, context, digest, wanted).await? {
+    if let Some(content) = client.settings.kept.find(context, wanted).await? {
         return Ok(content);
     }
     let reply = follow(client, context, to).await?;
-    collect(client, context, digest, wanted, reply.body(client.settings.max_artifact_bytes)).await
+    client.settings.kept.collect(context, wanted, reply.body(wanted.cap)).await
 }
 
 /// Returns the content from the content store's gRPC address, where the control plane has no signed
@@ -143,79 +139,16 @@ async fn redirected(
 async fn stored(
     client: &Client,
     context: &Context,
-    digest: &str,
-    wanted: RequestedForm,
+    wanted: Wanted<'_>,
     store: &Url,
 ) -> Result<Content, Failed> {
     // The service's statement that its own token may have the content.
-    let token = super::grpc::store_token(client, context, digest).await?;
-    if let Some(content) = cached(client, context, digest, wanted).await? {
+    let token = super::grpc::store_token(client, context, wanted.digest).await?;
+    if let Some(content) = client.settings.kept.find(context, wanted).await? {
         return Ok(content);
     }
-    let content = super::grpc::read(client, context, store, digest, token).await?;
-    collect(client, context, digest, wanted, content).await
-}
-
-/// Reads content to its end.
-async fn collect(
-    client: &Client,
-    context: &Context,
-    digest: &str,
-    wanted: RequestedForm,
-    source: impl Source,
-) -> Result<Content, Failed> {
-    let announced = source.announced().unwrap_or_default();
-    let collector = Collector::new(wanted, usize::try_from(announced).unwrap_or_default());
-    #[cfg(feature = "cache")]
-    let collector = collector.copying(cache_entry(client, announced).await);
-    #[cfg(not(feature = "cache"))]
-    let _ = client;
-    let mut incoming = Incoming::new(collector);
-    context.read(source, &mut incoming).await?;
-    Ok(incoming.finish(digest).await?)
-}
-
-/// Returns the content from the cache, if it is there.
-#[cfg(feature = "cache")]
-async fn cached(
-    client: &Client,
-    context: &Context,
-    digest: &str,
-    wanted: RequestedForm,
-) -> Result<Option<Content>, Failed> {
-    let Some(cache) = client.settings.cache.clone() else { return Ok(None) };
-    let (digest, cap) = (digest.to_owned(), client.settings.max_artifact_bytes);
-    let read = tokio::task::spawn_blocking(move || {
-        cache.read(&digest, cap, |file, size| {
-            let mut collector = Collector::new(wanted, usize::try_from(size).unwrap_or(0));
-            // An entry that has grown since its size was read fails the check.
-            collector.read(file).map_err(|error| error.to_string())?;
-            let content = collector.finish(&digest).map_err(|error| error.to_string())?;
-            Ok((content, size))
-        })
-    });
-    let Ok(Some((content, size))) = read.await else { return Ok(None) };
-    context.count(size)?;
-    context.cached.store(true, Ordering::Relaxed);
-    Ok(Some(content))
-}
-
-#[cfg(not(feature = "cache"))]
-#[allow(clippy::unused_async, reason = "with the feature `cache` it waits for the disk")]
-async fn cached(
-    _: &Client,
-    _: &Context,
-    _: &str,
-    _: RequestedForm,
-) -> Result<Option<Content>, Failed> {
-    Ok(None)
-}
-
-/// Opens a cache entry for content of an announced size.
-#[cfg(feature = "cache")]
-async fn cache_entry(client: &Client, size: u64) -> Option<super::cache::NewEntry> {
-    let cache = client.settings.cache.clone()?;
-    tokio::task::spawn_blocking(move || cache.create(size)).await.ok()?
+    let content = super::grpc::read(client, context, store, wanted.digest, token).await?;
+    client.settings.kept.collect(context, wanted, content).await
 }
 
 fn is_redirect(status: StatusCode) -> bool {

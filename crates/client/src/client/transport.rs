@@ -21,15 +21,18 @@ use rustls::pki_types::CertificateDer;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-use super::certificates::SystemVerifier;
+use super::certificates::{self, SystemVerifier};
 use super::endpoints::is_loopback;
 use super::{Settings, Source, answer};
-use crate::{Error, ErrorKind, Limit, TraceParent, setting};
+use crate::{Error, ErrorKind, Limit, TraceParent, environment, setting};
 
 /// The media types of what is sent.
 pub const JSON: &str = "application/json";
 #[cfg(feature = "grpc")]
 pub const GRPC: &str = "application/grpc";
+
+/// The time for a connection to a server other than the service.
+const CONNECT: Duration = Duration::from_secs(5);
 
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -457,6 +460,26 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
         Err(_) if settings.endpoints.addresses().all(is_unused) => Ok(None),
         proxy => proxy.map(Some),
     }
+}
+
+/// Returns a client for other servers than the service, which trusts further authorities (PEM) and goes
+/// through the environment's proxy.
+pub fn outside_client(authorities: &[Vec<u8>], idle: Duration) -> Result<reqwest::Client, Error> {
+    let authorities: Result<Vec<_>, _> =
+        authorities.iter().map(|pem| certificates::authorities(pem)).collect();
+    let tls = tls_config(crypto_provider(None)?, authorities?.concat(), false, false)?;
+    let mut builder = bare_client(tls)
+        .connect_timeout(CONNECT)
+        .read_timeout(idle)
+        .resolve_to_addrs("localhost", &LOCALHOST);
+    if let Some(address) = environment::proxy()? {
+        let except = environment::no_proxy()?.unwrap_or_default();
+        builder = builder.proxy(https_proxy(&address, &except)?);
+    }
+    builder.build().map_err(|error| {
+        Error::new(ErrorKind::Configuration, "the HTTP client can't be set up")
+            .with_source(error.without_url().to_string())
+    })
 }
 
 /// Returns a proxy for https alone, so that it never sees a token, and never for loopback.

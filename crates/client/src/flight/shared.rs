@@ -77,7 +77,7 @@ mod tests {
     fn outcome(memory: u64) -> CallOutcome {
         let result = Ok(Answer::from(Value::from(1)));
         let latency = Duration::ZERO;
-        CallOutcome { result, attempts: 1, bytes: 1, memory, latency, cached: false }
+        CallOutcome { result, attempts: 1, bytes: 1, memory, latency, kept: false }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Where decisions are written: a file, which may be moved away, or standard output.
+//! Where decisions are written: a file, which may be moved away, standard output, or a spool from which they are
+//! uploaded.
 //!
 //! Owns the thread that writes. Lines that come together are written together.
 
@@ -11,6 +12,10 @@ use std::thread;
 use rego_platform::{Error, ErrorKind};
 use tokio::sync::{mpsc, oneshot};
 
+use super::spool::private;
+use super::upload::{Upload, Uploader};
+use crate::journal::Journal;
+
 /// The most lines that wait to be written.
 const WAITING: usize = 1024;
 
@@ -22,6 +27,8 @@ pub enum LogDestination {
     File(PathBuf),
     /// Standard output.
     Stdout,
+    /// A server that takes OPA's log of decisions.
+    Upload(Box<Upload>),
 }
 
 type Done = oneshot::Sender<Result<(), String>>;
@@ -32,14 +39,18 @@ pub(super) struct LogFile {
     lines: mpsc::Sender<(String, Done)>,
     name: String,
     failure: Arc<Mutex<Option<String>>>,
+    pub uploader: Option<Uploader>,
 }
 
 impl LogFile {
-    pub fn open(destination: LogDestination) -> Result<Self, Error> {
+    pub fn open(destination: LogDestination, journal: Arc<dyn Journal>) -> Result<Self, Error> {
+        let shown = |path: &Path| rego_platform::text::escape(&path.display().to_string());
         let name = match &destination {
-            LogDestination::File(path) => rego_platform::text::escape(&path.display().to_string()),
+            LogDestination::File(path) => shown(path),
             LogDestination::Stdout => "<stdout>".to_owned(),
+            LogDestination::Upload(upload) => shown(&upload.spool),
         };
+        let mut uploader = None;
         let failed = |error: io::Error| {
             let message = format!("the log of decisions `{name}` can't be opened");
             Error::new(ErrorKind::Configuration, message).with_source(error)
@@ -50,6 +61,10 @@ impl LogFile {
                 Target::File { path, file }
             }
             LogDestination::Stdout => Target::Stdout,
+            LogDestination::Upload(upload) => {
+                let uploader = uploader.insert(Uploader::start(*upload, journal)?);
+                Target::Spool(Box::new(uploader.adding()))
+            }
         };
         let (lines, mut waiting) = mpsc::channel::<(String, Done)>(WAITING);
         let failure = Arc::<Mutex<Option<String>>>::default();
@@ -70,7 +85,7 @@ impl LogFile {
         };
         let thread = thread::Builder::new().name("decision-log".to_owned());
         thread.spawn(write).map_err(failed)?;
-        Ok(Self { lines, name, failure })
+        Ok(Self { lines, name, failure, uploader })
     }
 
     /// Writes a line. Returns once it is written.
@@ -94,6 +109,7 @@ impl LogFile {
 enum Target {
     File { path: PathBuf, file: File },
     Stdout,
+    Spool(Box<dyn Fn(&[u8]) -> io::Result<()> + Send>),
 }
 
 impl Target {
@@ -110,17 +126,13 @@ impl Target {
                 out.write_all(text)?;
                 out.flush()
             }
+            Self::Spool(add) => add(text),
         }
     }
 }
 
-/// Opens a file at its end; a new one can be read by its owner only.
 fn append(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private().open(path)
 }
 
 /// Returns `true` if `path` isn't the open file any more.

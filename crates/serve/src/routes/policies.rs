@@ -18,6 +18,13 @@ fn texts(app: &App) -> Vec<(String, Value)> {
     sources.modules.into_iter().map(|source| module(source.path, source.text)).collect()
 }
 
+/// Refuses the name of a policy that isn't there.
+pub(super) fn missing(id: &str) -> Refusal {
+    let message =
+        format!("storage_not_found_error: policy id \"{}\"", rego_platform::text::escape(id));
+    Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", message)
+}
+
 pub(super) async fn list(
     State(app): State<App>,
     parameters: Parameters,
@@ -32,11 +39,8 @@ pub(super) async fn one(
     Path(id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, Refusal> {
-    let Some((_, policy)) = texts(&app).into_iter().find(|(path, _)| *path == id) else {
-        let shown = rego_platform::text::escape(&id);
-        let message = format!("storage_not_found_error: policy id \"{shown}\"");
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", message));
-    };
+    let policy = texts(&app).into_iter().find(|(path, _)| *path == id);
+    let (_, policy) = policy.ok_or_else(|| missing(&id))?;
     let answer = object([("result", Some(policy))]);
     json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
 }

@@ -8,6 +8,7 @@ use rego_platform::Value;
 use super::data::DEFAULT;
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
+use crate::decision_log::{DecisionLog, Uploads};
 use crate::metrics::Gauges;
 use crate::parameters::Parameters;
 use crate::policy_set::{POLICIES, timestamp};
@@ -31,7 +32,20 @@ pub(super) async fn status(
         ("code", failure.as_ref().map(|_| "bundle_error".into())),
         ("message", failure.clone().map(Value::from)),
     ]);
-    let log = app.decision_log.as_ref().map(|log| plugin(log.failure()));
+    let log = app.decision_log.as_ref().map(|log| {
+        let failure = log.failure().or_else(|| log.upload_failure());
+        let mut state = plugin(failure);
+        if let (Some(uploads), Some(members)) = (log.uploads(), state.as_object_mut()) {
+            let Uploads { uploaded, waiting, dropped, .. } = uploads;
+            for (name, count) in
+                [("uploaded", uploaded), ("waiting", waiting), ("dropped", dropped)]
+            {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                members.insert(name.into(), count.into());
+            }
+        }
+        state
+    });
     let result = object([
         ("labels", Some(app.labels())),
         ("bundles", Some(object([(POLICIES, Some(policies))]))),
@@ -58,6 +72,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
         queued: app.queue.taken(),
         activated: app.policies.current().activated.timestamp(),
         is_loaded: app.policies.last_load().failure.is_none(),
+        uploads: app.decision_log.as_ref().and_then(DecisionLog::uploads),
     };
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     ([(header::CONTENT_TYPE, text)], app.metrics.text(&now)).into_response()

@@ -11,3 +11,5 @@ mod gate;
 mod interface;
 mod reload;
 mod support;
+mod upload;
+mod writing;

@@ -1,0 +1,158 @@
+//! Policies that change while they are served: newer ones elsewhere, and clients that write.
+
+use std::sync::{Arc, Mutex};
+
+use super::{Served, policies, serve};
+use crate::cli::Sandbox;
+use crate::compare::bundles::archive;
+use crate::hostile::authority::Authority;
+use crate::hostile::script::{http, status};
+use crate::hostile::server::{Request, Server, Step};
+use crate::remote::registry::{POLICY, Registry};
+
+fn versioned(version: u32) -> String {
+    format!("package p\n\nversion := {version}\n")
+}
+
+fn is_version(served: &Served, version: &str) {
+    served.until("GET /v1/data/p/version", &format!("{{\"result\":{version}}}"));
+}
+
+#[test]
+fn a_tag_that_moves_is_followed_and_a_digest_is_not() {
+    let (sandbox, registry) = (Sandbox::new(), Registry::new());
+    let store = |version| {
+        let text = versioned(version);
+        registry.store("acme/p", "v1", &[(POLICY, "p.rego", text.as_bytes())])
+    };
+    let first = store(1);
+    let tagged = registry.address("acme/p:v1");
+    let pinned = registry.address(&format!("acme/p@{first}"));
+    let refused = |arguments: &[&str], reason: &str| {
+        let all = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+        sandbox.local(&all).within(crate::ROOT).output().fails(reason);
+    };
+    refused(&["-d", &tagged], "nothing pins");
+    refused(&["-d", &pinned, "--poll", "1s"], "nothing is polled");
+    refused(&["-d", &tagged, "--poll", "1s", "--update-lock"], "isn't polled");
+    refused(&["-d", &tagged, "--poll", "0s"], "longer than zero");
+
+    let polling = ["-d", &tagged, "--poll", "20ms", "--local", "testdata/platform"];
+    let mut served = serve(&sandbox, &polling);
+    is_version(&served, "1");
+    store(2);
+    is_version(&served, "2");
+    registry.store(
+        "acme/p",
+        "v1",
+        &[(POLICY, "p.rego", b"package p\n\nversion := platform.discovr(1)\n")],
+    );
+    served.until("GET /health?bundles", "HTTP/1.1 500 ");
+    is_version(&served, "2");
+    served.until("GET /v1/status", "discovr");
+    store(3);
+    is_version(&served, "3");
+    served.until("GET /health?bundles", "HTTP/1.1 200 OK");
+    // A registry that doesn't answer is loud, and so is its return.
+    registry.hook(|_| Some(vec![Step::Reset]));
+    served.until("GET /health?bundles", "HTTP/1.1 500 ");
+    is_version(&served, "3");
+    registry.hook(|_| None);
+    served.until("GET /health?bundles", "HTTP/1.1 200 OK");
+    served.child.kill().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut served.stderr, &mut said).unwrap();
+    assert!(said.matches("the policies were loaded again").count() >= 2, "{said}");
+    let refused = "`platform.discovr` is not a function";
+    assert_eq!(said.matches(refused).count(), 1, "{said}");
+}
+
+/// A web server with one archive, and its version.
+#[derive(Default)]
+struct Archive {
+    content: Vec<u8>,
+    version: u32,
+    unchanged: usize,
+}
+
+fn answer(archive: &mut Archive, request: &Request) -> Vec<Step> {
+    let version = format!("\"{}\"", archive.version);
+    if request.header("if-none-match") == Some(&version) {
+        archive.unchanged += 1;
+        return status(304, &[("etag", &version)], "");
+    }
+    vec![Step::Send(http(200, &[("etag", &version)], &archive.content))]
+}
+
+#[test]
+fn an_archive_is_fetched_again_if_its_version_changes_and_verified_each_time() {
+    let sandbox = Sandbox::new();
+    let signed = include_bytes!("../gate/signed/bundle.tar.gz").to_vec();
+    let held = Arc::new(Mutex::new(Archive { content: signed, ..Archive::default() }));
+    let own = Arc::clone(&held);
+    let authority = Authority::new();
+    let server = Server::start_tls(authority.server("127.0.0.1", false), move |request| {
+        answer(&mut own.lock().unwrap(), request)
+    });
+    let certificates = sandbox.write("ca.pem", &authority.pem);
+    let key = sandbox.write("key.pub", include_str!("../gate/signed/bundle.pub"));
+    let address = format!("https://{}/b.tar.gz", server.address);
+    let allowed = server.address.to_string();
+    let polling =
+        ["-d", &address, "--poll", "20ms", "--bundle-key", &key, "--local", "testdata/platform"];
+    let served = serve(
+        &sandbox,
+        &[&polling[..], &["--allow-host", &allowed, "--ca-cert", &certificates]].concat(),
+    );
+    let denies = || served.until("POST /v1/data/p/deny", "{\"result\":[");
+    denies();
+    while held.lock().unwrap().unchanged < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let fetched = server.requests().len() - held.lock().unwrap().unchanged;
+    assert!(fetched <= 2, "{fetched} times, of one version");
+
+    let path = sandbox.path("unsigned.tar.gz");
+    archive(&path, &[("p.rego".to_owned(), "package p\n\ndeny := set()\n".to_owned())]).unwrap();
+    let replaced = |content: Vec<u8>, version| {
+        let mut held = held.lock().unwrap();
+        held.version = version;
+        std::mem::replace(&mut held.content, content)
+    };
+    let signed = replaced(std::fs::read(path).unwrap(), 1);
+    served.until("GET /v1/status", "isn't signed");
+    denies();
+    replaced(signed, 2);
+    served.until("GET /health?bundles", "HTTP/1.1 200 OK");
+    denies();
+}
+
+#[test]
+fn clients_with_a_token_write_if_the_server_is_writable() {
+    let sandbox = Sandbox::new();
+    let policies = policies(&sandbox);
+    let tokens = sandbox.write("tokens", "0123456789abcdef\n");
+    let local = ["-d", &policies, "--local", "testdata/platform"];
+    let refused = |arguments: &[&str], reason: &str| {
+        let all = [&["serve", "--listen", "127.0.0.1:0"], &local[..], arguments].concat();
+        sandbox.run(&all).output().fails(reason);
+    };
+    refused(&["--writable"], "--auth-token-file");
+    refused(&["--writable", "--auth-token-file", &tokens, "--watch"], "cannot be used with");
+    let bundle = sandbox.write("b.tar.gz", include_bytes!("../gate/signed/bundle.tar.gz"));
+    let key = sandbox.write("key.pub", include_str!("../gate/signed/bundle.pub"));
+    let writable = ["--writable", "--auth-token-file", &tokens];
+    let with_bundle = ["-b", &bundle, "--bundle-key", &key];
+    refused(&[&writable[..], &with_bundle].concat(), "can't be changed over HTTP");
+    let served = serve(&sandbox, &[&local[..], &writable].concat());
+    let token = "HTTP/1.1\r\nAuthorization: Bearer 0123456789abcdef\r\nX-Rest:";
+    let put = served.ask(&format!("PUT /v1/data/limit {token}"), "7");
+    assert!(put.starts_with("HTTP/1.1 204 "), "{put}");
+    let policy = "package q\n\nlimit := data.limit\n";
+    let put = served.ask(&format!("PUT /v1/policies/q {token}"), policy);
+    assert!(put.starts_with("HTTP/1.1 200 "), "{put}");
+    let got = served.ask(&format!("GET /v1/data/q/limit {token}"), "");
+    assert!(got.ends_with("{\"result\":7}\n"), "{got}");
+    let put = served.ask("PUT /v1/data/limit", "8");
+    assert!(put.starts_with("HTTP/1.1 401 "), "{put}");
+}

@@ -1,0 +1,107 @@
+//! The addresses of stores, and what is behind each scheme.
+//!
+//! Owns that an address has no secret, which would be shown with it.
+
+use std::sync::Arc;
+
+use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use url::Url;
+
+#[cfg(any(
+    feature = "artifact-store-azure",
+    feature = "artifact-store-gcs",
+    feature = "artifact-store-s3"
+))]
+use super::cloud;
+use crate::text::escape;
+use crate::{Error, ErrorKind};
+
+const FORMS: &str = "it is `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or \
+                     `az://container/prefix`";
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Configuration, message).with_hint(FORMS)
+}
+
+/// Parses an address.
+pub(super) fn parse(text: &str) -> Result<Url, Error> {
+    // It isn't repeated: it may contain a password.
+    let url = Url::parse(text)
+        .map_err(|_| wrong("the address of the artifact store isn't a URL".to_owned()))?;
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.port().is_none();
+    if !is_bare {
+        let message = "the address of the artifact store has more than a place and a path";
+        return Err(Error::new(ErrorKind::Configuration, message)
+            .with_hint("credentials and the rest come from the environment"));
+    }
+    let has_place = match url.scheme() {
+        "file" => !url.has_host() && url.path() != "/",
+        "s3" | "gs" | "az" => url.has_host(),
+        _ => false,
+    };
+    if has_place {
+        return Ok(url);
+    }
+    Err(wrong(format!("`{}` isn't the address of an artifact store", escape(url.as_str()))))
+}
+
+/// Returns the store at an address, and the path in it.
+#[cfg_attr(
+    not(any(
+        feature = "artifact-store-azure",
+        feature = "artifact-store-gcs",
+        feature = "artifact-store-s3"
+    )),
+    allow(unused_variables)
+)]
+pub(super) fn open(
+    address: &Url,
+    certificates: &[Vec<u8>],
+    insecure: bool,
+) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+    let path = Path::from_url_path(address.path()).map_err(|error| {
+        wrong(format!("`{}` has a path that is none", escape(address.as_str())))
+            .with_source(error.to_string())
+    })?;
+    let objects: Arc<dyn ObjectStore> = match address.scheme() {
+        "file" => Arc::new(LocalFileSystem::new()),
+        #[cfg(feature = "artifact-store-s3")]
+        "s3" => cloud::s3(address, cloud::Connector::new(certificates, insecure)?)?,
+        #[cfg(feature = "artifact-store-gcs")]
+        "gs" => cloud::gcs(address, cloud::Connector::new(certificates, insecure)?)?,
+        #[cfg(feature = "artifact-store-azure")]
+        "az" => cloud::azure(address, cloud::Connector::new(certificates, insecure)?)?,
+        scheme => {
+            let message = format!("this build has no artifact stores at `{scheme}:`");
+            return Err(Error::new(ErrorKind::Configuration, message)
+                .with_hint("build it with the feature for them"));
+        }
+    };
+    Ok((objects, path))
+}
+
+/// Returns `true` for an error of a connection of this machine's.
+#[cfg(any(
+    feature = "artifact-store-azure",
+    feature = "artifact-store-gcs",
+    feature = "artifact-store-s3"
+))]
+pub(super) fn is_of_connection(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<object_store::client::HttpError>()
+}
+
+/// Returns `true` for an error of a connection of this machine's.
+#[cfg(not(any(
+    feature = "artifact-store-azure",
+    feature = "artifact-store-gcs",
+    feature = "artifact-store-s3"
+)))]
+pub(super) fn is_of_connection(_: &(dyn std::error::Error + 'static)) -> bool {
+    false
+}

@@ -1,0 +1,426 @@
+//! Uploads: chunks of entries to a server that takes OPA's log of decisions, again until it has them.
+//!
+//! Owns the thread that uploads, the pauses between attempts, and what is told of failures. The server's token
+//! is read anew for each upload, and goes nowhere else.
+
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use rego_platform::reqwest::{self, StatusCode};
+use rego_platform::text::escape;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::client::{Cause, is_loopback, outside_client};
+use rego_platform_client::setting;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use url::Url;
+
+use super::spool::{Chunk, Spool};
+use crate::journal::Journal;
+
+/// The time without a byte after which a connection counts as broken.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The largest file of a token.
+const MAX_TOKEN: usize = 64 << 10;
+
+/// Where decisions are uploaded, and how.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Upload {
+    address: Url,
+    /// The folder in which entries wait; each server needs its own.
+    pub spool: PathBuf,
+    /// The file of the token with which the server is asked; none by default. It is read for each upload.
+    pub token_file: Option<PathBuf>,
+    /// Certificates (PEM) to trust in addition to the system's.
+    pub certificates: Vec<Vec<u8>>,
+    /// Set to allow plain HTTP to other hosts than this machine's loopback.
+    pub insecure: bool,
+    /// The size of a chunk, before it is compressed; 1 MiB by default.
+    pub chunk: u64,
+    /// The most bytes that wait; 256 MiB by default. Beyond it the oldest chunk is dropped.
+    pub most: u64,
+    /// The time in which entries are collected for one upload; 5 s by default.
+    pub interval: Duration,
+    /// The pause after a failure, doubled with each that follows; from 1 s to 1 min by default.
+    pub pauses: (Duration, Duration),
+    /// The time limit of an upload; 30 s by default.
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for Upload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The rest of the address may be secret.
+        f.debug_struct("Upload")
+            .field("to", &self.origin())
+            .field("spool", &self.spool)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Upload {
+    /// Creates an upload to an address, by way of a folder. An address without a path stands for its
+    /// `/logs`, as in OPA.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for an address that isn't one of HTTP, or has a user or a password.
+    pub fn new(address: &str, spool: impl Into<PathBuf>) -> Result<Self, Error> {
+        let wrong = || {
+            Error::new(ErrorKind::Configuration, "the address of the log of decisions isn't a URL")
+                .with_hint("it is `https://host/path`, without a user and a password")
+        };
+        let mut address = Url::parse(address).map_err(|_| wrong())?;
+        let is_bare = address.username().is_empty() && address.password().is_none();
+        if !is_bare || !matches!(address.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        if address.path() == "/" {
+            address.set_path("/logs");
+        }
+        Ok(Self {
+            address,
+            spool: spool.into(),
+            token_file: None,
+            certificates: Vec::new(),
+            insecure: false,
+            chunk: 1 << 20,
+            most: 256 << 20,
+            interval: Duration::from_secs(5),
+            pauses: (Duration::from_secs(1), Duration::from_mins(1)),
+            timeout: Duration::from_secs(30),
+        })
+    }
+
+    fn origin(&self) -> String {
+        escape(&self.address.origin().ascii_serialization())
+    }
+
+    /// Returns the header with the token.
+    fn authorization(&self) -> Result<Option<HeaderValue>, String> {
+        let Some(path) = &self.token_file else { return Ok(None) };
+        let text = token(path).map_err(|why| {
+            format!("the token in `{}` {why}", escape(&path.display().to_string()))
+        })?;
+        let mut value = HeaderValue::try_from(format!("Bearer {text}"))
+            .map_err(|_| "the token can't be sent in a header".to_owned())?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+}
+
+fn token(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= MAX_TOKEN);
+    let text = text.map(str::trim).filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic()));
+    match text {
+        Some("") => Err("is empty".to_owned()),
+        Some(text) => Ok(text.to_owned()),
+        None => Err("isn't one line of visible ASCII".to_owned()),
+    }
+}
+
+/// What is so of uploads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Uploads {
+    pub uploaded: u64,
+    pub waiting: u64,
+    pub dropped: u64,
+    pub failed: u64,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    uploaded: AtomicU64,
+    failed: AtomicU64,
+    /// Why the last upload failed.
+    failure: Mutex<Option<String>>,
+}
+
+/// The thread that uploads.
+#[derive(Debug)]
+pub(super) struct Uploader {
+    spool: Arc<Spool>,
+    progress: Arc<Progress>,
+    journal: Arc<dyn Journal>,
+    arrived: Arc<Notify>,
+    /// Set to the time at which what isn't uploaded is left in the spool.
+    stop: watch::Sender<Option<Instant>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Uploader {
+    pub fn start(upload: Upload, journal: Arc<dyn Journal>) -> Result<Self, Error> {
+        if upload.address.scheme() == "http" && !is_loopback(&upload.address) && !upload.insecure {
+            let message = format!("decisions would go to {} over plain HTTP", upload.origin());
+            return Err(
+                Error::new(ErrorKind::Configuration, message).by_setting(setting::PLAIN_HTTP)
+            );
+        }
+        upload.authorization().map_err(|why| Error::new(ErrorKind::Configuration, why))?;
+        let client = outside_client(&upload.certificates, IDLE)?;
+        let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Configuration, "the upload of decisions can't be started")
+                .with_source(error.to_string())
+        };
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let (stop, stopping) = watch::channel(None);
+        let (progress, arrived) = (Arc::<Progress>::default(), Arc::<Notify>::default());
+        let work = Work {
+            upload,
+            client,
+            spool: Arc::clone(&spool),
+            progress: Arc::clone(&progress),
+            journal: Arc::clone(&journal),
+            arrived: Arc::clone(&arrived),
+            stopping,
+        };
+        let thread = std::thread::Builder::new()
+            .name("decision-upload".to_owned())
+            .spawn(move || runtime.block_on(work.run()))
+            .map_err(failed)?;
+        Ok(Self { spool, progress, journal, arrived, stop, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Returns what adds lines to those that are uploaded.
+    pub fn adding(&self) -> impl Fn(&[u8]) -> std::io::Result<()> + Send + use<> {
+        let (spool, arrived) = (Arc::clone(&self.spool), Arc::clone(&self.arrived));
+        let journal = Arc::clone(&self.journal);
+        move |lines| {
+            let dropped = spool.add(lines)?;
+            arrived.notify_one();
+            if dropped > 0 {
+                let message = format!(
+                    "{dropped} decisions were dropped from the log: the spool `{}` is full",
+                    spool.shown()
+                );
+                journal.failed(&Error::new(ErrorKind::TooLarge, message));
+            }
+            Ok(())
+        }
+    }
+
+    /// Returns why the last upload failed.
+    pub fn failure(&self) -> Option<String> {
+        self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn uploads(&self) -> Uploads {
+        let (waiting, dropped) = self.spool.counts();
+        Uploads {
+            uploaded: self.progress.uploaded.load(Ordering::Relaxed),
+            waiting,
+            dropped,
+            failed: self.progress.failed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Uploads what waits, within a time. The rest stays in the spool.
+    pub fn finish(&self, time: Duration) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(thread) = thread else { return };
+        self.stop.send_replace(Some(Instant::now() + time));
+        let _ = thread.join();
+        self.spool.close();
+        let (waiting, _) = self.spool.counts();
+        if waiting > 0 {
+            let message = format!("{waiting} decisions weren't uploaded");
+            let hint = format!("they wait in `{}` for the next start", self.spool.shown());
+            self.journal.failed(&Error::new(ErrorKind::Unavailable, message).with_hint(hint));
+        }
+    }
+}
+
+impl Drop for Uploader {
+    fn drop(&mut self) {
+        self.finish(Duration::ZERO);
+    }
+}
+
+/// Why an upload failed.
+enum Failure {
+    /// The server takes no bodies that are as large.
+    TooLarge,
+    Other(String),
+}
+
+struct Work {
+    upload: Upload,
+    client: reqwest::Client,
+    spool: Arc<Spool>,
+    progress: Arc<Progress>,
+    journal: Arc<dyn Journal>,
+    arrived: Arc<Notify>,
+    stopping: watch::Receiver<Option<Instant>>,
+}
+
+impl Work {
+    async fn run(mut self) {
+        let (first, longest) = self.upload.pauses;
+        let mut pause = first;
+        loop {
+            let Some(chunk) = self.next().await else { return };
+            match self.attempt(chunk).await {
+                Ok(()) => pause = first,
+                Err(why) => {
+                    self.fail(why);
+                    self.wait(pause).await;
+                    pause = pause.saturating_mul(2).min(longest);
+                }
+            }
+            let end = *self.stopping.borrow();
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return;
+            }
+        }
+    }
+
+    /// Returns the next chunk, once there is one; `None` at the end of all.
+    async fn next(&mut self) -> Option<Chunk> {
+        loop {
+            if let Some(chunk) = self.spool.oldest(false) {
+                return Some(chunk);
+            }
+            let is_last = self.stopping.borrow().is_some();
+            if !is_last && self.spool.counts().0 == 0 {
+                tokio::select! {
+                    () = self.arrived.notified() => {}
+                    _ = self.stopping.changed() => {}
+                }
+                continue;
+            }
+            if !is_last {
+                self.wait(self.upload.interval).await;
+            }
+            let chunk = self.spool.oldest(true);
+            if chunk.is_some() || is_last {
+                return chunk;
+            }
+        }
+    }
+
+    /// Waits, until the end if there is one; the beginning of the end ends it.
+    async fn wait(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        let end = *self.stopping.borrow_and_update();
+        match end {
+            Some(end) => sleep_until(until.min(end)).await,
+            None => {
+                let _ = timeout_at(until, self.stopping.changed()).await;
+            }
+        }
+    }
+
+    fn fail(&self, why: String) {
+        self.progress.failed.fetch_add(1, Ordering::Relaxed);
+        let mut failure = self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reason is told once, not with each attempt.
+        if failure.as_ref() != Some(&why) {
+            let error = Error::new(ErrorKind::Unavailable, "decisions can't be uploaded");
+            self.journal.failed(
+                &error
+                    .with_source(why.clone())
+                    .with_hint("they wait in the spool, and it is tried again"),
+            );
+            *failure = Some(why);
+        }
+    }
+
+    /// Uploads a chunk, in parts where it is too large for the server.
+    async fn attempt(&self, chunk: Chunk) -> Result<(), String> {
+        let lines = match self.spool.lines(chunk) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let (lost, spool) = (chunk.entries(), self.spool.shown());
+                let message =
+                    format!("{lost} decisions of the log are gone from the spool `{spool}`");
+                self.journal.failed(&Error::new(ErrorKind::Tampered, message));
+                let _ = self.spool.uploaded(chunk, lost);
+                return Ok(());
+            }
+            lines => lines.map_err(|error| format!("the spool can't be read: {error}"))?,
+        };
+        let mut refused = 0;
+        let whole: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut parts = vec![whole.as_slice()];
+        while let Some(part) = parts.pop() {
+            match self.send(part).await {
+                Ok(()) => {}
+                Err(Failure::Other(why)) => return Err(why),
+                Err(Failure::TooLarge) if part.len() > 1 => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Err(Failure::TooLarge) => {
+                    refused += 1;
+                    let message = format!(
+                        "a decision was dropped from the log: {} takes no {} bytes",
+                        self.upload.origin(),
+                        part.iter().map(|line| line.len()).sum::<usize>()
+                    );
+                    self.journal.failed(&Error::new(ErrorKind::TooLarge, message));
+                }
+            }
+        }
+        self.progress
+            .uploaded
+            .fetch_add(chunk.entries() - refused.min(chunk.entries()), Ordering::Relaxed);
+        *self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        // One that can't be removed would be uploaded again without end.
+        self.spool
+            .uploaded(chunk, refused)
+            .map_err(|error| format!("the spool can't be written: {error}"))
+    }
+
+    async fn send(&self, lines: &[&[u8]]) -> Result<(), Failure> {
+        let origin = self.upload.origin();
+        let body = body(lines).map_err(|error| Failure::Other(error.to_string()))?;
+        let mut request = self
+            .client
+            .post(self.upload.address.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(CONTENT_ENCODING, "gzip")
+            .body(body);
+        if let Some(value) = self.upload.authorization().map_err(Failure::Other)? {
+            request = request.header(AUTHORIZATION, value);
+        }
+        let end = self.stopping.borrow().map(|end| end.saturating_duration_since(Instant::now()));
+        let time = end.map_or(self.upload.timeout, |end| end.min(self.upload.timeout));
+        let answer = match timeout(time, request.send()).await {
+            Err(_) => return Err(Failure::Other(format!("{origin} doesn't answer in time"))),
+            Ok(Err(error)) => {
+                let cause = Cause::of(&error);
+                return Err(Failure::Other(format!("{origin} can't be asked: {cause}")));
+            }
+            Ok(Ok(answer)) => answer,
+        };
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::PAYLOAD_TOO_LARGE => Err(Failure::TooLarge),
+            status => {
+                let status = status.as_u16();
+                Err(Failure::Other(format!("{origin} answers with the status {status}")))
+            }
+        }
+    }
+}
+
+/// Returns lines as a compressed array.
+fn body(lines: &[&[u8]]) -> std::io::Result<Vec<u8>> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::default());
+    for (index, line) in lines.iter().enumerate() {
+        out.write_all(if index == 0 { b"[" } else { b"," })?;
+        out.write_all(line.trim_ascii_end())?;
+    }
+    out.write_all(b"]")?;
+    out.finish()
+}
