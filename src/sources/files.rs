@@ -151,6 +151,7 @@ impl<'a> Files<'a> {
     ) {
         if let Some(account) = self.accounts.last_mut() {
             account.digest = Some(fetched.digest().to_owned());
+            account.signers.extend(fetched.signers().iter().cloned());
         }
         if let Some(archive) = fetched.archive() {
             let path = Path::new(fetched.address());

@@ -12,7 +12,7 @@ mod merge;
 mod outputs;
 mod progress;
 mod relaxed;
-mod signatures;
+pub(super) mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -22,6 +22,8 @@ pub(super) mod pull;
 #[cfg(feature = "remote")]
 pub(super) mod push;
 #[cfg(feature = "remote")]
+mod signers;
+#[cfg(feature = "remote")]
 pub(super) mod vendor;
 #[cfg(feature = "remote")]
 mod write;
@@ -37,6 +39,9 @@ pub(super) struct RemoteArgs {
     #[cfg(feature = "remote")]
     #[arg(long, hide_short_help = true, help_heading = "Policies")]
     update_lock: bool,
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    signers: signers::SignerArgs,
 }
 
 /// Fetches the policies that a command is given.
@@ -72,7 +77,7 @@ impl RemoteArgs {
     /// Returns the files that are read because of these options.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
         #[cfg(feature = "remote")]
-        return std::iter::once(self.path());
+        return self.signers.read().cloned().chain([self.path()]);
         #[cfg(not(feature = "remote"))]
         return std::iter::empty();
     }
@@ -131,4 +136,23 @@ impl Fetcher {
         self.how.fetch(&mut given)?;
         Ok(given)
     }
+}
+
+/// Returns what is attached to an image as a gate takes it.
+#[cfg(feature = "remote")]
+pub(super) fn artifacts(image: rego_platform_remote::Image) -> Vec<rego_platform_gate::Artifact> {
+    use rego_platform_gate::{Artifact, LayerSignature};
+    let signature = |own: rego_platform_remote::LayerSignature| LayerSignature {
+        signature: own.signature,
+        certificate: own.certificate,
+        chain: own.chain,
+        bundle: own.bundle,
+    };
+    let artifact = |attached: rego_platform_remote::Attached| Artifact {
+        media_type: attached.media_type,
+        digest: attached.digest.to_string(),
+        signatures: attached.signatures.into_iter().map(signature).collect(),
+        content: attached.content.map(Into::into),
+    };
+    image.attached.into_iter().map(artifact).collect()
 }

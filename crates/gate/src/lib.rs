@@ -58,7 +58,7 @@ pub use documents::{argument, parse_all};
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
-pub use image::{Artifact, Image};
+pub use image::{Artifact, Image, LayerSignature};
 pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;

@@ -8,7 +8,7 @@ use rego_platform::sources::{Fetched, SourceLimits};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
-use rego_platform_remote::{Address, Content, Limits, Remote, setting};
+use rego_platform_remote::{Address, Content, Limits, Pin, Remote, setting};
 
 use super::{Given, RemoteArgs, locked};
 use crate::paths::address;
@@ -28,8 +28,13 @@ pub(super) struct How {
     pub timeout: Duration,
 }
 
-/// What was fetched, by its address.
-pub(super) type Sources = Vec<(Address, rego_platform_remote::Fetched)>;
+/// A source that was fetched.
+pub(super) struct Source {
+    pub address: Address,
+    pub fetched: rego_platform_remote::Fetched,
+    /// Those who signed it, if somebody has to.
+    pub signers: Vec<String>,
+}
 
 impl How {
     /// Fetches what a command is given, and puts each address into the one form that it has.
@@ -41,33 +46,36 @@ impl How {
             *path = format!("{prefix}{address}");
             addresses.push(address);
         }
-        for (address, fetched) in self.sources(addresses)? {
+        for Source { address, fetched, signers } in self.sources(addresses)? {
             let (name, digest) = (address.to_string(), fetched.digest.as_str());
-            given.fetched.push(match fetched.content {
+            let source = match fetched.content {
                 Content::Bundle(archive) => Fetched::bundle(name, digest, archive),
                 Content::Files(files) => {
                     let files = files.into_iter().map(|file| (file.name, file.bytes));
                     Fetched::files(name, digest, files)
                 }
-            });
+            };
+            given.fetched.push(source.signed_by(signers));
         }
         Ok(())
     }
 
     /// Fetches sources, each once and held to the lock.
-    pub fn sources(&self, addresses: Vec<Address>) -> Result<Sources, Error> {
-        let mut all = Sources::with_capacity(addresses.len());
+    pub fn sources(&self, addresses: Vec<Address>) -> Result<Vec<Source>, Error> {
+        let mut all: Vec<Source> = Vec::with_capacity(addresses.len());
         if addresses.is_empty() {
             return Ok(all);
         }
         let before = self.args.locked(self.timeout)?;
         let mut lock = before.clone();
         let remote = self.remote()?;
+        let given = self.args.signers.given(self.timeout)?;
         for address in addresses {
-            if all.iter().any(|(known, _)| *known == address) {
+            if all.iter().any(|known| known.address == address) {
                 continue;
             }
-            let pinned = before.digest(&address).filter(|_| !self.args.update_lock);
+            let pin = before.pin(&address);
+            let pinned = pin.map(|pin| &pin.digest).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
             if self.pinned && !is_pinned && !self.args.update_lock {
                 let message = format!("nothing pins `{}`", escape(&address.to_string()));
@@ -75,9 +83,14 @@ impl How {
                     .with_hint("name it with its digest, `@sha256:…`")
                     .by_setting(setting::LOCK));
             }
+            let locked = pin.and_then(|pin| pin.signer.as_ref());
+            let required = self.signers_of(&address, &given, locked)?;
             let fetched = remote.fetch(&address, pinned)?;
-            lock.pin(address.clone(), fetched.digest.clone());
-            all.push((address, fetched));
+            let signed = required.map(|required| self.signed(&required, &fetched.digest));
+            let signed = signed.transpose()?;
+            let (signer, signers) = signed.map(|own| (own.signer, own.shown)).unzip();
+            lock.set(address.clone(), Pin { digest: fetched.digest.clone(), signer });
+            all.push(Source { address, fetched, signers: signers.unwrap_or_default() });
         }
         if self.args.update_lock {
             locked::write(&self.args.path(), &before, &lock)?;

@@ -87,7 +87,7 @@ pub struct Argument {
     /// The digest that pins it, if it was fetched from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The keys that signed it, by their files, if it is a bundle or holds some, and that was checked.
+    /// Those who signed it, if that was checked: the files of keys, or identities.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub signers: BTreeSet<String>,
     /// The number of files that were found.

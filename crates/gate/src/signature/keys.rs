@@ -80,6 +80,11 @@ impl VerifyKeys {
         Ok(Self { keys, threshold })
     }
 
+    /// Returns the keys: each is a `SubjectPublicKeyInfo` in DER.
+    pub fn der(&self) -> impl Iterator<Item = &[u8]> {
+        self.keys.iter().map(|(_, key)| key.as_ref())
+    }
+
     /// Returns the keys as reports have them.
     pub(super) fn shown(&self) -> Vec<SigningKey> {
         self.keys.iter().map(|(key, _)| key.clone()).collect()
