@@ -281,6 +281,7 @@ impl Artifact {
     }
 
     /// Opens an attestation, whose certificate may be beside its envelope instead of around it.
+    #[cfg_attr(not(feature = "keyless"), allow(clippy::unused_self))]
     fn attestation(&self, document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
         let opened = attestation::open(document, signatures);
         #[cfg(feature = "keyless")]
