@@ -30,6 +30,8 @@ pub(super) enum ConfigCommand {
     Schema,
 }
 
+pub(super) use keys::command as gate_command;
+
 /// Returns the command line, without a value of any option.
 type NewCommand = fn() -> Command;
 

@@ -35,6 +35,7 @@ mod policy_documents;
 mod reach;
 pub mod report;
 pub mod reports;
+mod reuse;
 mod run;
 #[doc(hidden)]
 pub mod sarif;
@@ -69,6 +70,7 @@ pub use parser::Parser;
 #[doc(hidden)]
 pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
+pub use reuse::EarlierRun;
 pub use shard::Shard;
 pub use signature::Signatures;
 #[cfg(feature = "keyless")]
