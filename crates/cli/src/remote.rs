@@ -56,6 +56,8 @@ pub(super) struct Fetcher {
 #[derive(Debug)]
 pub(super) struct Given {
     pub paths: Vec<String>,
+    /// Of these, no data is read.
+    pub policies: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
     ignore: Ignore,
@@ -66,6 +68,7 @@ impl Given {
     pub fn options(&self) -> ReadOptions<'_> {
         let mut options = ReadOptions::default();
         options.bundles = &self.bundles;
+        options.policies = &self.policies;
         options.fetched = &self.fetched;
         options.ignore = Some(&self.ignore);
         options.skip_verify = true;
@@ -128,10 +131,25 @@ impl Fetcher {
 
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
-        let (paths, bundles) = (expanded(paths)?, expanded(bundles)?);
+        self.given_policies(&[], paths, bundles)
+    }
+
+    /// Does the same where some paths name policies, of which no data is read.
+    pub fn given_policies(
+        &self,
+        policies: &[PathBuf],
+        paths: &[PathBuf],
+        bundles: &[PathBuf],
+    ) -> Result<Given, Error> {
+        let ignore = Ignore::new(&self.ignore)?;
         #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
-        let mut given =
-            Given { paths, bundles, fetched: Vec::new(), ignore: Ignore::new(&self.ignore)? };
+        let mut given = Given {
+            paths: expanded(paths)?,
+            policies: expanded(policies)?,
+            bundles: expanded(bundles)?,
+            fetched: Vec::new(),
+            ignore,
+        };
         #[cfg(feature = "remote")]
         self.how.fetch(&mut given)?;
         Ok(given)

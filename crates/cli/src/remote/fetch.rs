@@ -40,7 +40,8 @@ impl How {
     /// Fetches what a command is given, and puts each address into the one form that it has.
     pub fn fetch(&self, given: &mut Given) -> Result<(), Error> {
         let mut addresses = Vec::new();
-        for path in given.paths.iter_mut().chain(&mut given.bundles) {
+        let Given { paths, policies, bundles, .. } = given;
+        for path in paths.iter_mut().chain(policies).chain(bundles) {
             let Some((prefix, address)) = address(path) else { continue };
             let address = address?;
             *path = format!("{prefix}{address}");
