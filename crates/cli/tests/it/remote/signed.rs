@@ -1,5 +1,7 @@
 //! Who signed policies in a registry: what the options and the lock ask for, and what isn't that.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::image::trusted::{KIND, payload};
@@ -9,6 +11,8 @@ use crate::cli::{Output, Sandbox};
 use crate::gate::digest_of;
 use crate::gate::signed::{Key, envelope};
 use crate::gate::sigstore::{Signing, Sigstore};
+use crate::hostile::script;
+use crate::hostile::server::Step;
 
 const REPOSITORY: &str = "acme/policies";
 const SIMPLE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -171,11 +175,20 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
     attach(&statement(&digest, SIGNED), By::Fallback);
     other.update().code(1);
     // A failure of the registry isn't the absence of a signature, and no signature either.
-    other.registry.hook(|request| {
-        let is_list = request.path().contains("/referrers/");
-        is_list.then(|| crate::hostile::script::status(403, &[], "{}"))
-    });
-    other.gate(&[]).fails("refuses");
+    let altered = statement(&digest, SIGNED).replace("{}", "{\"x\": 1}").into_bytes();
+    for (place, steps, says) in [
+        ("/referrers/", script::status(403, &[], "{}"), "refuses"),
+        (".sig", script::status(500, &[], "{}"), "fails with the status 500"),
+        ("/manifests/sha256-", vec![Step::Pause(Duration::from_mins(1))], "isn't there after 5s"),
+        ("/blobs/", script::ok(altered), "answers with `sha256:"),
+    ] {
+        other.registry.hook(move |request| {
+            let is_policy = request.path().ends_with(&digest_of(DENY))
+                || request.path().ends_with(&digest_of(super::NAMES));
+            (request.path().contains(place) && !is_policy).then(|| steps.clone())
+        });
+        other.gate(&[]).fails(says);
+    }
 }
 
 #[test]
