@@ -18,13 +18,11 @@ use super::documents;
 use super::model::{Argument, Evidence, LeftOut, Signer, Subject};
 use super::parse::{Parsed, field, text};
 use super::parser::Parser;
+#[cfg(feature = "keyless")]
+use super::signature::MAX_SIGNATURES;
 use super::signature::Signatures;
 use super::split::DocumentSplitter;
 use crate::setting;
-
-/// The most signatures beside an envelope: each is tried.
-#[cfg(feature = "keyless")]
-const MAX_SIGNATURES: usize = 64;
 
 const SHA256: &str = "sha256:";
 

@@ -47,6 +47,10 @@ use crate::setting;
 /// The exact type of a payload: readers differ in how they treat other types.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
+/// The most signatures of one thing: each is tried, with each key.
+#[cfg(feature = "signatures")]
+pub(crate) const MAX_SIGNATURES: usize = 64;
+
 /// How the signatures of attestations are checked.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -65,7 +65,7 @@ impl EarlierArgs {
     }
 }
 
-/// Returns the options on which verdicts may depend, as they were given or are by default.
+/// Returns the options on which verdicts may depend, as they were given, by the file or on the command line.
 pub(super) fn given(matches: &ArgMatches) -> BTreeMap<String, Vec<String>> {
     let command = crate::settings::gate_command();
     let depends = |arg: &&clap::Arg| {

@@ -3,6 +3,7 @@
 //! Owns what such a signature is. An attestation states something else about a digest, and isn't one.
 
 use rego_platform::Error;
+use rego_platform_client::text::escape;
 
 use super::{Artifact, Sort, wrong};
 use crate::model::Signer;
@@ -63,7 +64,7 @@ impl Artifact {
             let place = text(identity, "docker-reference")
                 .ok_or_else(|| wrong("its signature names no place"))?;
             if !place.is_empty() && !is_place(place) {
-                let place = rego_platform_client::text::escape(place);
+                let place = escape(place);
                 return Err(wrong(format!(
                     "it is signed as what is at `{place}`, not as what is here"
                 )));

@@ -18,7 +18,7 @@ use sigstore_verify::types::{
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::{Root, TrustRoot};
-use super::{Form, Signed, cosign, refused};
+use super::{Form, MAX_SIGNATURES, Signed, cosign, refused};
 use crate::model::{SigningIdentity, Source};
 use crate::parse::{field, text};
 use crate::{pattern, setting};
@@ -28,9 +28,6 @@ const MAX_MATERIAL: usize = 1 << 20;
 
 /// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
 const MAX_PARTS: usize = 8;
-
-/// The most signatures beside something: each is checked.
-const MAX_SIGNATURES: usize = 64;
 
 /// Identities of which one has to sign an attestation, and who vouches for them.
 ///
