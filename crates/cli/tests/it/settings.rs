@@ -227,7 +227,8 @@ fn config_shows_what_the_environment_and_the_clients_file_give() {
     assert!(all.contains("controlplane-url = https://c.example") && !all.contains("cp.example"));
     let secret = [("PLATFORM_BASE_URL", "https://u:canary@b.example")];
     let (status, all) = shown(&["--organization", "own"], &secret);
-    assert!(status == Some(2) && !all.contains("canary@"), "{all}");
+    let says = "holds a user name or password (from environment variable `PLATFORM_BASE_URL`)";
+    assert!(status == Some(2) && all.contains(says) && !all.contains("canary@"), "{all}");
 }
 
 #[test]
