@@ -128,6 +128,8 @@ pub struct ReadOptions<'a> {
     pub ignore: Option<&'a Ignore>,
     /// Bundles to read in addition: archives, whatever their names, and folders.
     pub bundles: &'a [String],
+    /// Paths, as the arguments are, of which policies are read and no data: Rego, policy documents and bundles.
+    pub policies: &'a [String],
     /// Set to read signed bundles without verifying their signatures.
     pub skip_verify: bool,
     /// Keys, one of which must have signed each bundle; without them, a signed bundle is an error, unless
@@ -241,15 +243,16 @@ impl Sources {
     ) -> Result<Gathered, Error> {
         let mut found = Vec::new();
         let mut files = files::Files::new(&options, &mut found);
-        for argument in arguments {
-            let argument = argument.as_ref();
+        let add = |files: &mut files::Files<'_>, argument: &str| {
             files.begin(argument);
             if let Some((prefix, fetched)) = options.fetched_for(argument) {
-                files.add_fetched(fetched, &prefix, files::BundleArgument::AsData);
-                continue;
+                return files.add_fetched(fetched, &prefix, files::BundleArgument::AsData);
             }
             let (prefix, path) = split(argument);
             files.add(&path, &prefix);
+        };
+        for argument in arguments {
+            add(&mut files, argument.as_ref());
         }
         for path in options.bundles {
             files.begin(path);
@@ -259,6 +262,10 @@ impl Sources {
                 }
                 None => files.add_bundle(path),
             }
+        }
+        files.without_data();
+        for argument in options.policies {
+            add(&mut files, argument);
         }
         let (mut list, accounts) = (files.list, files.accounts);
         // As in OPA, a file that is named twice is loaded once.
@@ -344,7 +351,14 @@ impl Gathered {
             self.files.modules.push(ModuleSource { path: name, text });
             return;
         }
-        match documents::parse(&name, &text, file.kind, file.prefix.is_empty()) {
+        let is_root = file.prefix.is_empty() && !file.no_data;
+        match documents::parse(&name, &text, file.kind, is_root) {
+            Ok(data) if file.no_data && !documents::is_policy(&data.value) => {
+                if let Some(account) = self.accounts.get_mut(file.argument) {
+                    account.taken = account.taken.saturating_sub(1);
+                    account.leave(&file.path, files::NO_DATA);
+                }
+            }
             Ok(data) => {
                 if data.further > 0
                     && let Some(account) = self.accounts.get_mut(file.argument)

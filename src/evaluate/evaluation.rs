@@ -180,6 +180,11 @@ impl Record {
         })
     }
 
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        let called = self.answers.iter().map(|(key, _)| &*key.function);
+        called.chain(self.fixed.iter().map(|(function, ..)| *function))
+    }
+
     pub(crate) fn recording(&self) -> Result<Recording, Error> {
         let mut recording = Recording::new();
         for (key, outcome) in &self.answers {

@@ -198,6 +198,13 @@ impl Evaluated {
         self.record.answered()
     }
 
+    /// Returns the functions that the result depends on, and that may answer otherwise another time: those of the
+    /// service, of the network, of time and of chance.
+    #[doc(hidden)]
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.record.asked()
+    }
+
     /// The number of errors of built-ins that this evaluation treated as undefined.
     #[doc(hidden)]
     pub fn builtin_errors(&self) -> u64 {

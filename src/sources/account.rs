@@ -19,7 +19,7 @@ pub struct Account {
     pub argument: String,
     /// The digest that pins it, if it was fetched from elsewhere.
     pub digest: Option<String>,
-    /// The names of the keys that signed it, if it is a bundle or holds some, and that was checked.
+    /// Those who signed it, if that was checked: the names of keys, or identities.
     pub signers: BTreeSet<String>,
     /// The number of files that were read.
     pub taken: u64,

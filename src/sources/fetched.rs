@@ -3,7 +3,7 @@
 //! Their files are only in memory. The paths of messages and reports begin with their address, and what
 //! has such a path is never read from the disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -12,6 +12,7 @@ use bytes::Bytes;
 pub struct Fetched {
     address: String,
     digest: String,
+    signers: BTreeSet<String>,
     content: Content,
 }
 
@@ -29,14 +30,23 @@ impl Fetched {
         digest: impl Into<String>,
         files: impl IntoIterator<Item = (String, Bytes)>,
     ) -> Self {
-        let content = Content::Files(files.into_iter().collect());
-        Self { address: address.into(), digest: digest.into(), content }
+        Self::of(address.into(), digest.into(), Content::Files(files.into_iter().collect()))
     }
 
     /// Creates a source that is a bundle, as an archive.
     pub fn bundle(address: impl Into<String>, digest: impl Into<String>, archive: Bytes) -> Self {
-        let content = Content::Bundle(archive);
-        Self { address: address.into(), digest: digest.into(), content }
+        Self::of(address.into(), digest.into(), Content::Bundle(archive))
+    }
+
+    fn of(address: String, digest: String, content: Content) -> Self {
+        Self { address, digest, signers: BTreeSet::new(), content }
+    }
+
+    /// Sets those who signed it, which the host has checked, as reports show them.
+    #[must_use]
+    pub fn signed_by(mut self, signers: impl IntoIterator<Item = String>) -> Self {
+        self.signers = signers.into_iter().collect();
+        self
     }
 
     /// Its address.
@@ -47,6 +57,11 @@ impl Fetched {
     /// The digest that pins it.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// Those who signed it.
+    pub(super) const fn signers(&self) -> &BTreeSet<String> {
+        &self.signers
     }
 
     /// Returns the bundle, if it is one.

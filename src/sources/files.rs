@@ -41,6 +41,8 @@ pub(super) struct File {
     pub(super) linked: bool,
     /// The index of the argument, and of the account, that it belongs to.
     pub(super) argument: usize,
+    /// `true` if the argument names policies, and this isn't read as data.
+    pub(super) no_data: bool,
     /// Its content, if it was fetched: then it isn't on the disk.
     pub(super) content: Option<Bytes>,
 }
@@ -56,6 +58,8 @@ pub(super) struct Files<'a> {
     walk: Walk,
     /// `true` while below a symbolic link.
     linked: bool,
+    /// `true` while arguments name policies, without data.
+    no_data: bool,
 }
 
 fn problem(code: &'static str, path: &Path, why: &str) -> Diagnostic {
@@ -94,12 +98,17 @@ impl<'a> Files<'a> {
     pub(super) fn new(options: &ReadOptions<'a>, found: &'a mut Vec<Diagnostic>) -> Self {
         let &ReadOptions { limits, ignore, .. } = options;
         let (list, accounts, walk) = (Vec::new(), Vec::new(), Walk::default());
-        Self { list, accounts, limits, ignore, found, walk, linked: false }
+        Self { list, accounts, limits, ignore, found, walk, linked: false, no_data: false }
     }
 
     /// Begins the account of an argument, to which all files added from now on belong.
     pub(super) fn begin(&mut self, argument: &str) {
         self.accounts.push(Account::new(argument));
+    }
+
+    /// Reads no data of the arguments that begin from now on.
+    pub(super) fn without_data(&mut self) {
+        self.no_data = true;
     }
 
     fn leave(&mut self, path: &Path, reason: impl Into<String>) {
@@ -144,6 +153,7 @@ impl<'a> Files<'a> {
     ) {
         if let Some(account) = self.accounts.last_mut() {
             account.digest = Some(fetched.digest().to_owned());
+            account.signers.extend(fetched.signers().iter().cloned());
         }
         if let Some(archive) = fetched.archive() {
             let path = Path::new(fetched.address());
@@ -175,8 +185,8 @@ impl<'a> Files<'a> {
         if self.list.len() <= self.limits.files {
             let (path, prefix) = (path.to_owned(), prefix.to_vec());
             let argument = self.accounts.len().saturating_sub(1);
-            let linked = self.linked;
-            self.list.push(File { path, prefix, kind, linked, argument, content });
+            let (linked, no_data) = (self.linked, self.no_data);
+            self.list.push(File { path, prefix, kind, linked, argument, no_data, content });
             // The files of a bundle are counted when it is read.
             if let Some(account) = self.accounts.last_mut()
                 && !matches!(kind, Kind::Bundle(_))
@@ -242,6 +252,9 @@ impl<'a> Files<'a> {
         self.leave(path, OTHER);
     }
 }
+
+/// The reason for which data is left out.
+pub(super) const NO_DATA: &str = "it is data, and its argument names policies";
 
 /// The reason for which a file in a folder is left out.
 const OTHER: &str = "its extension isn't one of policies or data";

@@ -115,10 +115,11 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         used = Some(completed.used);
     }
     service_options::refuse_ignored(&matches, command)?;
+    let given_to_gate = matches.subcommand_matches("gate").cloned();
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
-    if let Command::Gate(gate) = &mut cli.command {
-        gate.use_settings(used);
+    if let (Command::Gate(gate), Some(given)) = (&mut cli.command, given_to_gate) {
+        gate.use_settings(used, &given);
     }
     Ok(cli)
 }

@@ -33,10 +33,10 @@ const JSON_VERSION: u32 = 1;
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
-    /// Policies, tests and data: files, folders or globs; `.` by default
+    /// Policies and tests: files, folders or globs; `.` by default. Data there isn't read
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Same as PATH, for consistency with `eval` and `gate`
+    /// Policies, tests and data, as in `eval` and `gate`: then references to data that isn't there are found
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Bundles, each as an archive or a folder, instead of PATH
@@ -95,9 +95,10 @@ struct Report<'a> {
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let product = Product::new(&options.product)?;
-    let given = paths::or_here(&args.paths, &args.data, &args.bundle);
+    let knows_data = !args.data.is_empty() || !args.bundle.is_empty();
+    let policies = if knows_data { args.paths } else { paths::or_here(&args.paths, &[], &[]) };
     let fetcher = args.remote.fetcher(&args.network, options, false).without(&args.load.ignore);
-    let given = fetcher.given(&given, &args.bundle)?;
+    let given = fetcher.given_policies(&policies, &args.data, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
     let material = match Material::read(&given.paths, given.options(), http.clone()) {
         Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
@@ -121,6 +122,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
         load: &load,
         allowed: !args.network.allow_host.is_empty(),
         regorus: args.engine.engine != Engine::Opa,
+        knows_data,
     };
     let (mut found, sources) = findings(material, how);
     if args.fix {
@@ -154,6 +156,9 @@ fn print(
     }
 }
 
+/// The finding that there is no such data.
+const MISSING_DATA: &str = "missing-data";
+
 /// What is checked.
 #[derive(Clone, Copy)]
 struct How<'a> {
@@ -162,13 +167,16 @@ struct How<'a> {
     allowed: bool,
     /// Set to report the places where regorus differs, too.
     regorus: bool,
+    /// Set if the data is there that the policies will have.
+    knows_data: bool,
 }
 
 /// Returns all findings, including those with which a gate over these files would refuse to load, and
 /// the sources.
 fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
-    let How { load, allowed, regorus } = how;
+    let How { load, allowed, regorus, knows_data } = how;
     let mut found = material.check(load, allowed);
+    found.retain(|finding| knows_data || finding.code != MISSING_DATA);
     if regorus {
         for sources in material.documents.iter().chain([&material.sources]) {
             found.extend(check::check_for_regorus(sources, load.clone()));

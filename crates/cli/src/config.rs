@@ -46,8 +46,8 @@ pub(super) const STORE_ADDRESS: &str = "artifact-cas.api";
 pub(super) const STORE_CA: &str = "artifact-cas.api-ca";
 pub(super) const GRPC_PLAIN_TEXT: &str = "api-insecure";
 pub(super) const CA_CERT: &str = "ca-cert";
-const ENDPOINTS: &str = "endpoints";
-const MAX_RESULTS: &str = "max-results";
+pub(super) const ENDPOINTS: &str = "endpoints";
+pub(super) const MAX_RESULTS: &str = "max-results";
 
 /// The largest configuration file, in bytes; it is a page of text.
 const MAX_BYTES: u64 = 1 << 20;

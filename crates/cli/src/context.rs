@@ -56,6 +56,17 @@ impl Context {
         reporter: Reporter,
         stdin: &mut Stdin,
     ) -> Result<(Self, Option<Emulator>), Error> {
+        let mut context = Self::found(options, reporter, stdin)?;
+        let emulator = match options.local.as_deref() {
+            Some(dir) => Some(context.use_emulator(dir, options)?),
+            None => None,
+        };
+        context.warn_of_ignored_organization(reporter);
+        Ok((context, emulator))
+    }
+
+    /// Returns what options, environment and configuration file say.
+    pub fn found(options: &Options, reporter: Reporter, stdin: &mut Stdin) -> Result<Self, Error> {
         let product = Product::new(&options.product)?;
         conflicts(options)?;
         let local = options.local.as_deref();
@@ -66,7 +77,7 @@ impl Context {
         };
         let finder = Finder { product: &product, config: &config, environment: local.is_none() };
         let given = given_token(options, reporter, stdin)?;
-        let mut context = Self {
+        Ok(Self {
             token: finder.token(given, reporter)?,
             organization: finder.text(
                 ("--organization", options.organization.as_deref()),
@@ -99,13 +110,44 @@ impl Context {
             max_results: config.max_results,
             config: Some(config.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             product: product.clone(),
+        })
+    }
+
+    /// Returns what is set and used, each by the name of its option or key, with its origin. Of the token it only
+    /// has that there is one.
+    pub fn shown(&self) -> Vec<(String, String, Origin)> {
+        fn one<T>(
+            name: &str,
+            value: Option<&Sourced<T>>,
+            text: impl Fn(&T) -> String,
+        ) -> Option<(String, String, Origin)> {
+            value.map(|own| (name.to_owned(), text(&own.value), own.origin.clone()))
+        }
+        let certificates = |text: &String| {
+            if text.contains("-----BEGIN") { "(PEM)".to_owned() } else { text.clone() }
         };
-        let emulator = match local {
-            Some(dir) => Some(context.use_emulator(dir, options)?),
-            None => None,
-        };
-        context.warn_of_ignored_organization(reporter);
-        Ok((context, emulator))
+        let (grpc, store) = (self.grpc(), self.store());
+        let own = [
+            one("token", self.token.as_ref(), |_| "(set)".to_owned()),
+            one("organization", self.organization.as_ref(), String::clone),
+            one("controlplane-url", self.controlplane_url.as_ref(), String::clone),
+            one("base-url", self.base_url.as_ref(), String::clone),
+            one(config::GRPC_ADDRESS, grpc, String::clone),
+            one(config::GRPC_PLAIN_TEXT, grpc.and(self.grpc_plain_text.as_ref()), bool::to_string),
+            one(config::GRPC_CA, grpc.and(self.grpc_ca.as_ref()), certificates),
+            one(config::STORE_ADDRESS, store, String::clone),
+            one(config::STORE_CA, store.and(self.store_ca.as_ref()), certificates),
+            one("ca-cert", self.ca_cert.as_ref(), |path| path.display().to_string()),
+        ];
+        let of_file = |key| Origin::Config(key, self.config.clone().unwrap_or_default());
+        let results = self.max_results.map(|number| {
+            (config::MAX_RESULTS.to_owned(), number.to_string(), of_file(config::MAX_RESULTS))
+        });
+        let endpoints = self.endpoints.iter().map(|(name, path)| {
+            let key = config::ENDPOINTS;
+            (format!("{key}.{name}"), path.clone(), of_file(key))
+        });
+        own.into_iter().flatten().chain(results).chain(endpoints).collect()
     }
 
     /// Warns of an option that selects another organization than the token's own.

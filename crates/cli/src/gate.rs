@@ -4,6 +4,7 @@
 //! the reports, and `outputs` their destinations.
 
 pub(super) mod diff;
+mod earlier;
 mod human;
 mod images;
 mod interrupt;
@@ -12,14 +13,14 @@ mod merge;
 mod outputs;
 mod progress;
 mod relaxed;
-mod signatures;
+pub(super) mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Account, Ignore, split};
@@ -43,6 +44,7 @@ use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values};
+use earlier::EarlierArgs;
 use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
@@ -82,9 +84,10 @@ pub(super) struct GateCommand {
 }
 
 impl GateCommand {
-    /// Sets the file from which options were taken.
-    pub fn use_settings(&mut self, used: Option<Source>) {
+    /// Sets the file from which options were taken, and all of them as they were given.
+    pub fn use_settings(&mut self, used: Option<Source>, given: &ArgMatches) {
         self.settings.used = used;
+        self.args.earlier.given = earlier::given(given);
     }
 }
 
@@ -210,6 +213,8 @@ pub(super) struct GateArgs {
     /// affect their product, or are fixed in it; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
     vex: Vec<PathBuf>,
+    #[command(flatten)]
+    earlier: EarlierArgs,
     /// Evaluate only the N-th of OF parts of the input files; `gate merge` makes one report of all
     #[arg(long, value_name = "N/OF", hide_short_help = true, help_heading = INPUTS)]
     shard: Option<Shard>,
@@ -299,6 +304,7 @@ pub(super) fn run(
             .chain(&args.bundle)
             .chain(&args.bundle_key)
             .chain(args.signatures.read())
+            .chain(args.earlier.read())
             .cloned()
             .chain(options.read())
             .chain(args.load.read())
@@ -474,6 +480,7 @@ fn evaluate(
     let (mut run, recording) =
         prepared.gate.run(prepared.places, &prepared.options, &mut observer)?;
     observer.finish();
+    earlier::note(&run.inventory.accepted, reporter);
     let emulated = prepared.platform.is_some_and(|platform| platform.emulated());
     if emulated && run.answers == AnsweredBy::Service {
         run.answers = AnsweredBy::Emulator;
@@ -680,6 +687,8 @@ fn run_options(
     run.fail_fast = args.fail_fast;
     run.record = options.record.is_some();
     run.explain = args.explain.is_some();
+    run.earlier = args.earlier.runs(options.timeout)?;
+    run.given.clone_from(&args.earlier.given);
     run.inventory = inventory.clone();
     Ok(run)
 }

@@ -102,6 +102,10 @@ fn option(setting: Setting) -> Option<String> {
             "`gate --update-lock` writes the present digest to `policies.lock`"
         }
         #[cfg(feature = "remote")]
+        rego_platform_remote::setting::SIGNER => {
+            "`cosign sign` signs what is in a registry; `--policy-key` and `--policy-identity` name other signers, which `--update-lock` writes to the lock"
+        }
+        #[cfg(feature = "remote")]
         rego_platform_remote::setting::OTHER_HOSTS => "`--allow-host HOST[:PORT]` allows one",
         #[cfg(feature = "serve")]
         rego_platform_serve::setting::EXPOSED => "`--expose` allows other addresses",

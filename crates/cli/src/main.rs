@@ -161,7 +161,7 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         #[cfg(feature = "lsp")]
         Command::Lsp(args) => lsp::run(args, &options),
         Command::Attest(args) => attest::run(&args, &options),
-        Command::Config(command) => settings::run(&command, args::command),
+        Command::Config(command) => settings::run(&command, args::command, reporter),
         Command::Waivers(command) => waivers::run(&command, &options),
         Command::Call(args) => call::run(args, &options, reporter),
         Command::Api(command) => api::run(command, &options, reporter),

@@ -22,6 +22,8 @@ pub(super) mod pull;
 #[cfg(feature = "remote")]
 pub(super) mod push;
 #[cfg(feature = "remote")]
+mod signers;
+#[cfg(feature = "remote")]
 pub(super) mod vendor;
 #[cfg(feature = "remote")]
 mod write;
@@ -37,6 +39,9 @@ pub(super) struct RemoteArgs {
     #[cfg(feature = "remote")]
     #[arg(long, hide_short_help = true, help_heading = "Policies")]
     update_lock: bool,
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    signers: signers::SignerArgs,
 }
 
 /// Fetches the policies that a command is given.
@@ -51,6 +56,8 @@ pub(super) struct Fetcher {
 #[derive(Debug)]
 pub(super) struct Given {
     pub paths: Vec<String>,
+    /// Of these, no data is read.
+    pub policies: Vec<String>,
     pub bundles: Vec<String>,
     pub fetched: Vec<Fetched>,
     ignore: Ignore,
@@ -61,6 +68,7 @@ impl Given {
     pub fn options(&self) -> ReadOptions<'_> {
         let mut options = ReadOptions::default();
         options.bundles = &self.bundles;
+        options.policies = &self.policies;
         options.fetched = &self.fetched;
         options.ignore = Some(&self.ignore);
         options.skip_verify = true;
@@ -72,7 +80,7 @@ impl RemoteArgs {
     /// Returns the files that are read because of these options.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
         #[cfg(feature = "remote")]
-        return std::iter::once(self.path());
+        return self.signers.read().cloned().chain([self.path()]);
         #[cfg(not(feature = "remote"))]
         return std::iter::empty();
     }
@@ -151,12 +159,46 @@ impl Fetcher {
 
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
-        let (paths, bundles) = (expanded(paths)?, expanded(bundles)?);
+        self.given_policies(&[], paths, bundles)
+    }
+
+    /// Does the same where some paths name policies, of which no data is read.
+    pub fn given_policies(
+        &self,
+        policies: &[PathBuf],
+        paths: &[PathBuf],
+        bundles: &[PathBuf],
+    ) -> Result<Given, Error> {
+        let ignore = Ignore::new(&self.ignore)?;
         #[cfg_attr(not(feature = "remote"), allow(unused_mut))]
-        let mut given =
-            Given { paths, bundles, fetched: Vec::new(), ignore: Ignore::new(&self.ignore)? };
+        let mut given = Given {
+            paths: expanded(paths)?,
+            policies: expanded(policies)?,
+            bundles: expanded(bundles)?,
+            fetched: Vec::new(),
+            ignore,
+        };
         #[cfg(feature = "remote")]
         self.how.fetch(&mut given)?;
         Ok(given)
     }
+}
+
+/// Returns what is attached to an image as a gate takes it.
+#[cfg(feature = "remote")]
+pub(super) fn artifacts(image: rego_platform_remote::Image) -> Vec<rego_platform_gate::Artifact> {
+    use rego_platform_gate::{Artifact, LayerSignature};
+    let signature = |own: rego_platform_remote::LayerSignature| LayerSignature {
+        signature: own.signature,
+        certificate: own.certificate,
+        chain: own.chain,
+        bundle: own.bundle,
+    };
+    let artifact = |attached: rego_platform_remote::Attached| Artifact {
+        media_type: attached.media_type,
+        digest: attached.digest.to_string(),
+        signatures: attached.signatures.into_iter().map(signature).collect(),
+        content: attached.content.map(Into::into),
+    };
+    image.attached.into_iter().map(artifact).collect()
 }

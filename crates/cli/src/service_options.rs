@@ -41,6 +41,8 @@ const ALL: [&[&str]; 5] = [&SERVICE, CALLS, &EVALUATION, &PRODUCT, &BYTES];
 fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
     match subcommand.split_once(' ').map_or(subcommand, |(first, _)| first) {
         _ if subcommand == "gate merge" => &[],
+        // It is given a gate's.
+        _ if subcommand == "config show" => &ALL,
         "eval" | "gate" | "run" | "test" => &ALL,
         "diff" | "serve" => &[
             &SERVICE,

@@ -17,6 +17,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Source;
 
+use super::output::Reporter;
 use super::{Exit, option_files, output};
 use file::{FileOption, Trust};
 
@@ -30,12 +31,21 @@ pub(super) enum ConfigCommand {
     Schema,
 }
 
+pub(super) use keys::command as gate_command;
+
 /// Returns the command line, without a value of any option.
 type NewCommand = fn() -> Command;
 
-pub(super) fn run(config: &ConfigCommand, command: NewCommand) -> Result<Exit, Error> {
+pub(super) fn run(
+    config: &ConfigCommand,
+    command: NewCommand,
+    reporter: Reporter,
+) -> Result<Exit, Error> {
     let text = match config {
-        ConfigCommand::Show(args) => show::text(args, command)?,
+        ConfigCommand::Show(_) => {
+            let arguments: Vec<OsString> = std::env::args_os().collect();
+            show::text(&arguments, command, reporter)?
+        }
         ConfigCommand::Schema => output::json(&schema::schema())? + "\n",
     };
     output::to_stdout(text.as_bytes())?;

@@ -13,7 +13,7 @@ use super::model::{Signer, Subject};
 use super::parse::{Parsed, field, text, value};
 use super::parser::Parser;
 #[cfg(feature = "signatures")]
-use super::signature::Signed;
+use super::signature::{Form, Signed};
 use super::signature::{PAYLOAD_TYPE, Signatures};
 use super::split::MAX_VALUES;
 use crate::setting;
@@ -98,10 +98,9 @@ fn unwrap(
         Signatures::Unverified => None,
         #[cfg(feature = "signatures")]
         trusted => Some(trusted.signers(&Signed {
-            payload_type: PAYLOAD_TYPE,
             payload: &payload,
             signatures: &signatures_of(envelope)?,
-            bundle,
+            form: Form::Envelope { payload_type: PAYLOAD_TYPE, bundle },
         })?),
     };
     let payload =

@@ -118,13 +118,8 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
 /// Returns the verdict for a policy that failed to give one.
 pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint: Hint) -> Verdict {
     Verdict {
-        policy: policy.to_owned(),
-        status: Status::NoVerdict,
-        reason: None,
-        violations: Vec::new(),
-        exceptions: Vec::new(),
         error: Some(failure(error, at, hint)),
-        duration_ms: 0,
+        ..Verdict::of(policy.to_owned(), Status::NoVerdict)
     }
 }
 

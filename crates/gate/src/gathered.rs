@@ -200,6 +200,7 @@ impl<'a> RunCollector<'a> {
                     reached: Some(site.reached),
                 });
             }
+            self.run.inventory.asked.extend(evaluated.asked().map(str::to_owned));
             self.tally.swallowed += evaluated.builtin_errors();
             let (all, own) =
                 (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());

@@ -3,6 +3,8 @@
 //! Owns which artifacts are read, when one counts, and the input that policies get. Nothing but the digest
 //! of an artifact that doesn't count is in it.
 
+mod signed;
+
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
@@ -10,12 +12,14 @@ use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::{Error, ErrorKind};
 
-use super::attestation::{self, decode};
+use super::attestation;
 use super::beside_input::signers_value;
 use super::documents;
 use super::model::{Argument, Evidence, LeftOut, Signer, Subject};
-use super::parse::{field, text};
+use super::parse::{Parsed, field, text};
 use super::parser::Parser;
+#[cfg(feature = "keyless")]
+use super::signature::MAX_SIGNATURES;
 use super::signature::Signatures;
 use super::split::DocumentSplitter;
 use crate::setting;
@@ -53,10 +57,23 @@ pub struct Artifact {
     pub media_type: String,
     /// Its digest, `sha256:…`.
     pub digest: String,
-    /// The signatures of it that are kept beside it, in base64.
-    pub signatures: Vec<String>,
+    /// The signatures of it that are kept beside it.
+    pub signatures: Vec<LayerSignature>,
     /// Its content, which isn't needed unless [`Image::reads`] its media type.
     pub content: Option<Vec<u8>>,
+}
+
+/// A signature that cosign keeps beside an artifact, in annotations of its layer. What isn't there is empty.
+#[derive(Debug, Clone, Default)]
+pub struct LayerSignature {
+    /// The signature, in base64; an envelope has its own (`dev.cosignproject.cosign/signature`).
+    pub signature: String,
+    /// The signer's certificate, in PEM (`dev.sigstore.cosign/certificate`).
+    pub certificate: String,
+    /// The certificates of the authorities that issued it, in PEM (`dev.sigstore.cosign/chain`).
+    pub chain: String,
+    /// The promise of the transparency log, in JSON (`dev.sigstore.cosign/bundle`).
+    pub bundle: String,
 }
 
 /// An image that is an input, with the evidence about it.
@@ -220,7 +237,7 @@ impl Artifact {
     ) -> Result<Counted, Error> {
         let (name, value, predicate_type, signers) = match sort {
             Sort::Attestation => {
-                let opened = attestation::open(&self.document(content)?, signatures)?;
+                let opened = self.attestation(&self.document(content)?, signatures)?;
                 let is_about = |subject: &Subject| {
                     let hex = subject.digest.get("sha256");
                     hex.is_some_and(|hex| digest.strip_prefix(SHA256) == Some(hex))
@@ -234,10 +251,7 @@ impl Artifact {
             }
             Sort::Signature => {
                 // Nothing of it is read before.
-                let own: Result<Vec<_>, _> =
-                    self.signatures.iter().map(|own| decode(own)).collect();
-                let own = own.map_err(|_| wrong("one of its signatures isn't base64"))?;
-                let signers = signatures.signers_of_bytes(content, &own)?;
+                let signers = signatures.signers_of_bytes(content, &self.signatures)?;
                 let payload = self.document(content)?;
                 let critical = field(&payload, "critical");
                 if critical.and_then(|own| text(own, "type")) != Some(SIGNATURE_TYPE) {
@@ -262,6 +276,26 @@ impl Artifact {
             fields.insert(Value::from("signers"), signers_value(signers));
         }
         Ok(Counted { value: fields, predicate_type, signers })
+    }
+
+    /// Opens an attestation, whose certificate may be beside its envelope instead of around it.
+    #[cfg_attr(not(feature = "keyless"), allow(clippy::unused_self))]
+    fn attestation(&self, document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
+        let opened = attestation::open(document, signatures);
+        #[cfg(feature = "keyless")]
+        if opened.is_err() && field(document, "payload").is_some() {
+            let bundles = self.signatures.iter().take(MAX_SIGNATURES);
+            let bundles = bundles.filter_map(|kept| signatures.bundle_around(document, kept));
+            let mut failure = None;
+            for bundle in bundles {
+                match bundle.and_then(|bundle| attestation::open(&bundle, signatures)) {
+                    Ok(opened) => return Ok(opened),
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            return failure.map_or(opened, Err);
+        }
+        opened
     }
 
     /// Parses the content, as one document of JSON.

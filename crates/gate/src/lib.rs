@@ -35,6 +35,7 @@ mod policy_documents;
 mod reach;
 pub mod report;
 pub mod reports;
+mod reuse;
 mod run;
 #[doc(hidden)]
 pub mod sarif;
@@ -58,7 +59,7 @@ pub use documents::{argument, parse_all};
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
-pub use image::{Artifact, Image};
+pub use image::{Artifact, Image, LayerSignature};
 pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;
@@ -69,6 +70,7 @@ pub use parser::Parser;
 #[doc(hidden)]
 pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
+pub use reuse::EarlierRun;
 pub use shard::Shard;
 pub use signature::Signatures;
 #[cfg(feature = "keyless")]

@@ -124,9 +124,10 @@ impl GateOptions {
     }
 }
 
-/// Reads the files of a gate.
-fn gather(paths: &[String], options: &GateOptions) -> Result<Gathered, Error> {
+/// Reads the files of a gate, of some paths only `policies`.
+fn gather(paths: &[String], policies: &[String], options: &GateOptions) -> Result<Gathered, Error> {
     let mut how = ReadOptions::default();
+    how.policies = policies;
     how.ignore = Some(&options.ignore);
     how.bundles = &options.bundles;
     how.skip_verify = options.skip_verify;
@@ -142,7 +143,7 @@ impl Gate {
     /// As `Policies::load`; also for packages without a verdict rule, arguments that no policy
     /// document declares, and missing arguments.
     pub fn load(paths: &[String], options: &GateOptions) -> Result<Self, Error> {
-        Self::load_gathered(gather(paths, options)?, options)
+        Self::load_gathered(gather(paths, &[], options)?, options)
     }
 
     /// Loads policies from files that are read already, with their options. Those for reading don't matter.

@@ -173,6 +173,7 @@ fn inventory(run: &Run) -> Inventory {
         (option.effect, option.times) = (OptionEffect::Recorded, 0);
     }
     inventory.call_sites.clear();
+    inventory.asked.clear();
     inventory.service.answered_by = None;
     inventory
 }
@@ -218,6 +219,7 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
         for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {
             package.calls = package.calls.saturating_add(more.calls);
         }
+        whole.inventory.asked.extend(run.inventory.asked);
         for site in run.inventory.call_sites {
             whole.inventory.reached(site);
         }

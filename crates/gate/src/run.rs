@@ -4,6 +4,7 @@
 //! Owns the threads and the bound on memory: at most a few documents per thread, however many there
 //! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -22,6 +23,7 @@ use super::model::{Failure, Input, Ledger, Outcome, Part, Run};
 use super::options::{RunObserver, RunOptions};
 use super::parts;
 use super::reports::facts;
+use super::reuse::Reused;
 use super::tally;
 use super::work::{Event, Job, MemoryBound, Stop, Work, millis};
 
@@ -88,6 +90,7 @@ impl Gate {
             options.evaluate.cancellation.clone(),
         );
         let mut gathered = RunCollector::new(self, options);
+        let reused = Reused::new(self, options);
         let stop = Stop::default();
         let workers = self.workers();
         let (to_workers, jobs) = mpsc::sync_channel(workers.saturating_mul(READY));
@@ -107,7 +110,9 @@ impl Gate {
                 thread().spawn_scoped(scope, work).map_err(failed)?;
             }
             let stopped = &stop;
-            let read = move || self.read(documents, &to_workers, &events, stopped, options);
+            let reused = &reused;
+            let read =
+                move || self.read(documents, (&to_workers, &events), stopped, (options, reused));
             thread().spawn_scoped(scope, read).map_err(failed)?;
             gathered.listen(&heard, &stop, observer);
             Ok::<_, Error>(())
@@ -118,6 +123,12 @@ impl Gate {
         let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
         run.totals.not_evaluated += behind.len() as u64;
         run.inputs = gathered.finished.into_values().collect();
+        let mut counts = BTreeMap::new();
+        for statement in run.inputs.iter().filter_map(|input| input.reused.clone()) {
+            *counts.entry(statement).or_default() += 1;
+        }
+        run.inventory.accepted = reused.account(&counts);
+        run.inventory.basis = reused.own_basis(&counts);
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
         run.notes.clone_from(&self.left_out);
@@ -186,10 +197,9 @@ impl Gate {
     fn read(
         &self,
         mut documents: Documents,
-        to_workers: &SyncSender<Job>,
-        events: &Sender<Event>,
+        (to_workers, events): (&SyncSender<Job>, &Sender<Event>),
         stop: &Stop,
-        options: &RunOptions,
+        (options, reused): (&RunOptions, &Reused<'_>),
     ) {
         let memory = MemoryBound::default();
         let size = self.job_size(self.workers());
@@ -220,6 +230,11 @@ impl Gate {
                     stop.after(index);
                 }
             }
+            let earlier = if error.is_none() && document.evidence.is_none() && !checks.is_empty() {
+                reused.find(&document.name, document.digest.as_deref())
+            } else {
+                None
+            };
             let input = Input {
                 name: document.name.clone(),
                 digest: document.digest.clone(),
@@ -228,6 +243,7 @@ impl Gate {
                 signers: document.signers.clone().unwrap_or_default(),
                 evidence: document.evidence,
                 outcome: Outcome::NoVerdict,
+                reused: earlier.map(str::to_owned),
                 error,
                 verdicts: Vec::new(),
                 ledger: Ledger::default(),
@@ -236,6 +252,12 @@ impl Gate {
             };
             if events.send(Event::Began(index, Box::new(input), checks.len())).is_err() {
                 return;
+            }
+            if earlier.is_some() {
+                if events.send(self.reused(index, checks)).is_err() {
+                    return;
+                }
+                continue;
             }
             let work = Arc::new(Work {
                 index,

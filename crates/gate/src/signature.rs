@@ -2,6 +2,8 @@
 //!
 //! Owns DSSE's encoding of what is signed.
 
+#[cfg(feature = "keyless")]
+mod cosign;
 #[cfg(feature = "encrypted-keys")]
 mod encrypted;
 #[cfg(feature = "keyless")]
@@ -16,6 +18,9 @@ mod rsa;
 mod sign_key;
 #[cfg(feature = "keyless")]
 mod trust_root;
+
+#[cfg(feature = "signatures")]
+use std::borrow::Cow;
 
 use rego_platform::Error;
 #[cfg(feature = "signatures")]
@@ -33,6 +38,9 @@ pub use sign_key::SignKey;
 pub use trust_root::TrustRoot;
 
 #[cfg(feature = "signatures")]
+use crate::attestation::decode;
+use crate::image::LayerSignature;
+#[cfg(feature = "signatures")]
 use crate::model::SignedBy;
 use crate::model::Signer;
 #[cfg(feature = "signatures")]
@@ -40,6 +48,10 @@ use crate::setting;
 
 /// The exact type of a payload: readers differ in how they treat other types.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+/// The most signatures of one thing: each is tried, with each key.
+#[cfg(feature = "signatures")]
+pub(crate) const MAX_SIGNATURES: usize = 64;
 
 /// How the signatures of attestations are checked.
 #[derive(Debug, Clone)]
@@ -60,13 +72,20 @@ pub enum Signatures {
 
 /// What was signed, and how.
 #[cfg(feature = "signatures")]
-#[cfg_attr(not(feature = "keyless"), allow(dead_code))]
 pub(crate) struct Signed<'a> {
-    pub payload_type: &'a str,
     pub payload: &'a [u8],
     pub signatures: &'a [Vec<u8>],
-    /// The bundle around the envelope.
-    pub bundle: Option<&'a Value>,
+    pub form: Form<'a>,
+}
+
+/// Where the signatures are.
+#[cfg(feature = "signatures")]
+#[cfg_attr(not(feature = "keyless"), allow(dead_code))]
+pub(crate) enum Form<'a> {
+    /// In an envelope, around which there may be a bundle.
+    Envelope { payload_type: &'a str, bundle: Option<&'a Value> },
+    /// Beside it, each with what else is kept there.
+    Bytes(&'a [&'a LayerSignature]),
 }
 
 #[cfg(feature = "signatures")]
@@ -108,38 +127,54 @@ impl Signatures {
     #[cfg_attr(not(feature = "signatures"), allow(unused_variables, clippy::unnecessary_wraps))]
     pub(crate) fn signers_of_bytes(
         &self,
-        signed: &[u8],
-        signatures: &[Vec<u8>],
+        bytes: &[u8],
+        kept: &[LayerSignature],
     ) -> Result<Option<Vec<Signer>>, Error> {
         match self {
             Self::Unverified => Ok(None),
             #[cfg(feature = "signatures")]
-            _ if signatures.is_empty() => Err(refused("it has no signature")),
-            #[cfg(feature = "signatures")]
-            Self::Keys(keys) => by_key(keys, signed, signatures).map(Some),
-            #[cfg(feature = "keyless")]
-            Self::Either(keys, _) => by_key(keys, signed, signatures).map(Some),
-            #[cfg(feature = "keyless")]
-            Self::Identities(_) => {
-                Err(refused("it is signed, but not by an identity: it has no bundle around it"))
+            _ => {
+                let kept: Vec<_> = kept.iter().filter(|own| !own.signature.is_empty()).collect();
+                let signatures: Result<Vec<_>, _> =
+                    kept.iter().map(|own| decode(&own.signature)).collect();
+                let signatures =
+                    signatures.map_err(|_| refused("one of its signatures isn't base64"))?;
+                let form = Form::Bytes(&kept);
+                self.signers(&Signed { payload: bytes, signatures: &signatures, form }).map(Some)
             }
         }
     }
 
-    /// Returns who signed an envelope.
+    /// Returns the envelope with what is kept beside it around it, if that is where its bundle is.
+    #[cfg(feature = "keyless")]
+    pub(crate) fn bundle_around(
+        &self,
+        envelope: &Value,
+        kept: &LayerSignature,
+    ) -> Option<Result<Value, Error>> {
+        let takes_identities = matches!(self, Self::Identities(_) | Self::Either(..));
+        (takes_identities && !kept.certificate.is_empty()).then(|| cosign::around(kept, envelope))
+    }
+
+    /// Returns who signed something.
     ///
     /// # Errors
     /// If it isn't signed by those who have to.
     #[cfg(feature = "signatures")]
-    pub(crate) fn signers(&self, envelope: &Signed<'_>) -> Result<Vec<Signer>, Error> {
-        if envelope.signatures.is_empty() {
-            return Err(refused("the envelope has no signature"));
+    pub(crate) fn signers(&self, own: &Signed<'_>) -> Result<Vec<Signer>, Error> {
+        let (signed, none) = match own.form {
+            Form::Envelope { payload_type, .. } => {
+                let signed = signed_bytes(payload_type, own.payload);
+                (Cow::Owned(signed), "the envelope has no signature")
+            }
+            Form::Bytes(_) => (Cow::Borrowed(own.payload), "it has no signature"),
+        };
+        if own.signatures.is_empty() {
+            return Err(refused(none));
         }
-        let signed = signed_bytes(envelope.payload_type, envelope.payload);
-        let by_key = |keys: &VerifyKeys| by_key(keys, &signed, envelope.signatures);
+        let by_key = |keys: &VerifyKeys| by_key(keys, &signed, own.signatures);
         #[cfg(feature = "keyless")]
-        let by_identity =
-            |identities: &Identities| identities.signer(envelope).map(Signer::Identity);
+        let by_identity = |identities: &Identities| identities.signer(own).map(Signer::Identity);
         match self {
             Self::Unverified => Ok(Vec::new()),
             Self::Keys(keys) => by_key(keys),

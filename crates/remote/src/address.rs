@@ -235,6 +235,17 @@ impl Reference {
         digest.or(self.tag.as_deref()).unwrap_or_default()
     }
 
+    /// Returns `true` for the name of its repository as container tools write it, which may have a tag.
+    pub fn is_named(&self, name: &str) -> bool {
+        // These tools have another name for Docker Hub.
+        let hub = |registry: &str| registry == DOCKER_HUB || registry == "index.docker.io";
+        Self::of_image(name).is_ok_and(|own| {
+            let is_there =
+                own.registry == self.registry || hub(&own.registry) && hub(&self.registry);
+            is_there && own.repository == self.repository
+        })
+    }
+
     /// Returns the same manifest by its digest.
     #[must_use]
     pub fn pinned(&self, digest: Digest) -> Self {

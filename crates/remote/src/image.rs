@@ -46,10 +46,28 @@ pub struct Attached {
     pub media_type: String,
     /// Its digest.
     pub digest: Digest,
-    /// The signatures that cosign keeps beside it, in base64.
-    pub signatures: Vec<String>,
+    /// The signatures that cosign keeps beside it.
+    pub signatures: Vec<LayerSignature>,
     /// Its content; `None` if its media type wasn't asked for.
     pub content: Option<Bytes>,
+}
+
+/// A signature that cosign keeps beside a blob, in the annotations of its layer. What isn't there is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+pub struct LayerSignature {
+    /// The signature, in base64; an envelope has its own.
+    #[serde(rename = "dev.cosignproject.cosign/signature")]
+    pub signature: String,
+    /// The signer's certificate, in PEM.
+    #[serde(rename = "dev.sigstore.cosign/certificate")]
+    pub certificate: String,
+    /// The certificates of the authorities that issued it, in PEM.
+    #[serde(rename = "dev.sigstore.cosign/chain")]
+    pub chain: String,
+    /// The promise of the transparency log, in JSON.
+    #[serde(rename = "dev.sigstore.cosign/bundle")]
+    pub bundle: String,
 }
 
 /// A manifest or an index. A list's own account of it isn't read.
@@ -73,13 +91,7 @@ struct Descriptor {
     media_type: String,
     digest: String,
     size: u64,
-    annotations: Option<Annotations>,
-}
-
-#[derive(Deserialize)]
-struct Annotations {
-    #[serde(rename = "dev.cosignproject.cosign/signature")]
-    signature: Option<String>,
+    annotations: Option<LayerSignature>,
 }
 
 /// A blob, with one of its signatures.
@@ -88,7 +100,7 @@ struct Layer {
     digest: Digest,
     size: u64,
     media_type: String,
-    signature: Option<String>,
+    signature: Option<LayerSignature>,
 }
 
 /// What is found about an image, before its blobs are fetched.
@@ -140,12 +152,11 @@ impl Found {
             return self.list(what, form);
         };
         for layer in layers {
-            let annotated = layer.annotations.and_then(|annotations| annotations.signature);
             self.layers.insert(Layer {
                 digest: digest(what, &layer.digest)?,
                 size: layer.size,
                 media_type: layer.media_type,
-                signature: annotated.filter(|signature| !signature.is_empty()),
+                signature: layer.annotations.filter(|own| *own != LayerSignature::default()),
             });
         }
         self.refuse_more(self.layers.len())
@@ -183,7 +194,7 @@ impl Session<'_> {
             manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
         Form::read(&what, &manifest)?;
         let found = self.attached(image, limits).await?;
-        let mut blobs: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        let mut blobs: BTreeMap<_, Vec<LayerSignature>> = BTreeMap::new();
         for Layer { digest, size, media_type, signature } in found.layers {
             blobs.entry((digest, size, media_type)).or_default().extend(signature);
         }

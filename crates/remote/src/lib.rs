@@ -3,7 +3,7 @@
 //!
 //! A [`Remote`] fetches what an [`Address`] names, within a time and [`Limits`], and holds it against the
 //! digest that pins it; a [`Lock`] has these digests in a file that people review. It knows nothing of
-//! Rego and of signatures: what it returns are files, archives and blobs. It has the credentials of registries, from Docker's
+//! Rego, and checks no signature: what it returns are files, archives and blobs. It has the credentials of registries, from Docker's
 //! configuration, and no others.
 
 #![forbid(unsafe_code)]
@@ -25,6 +25,6 @@ mod transport;
 pub use address::{Address, Archive, Reference, Repository};
 pub use artifact::{Content, File, Limits};
 pub use digest::Digest;
-pub use image::{Attached, Image};
-pub use lock::Lock;
+pub use image::{Attached, Image, LayerSignature};
+pub use lock::{Lock, Pin, Signer};
 pub use remote::{Fetched, Remote, RemoteBuilder};

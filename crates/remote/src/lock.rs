@@ -1,19 +1,46 @@
-//! The lock: the digest of each source, in a file that people review.
+//! The lock: the digest of each source and who has to sign it, in a file that people review.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use rego_platform_client::text::escape;
 use rego_platform_client::{Error, ErrorKind};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::digest::Digest;
 
-/// The digests of sources, by their addresses.
+/// What sources are pinned to, by their addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
-    sources: BTreeMap<Address, Digest>,
+    sources: BTreeMap<Address, Pin>,
+}
+
+/// What a source is pinned to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// Its digest.
+    pub digest: Digest,
+    /// Who has to sign it, which only what is in a registry can be.
+    pub signer: Option<Signer>,
+}
+
+/// Who has to sign a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Signer {
+    /// The owner of a key.
+    Key {
+        /// The public key: its DER (`SubjectPublicKeyInfo`), in base64.
+        key: String,
+    },
+    /// An account.
+    Identity {
+        /// Who vouches for it.
+        issuer: String,
+        /// The account; `*` stands for any text.
+        identity: String,
+    },
 }
 
 /// The version of the file's form.
@@ -27,14 +54,16 @@ const HEAD: &str =
 struct Form {
     version: u32,
     #[serde(default)]
-    source: Vec<Pin>,
+    source: Vec<PinnedSource>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pin {
+struct PinnedSource {
     address: String,
     digest: String,
+    #[serde(default)]
+    signer: Option<Signer>,
 }
 
 impl Lock {
@@ -52,7 +81,7 @@ impl Lock {
             return Err(wrong(message).with_hint("a newer version of this program wrote it"));
         }
         let mut sources = BTreeMap::new();
-        for Pin { address, digest } in form.source {
+        for PinnedSource { address, digest, signer } in form.source {
             let shown = escape(&address);
             let parsed = match Address::parse(&address) {
                 Some(parsed) => parsed?,
@@ -67,7 +96,11 @@ impl Lock {
                     "it is `sha256:` and 64 digits in lower case, of a commit `sha1:` and 40",
                 )
             })?;
-            if sources.insert(parsed, digest).is_some() {
+            if signer.is_some() && !matches!(parsed, Address::Registry(_)) {
+                return Err(wrong(format!("the lock names a signer of `{shown}`"))
+                    .with_hint("only what is in a registry has one"));
+            }
+            if sources.insert(parsed, Pin { digest, signer }).is_some() {
                 return Err(wrong(format!("the lock has `{shown}` twice"))
                     .with_hint("leave one of the two in it"));
             }
@@ -75,30 +108,46 @@ impl Lock {
         Ok(Self { sources })
     }
 
-    /// Returns the digest of a source, if the lock has one.
-    pub fn digest(&self, address: &Address) -> Option<&Digest> {
+    /// Returns what a source is pinned to, if the lock has it.
+    pub fn pin(&self, address: &Address) -> Option<&Pin> {
         self.sources.get(address)
     }
 
-    /// Sets the digest of a source.
-    pub fn pin(&mut self, address: Address, digest: Digest) {
-        self.sources.insert(address, digest);
+    /// Sets what a source is pinned to.
+    pub fn set(&mut self, address: Address, pin: Pin) {
+        self.sources.insert(address, pin);
     }
 
-    /// Returns the sources with their digests, by address.
-    pub fn sources(&self) -> impl Iterator<Item = (&Address, &Digest)> {
+    /// Returns the sources, by address.
+    pub fn sources(&self) -> impl Iterator<Item = (&Address, &Pin)> {
         self.sources.iter()
     }
 
     /// Returns its text, which is the same for equal locks: one entry for each source, sorted.
     pub fn text(&self) -> String {
-        let entries = self.sources.iter().map(|(address, digest)| (address.to_string(), digest));
+        let entries = self.sources.iter().map(|(address, pin)| (address.to_string(), pin));
         let mut text = format!("{HEAD}version = {VERSION}\n");
-        for (address, digest) in entries.collect::<BTreeMap<_, _>>() {
+        for (address, Pin { digest, signer }) in entries.collect::<BTreeMap<_, _>>() {
             // Neither has a character that TOML would need escaped.
             let _ = write!(text, "\n[[source]]\naddress = \"{address}\"\ndigest = \"{digest}\"\n");
+            if let Some(signer) = signer {
+                let _ = writeln!(text, "signer = {signer}");
+            }
         }
         text
+    }
+}
+
+impl fmt::Display for Signer {
+    /// Writes it as the lock has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |text: &str| toml::Value::from(text).to_string();
+        match self {
+            Self::Key { key } => write!(f, "{{ key = {} }}", text(key)),
+            Self::Identity { issuer, identity } => {
+                write!(f, "{{ issuer = {}, identity = {} }}", text(issuer), text(identity))
+            }
+        }
     }
 }
 
@@ -111,8 +160,17 @@ mod tests {
     #[test]
     fn a_lock_has_one_text() {
         let mut lock = Lock::default();
-        for text in ["oci://r.example/b:1", "https://r.example/a.tar.gz", "oci://R.example/a"] {
-            lock.pin(Address::parse(text).unwrap().unwrap(), Digest::of(text.as_bytes()));
+        let identity = Signer::Identity {
+            issuer: "https://i.example".to_owned(),
+            identity: "a\"b\\'\n*".to_owned(),
+        };
+        for (text, signer) in [
+            ("oci://r.example/b:1", Some(identity)),
+            ("https://r.example/a.tar.gz", None),
+            ("oci://R.example/a", Some(Signer::Key { key: "MFk=".to_owned() })),
+        ] {
+            let digest = Digest::of(text.as_bytes());
+            lock.set(Address::parse(text).unwrap().unwrap(), Pin { digest, signer });
         }
         let text = lock.text();
         assert_eq!(Lock::parse(&text).unwrap(), lock);
@@ -133,6 +191,10 @@ mod tests {
             ("address", "adress"),
             ("version = 1", "version = 1\nsigner = 1"),
             ("oci://r.example/b:1", "policies"),
+            ("oci://r.example/b:1", "https://r.example/b.tar.gz"),
+            ("key =", "keys ="),
+            ("issuer =", "key = \"MFk=\", issuer ="),
+            ("{ key = \"MFk=\" }", "\"MFk=\""),
         ] {
             assert!(Lock::parse(&text.replacen(from, to, 1)).is_err(), "{from} {to}");
         }

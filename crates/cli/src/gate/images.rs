@@ -12,6 +12,8 @@ use rego_platform_gate::{Image, Signatures};
 use super::INPUTS;
 use crate::remote::Fetcher;
 #[cfg(feature = "remote")]
+use crate::remote::artifacts;
+#[cfg(feature = "remote")]
 use crate::watchdog;
 
 #[derive(Debug, Args)]
@@ -36,25 +38,17 @@ impl ImageArgs {
         signatures: &Signatures,
         timeout: Duration,
     ) -> Result<Vec<Image>, Error> {
-        use rego_platform_gate::Artifact;
-        use rego_platform_remote::{Attached, Reference};
+        use rego_platform_remote::Reference;
 
         let references = self.image.iter().map(|text| Reference::of_image(text));
         let references = references.collect::<Result<Vec<_>, _>>()?;
         let fetched = fetcher.images(&references, Image::reads)?;
         // Checking what someone else attached may take long.
         let _watchdog = watchdog::start(timeout)?;
-        let artifact = |attached: Attached| Artifact {
-            media_type: attached.media_type,
-            digest: attached.digest.to_string(),
-            signatures: attached.signatures,
-            content: attached.content.map(Into::into),
-        };
         let images = references.iter().zip(fetched).map(|(reference, image)| {
             let (address, digest) = (reference.to_string(), image.digest.to_string());
             let name = address.split_once("://").map_or(address.as_str(), |(_, name)| name);
-            let artifacts = image.attached.into_iter().map(artifact).collect();
-            Image::open(&address, name, &digest, artifacts, signatures)
+            Image::open(&address, name, &digest, artifacts(image), signatures)
         });
         Ok(images.collect())
     }

@@ -1,7 +1,7 @@
 //! Whose signatures attestations and bundles need: the options, and the files of keys and trust roots.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -65,12 +65,22 @@ pub(super) struct SignatureArgs {
 }
 
 /// Reads the files of public keys. Each comes with its name.
-fn key_files(paths: &[PathBuf], timeout: Duration) -> Result<Vec<(String, Vec<u8>)>, Error> {
+pub(crate) fn key_files(
+    paths: &[PathBuf],
+    timeout: Duration,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let read = |path: &PathBuf| {
         let pem = option_files::read("the public key", path, MAX_KEY, timeout)?;
         Ok((path.display().to_string(), pem))
     };
     paths.iter().map(read).collect()
+}
+
+/// Reads a trust root, or returns that of sigstore.dev.
+pub(crate) fn trust_root(path: Option<&Path>, timeout: Duration) -> Result<TrustRoot, Error> {
+    let Some(path) = path else { return TrustRoot::public_good() };
+    let json = option_files::read("the trust root", path, MAX_TRUST_ROOT, timeout)?;
+    TrustRoot::read(&path.display().to_string(), &json)
 }
 
 /// Returns the keys that sign bundles, if any are named.
@@ -148,13 +158,7 @@ impl SignatureArgs {
         if self.verify_identity.is_empty() {
             return Ok(None);
         }
-        let trust_root = match &self.trust_root {
-            Some(path) => {
-                let json = option_files::read("the trust root", path, MAX_TRUST_ROOT, timeout)?;
-                TrustRoot::read(&path.display().to_string(), &json)?
-            }
-            None => TrustRoot::public_good()?,
-        };
+        let trust_root = trust_root(self.trust_root.as_deref(), timeout)?;
         Identities::new(self.verify_identity.iter().map(String::as_str), trust_root).map(Some)
     }
 }

@@ -10,7 +10,7 @@ use rego_platform::sources::{Fetched, SourceLimits};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
-use rego_platform_remote::{Address, Content, Limits, Remote, setting};
+use rego_platform_remote::{Address, Content, Limits, Pin, Remote, setting};
 
 use super::{Given, RemoteArgs, locked};
 use crate::paths::address;
@@ -47,28 +47,35 @@ impl Polled {
     }
 }
 
-/// What was fetched, by its address.
-pub(super) type Sources = Vec<(Address, rego_platform_remote::Fetched)>;
+/// A source that was fetched.
+pub(super) struct Source {
+    pub address: Address,
+    pub fetched: rego_platform_remote::Fetched,
+    /// Those who signed it, if somebody has to.
+    pub signers: Vec<String>,
+}
 
 impl How {
     /// Fetches what a command is given, and puts each address into the one form that it has.
     pub fn fetch(&self, given: &mut Given) -> Result<(), Error> {
         let mut addresses = Vec::new();
-        for path in given.paths.iter_mut().chain(&mut given.bundles) {
+        let Given { paths, policies, bundles, .. } = given;
+        for path in paths.iter_mut().chain(policies).chain(bundles) {
             let Some((prefix, address)) = address(path) else { continue };
             let address = address?;
             *path = format!("{prefix}{address}");
             addresses.push(address);
         }
-        for (address, fetched) in self.sources(addresses)? {
+        for Source { address, fetched, signers } in self.sources(addresses)? {
             let (name, digest) = (address.to_string(), fetched.digest.as_str());
-            given.fetched.push(match fetched.content {
+            let source = match fetched.content {
                 Content::Bundle(archive) => Fetched::bundle(name, digest, archive),
                 Content::Files(files) => {
                     let files = files.into_iter().map(|file| (file.name, file.bytes));
                     Fetched::files(name, digest, files)
                 }
-            });
+            };
+            given.fetched.push(source.signed_by(signers));
         }
         Ok(())
     }
@@ -98,7 +105,7 @@ impl How {
         for argument in crate::paths::expanded(arguments)? {
             let Some((_, address)) = address(&argument) else { continue };
             let address = address?;
-            if address.digest().is_none() && lock.digest(&address).is_none() {
+            if address.digest().is_none() && lock.pin(&address).is_none() {
                 moving.push(address);
             }
         }
@@ -106,36 +113,43 @@ impl How {
     }
 
     /// Fetches sources, each once and held to the lock.
-    pub fn sources(&self, addresses: Vec<Address>) -> Result<Sources, Error> {
-        let mut all = Sources::with_capacity(addresses.len());
+    pub fn sources(&self, addresses: Vec<Address>) -> Result<Vec<Source>, Error> {
+        let mut all: Vec<Source> = Vec::with_capacity(addresses.len());
         if addresses.is_empty() {
             return Ok(all);
         }
         let before = self.args.locked(self.timeout)?;
         let mut lock = before.clone();
         let remote = self.remote()?;
+        let given = self.args.signers.given(self.timeout)?;
         for address in addresses {
-            if all.iter().any(|(known, _)| *known == address) {
+            if all.iter().any(|known| known.address == address) {
                 continue;
             }
-            let pinned = before.digest(&address).filter(|_| !self.args.update_lock);
+            let pin = before.pin(&address);
+            let pinned = pin.map(|pin| &pin.digest).filter(|_| !self.args.update_lock);
             let is_pinned = pinned.is_some() || address.digest().is_some();
-            if let Some(known) = self.polled.as_ref().and_then(|polled| polled.known(&address)) {
-                all.push((address, known));
-                continue;
-            }
             if self.pinned && !is_pinned && !self.args.update_lock && self.polled.is_none() {
                 let message = format!("nothing pins `{}`", escape(&address.to_string()));
                 return Err(Error::new(ErrorKind::Configuration, message)
                     .with_hint("name it with its digest, `@sha256:…`")
                     .by_setting(setting::LOCK));
             }
-            let fetched = remote.fetch(&address, pinned)?;
-            lock.pin(address.clone(), fetched.digest.clone());
+            let locked = pin.and_then(|pin| pin.signer.as_ref());
+            let required = self.signers_of(&address, &given, locked)?;
+            let known = self.polled.as_ref().and_then(|polled| polled.known(&address));
+            let fetched = match known {
+                Some(known) => known,
+                None => remote.fetch(&address, pinned)?,
+            };
             if let Some(polled) = &self.polled {
                 polled.keep(&address, fetched.clone());
             }
-            all.push((address, fetched));
+            let signed = required.map(|required| self.signed(&required, &fetched.digest));
+            let signed = signed.transpose()?;
+            let (signer, signers) = signed.map(|own| (own.signer, own.shown)).unzip();
+            lock.set(address.clone(), Pin { digest: fetched.digest.clone(), signer });
+            all.push(Source { address, fetched, signers: signers.unwrap_or_default() });
         }
         if self.args.update_lock {
             locked::write(&self.args.path(), &before, &lock)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rego_platform::Error;
 use rego_platform_client::text::escape;
-use rego_platform_remote::Lock;
+use rego_platform_remote::{Lock, Pin};
 
 use super::RemoteArgs;
 use crate::{option_files, output, stdin};
@@ -41,13 +41,18 @@ pub(super) fn write(path: &Path, before: &Lock, now: &Lock) -> Result<(), Error>
     }
     output::to_file(path, now.text().as_bytes())?;
     let shown = escape(&path.display().to_string());
-    for (address, digest) in now.sources() {
-        match before.digest(address) {
-            Some(old) if old == digest => {}
-            Some(old) => {
-                output::plain_note(&format!("{shown}: `{address}` is `{digest}`, was `{old}`"));
-            }
-            None => output::plain_note(&format!("{shown}: `{address}` is `{digest}`")),
+    for (address, Pin { digest, signer }) in now.sources() {
+        let old = before.pin(address);
+        let note = |what: String| output::plain_note(&format!("{shown}: `{address}` {what}"));
+        match old {
+            Some(old) if old.digest == *digest => {}
+            Some(old) => note(format!("is `{digest}`, was `{}`", old.digest)),
+            None => note(format!("is `{digest}`")),
+        }
+        if let Some(signer) = signer
+            && old.is_none_or(|old| old.signer.as_ref() != Some(signer))
+        {
+            note(format!("has the signer `{}`", escape(&signer.to_string())));
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use rego_platform_client::text::escape;
 use rego_platform_remote::Address;
 
 use super::RemoteArgs;
+use super::fetch::Source;
 use super::write::{files, unwritable, write};
 use crate::options::{NetworkArgs, Options};
 use crate::{Exit, output};
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
     let sources = how.sources(addresses)?;
     let mut all = Vec::new();
     let mut names = BTreeSet::new();
-    for (address, fetched) in &sources {
+    for Source { address, fetched, .. } in &sources {
         for file in files(address, &fetched.content) {
             if !names.insert(file.name.clone()) {
                 let message = format!("two of the sources have a file `{}`", escape(&file.name));
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
         }
     }
     write(folder, &all)?;
-    for (address, fetched) in &sources {
+    for Source { address, fetched, .. } in &sources {
         output::to_stdout(format!("{}  {address}\n", fetched.digest).as_bytes())?;
     }
     Ok(Exit::Passed)

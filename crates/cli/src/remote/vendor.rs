@@ -9,6 +9,7 @@ use rego_platform_client::text::escape;
 use rego_platform_remote::{Address, Content};
 
 use super::RemoteArgs;
+use super::fetch::Source;
 use super::write::{files, unwritable, write};
 use crate::options::{NetworkArgs, Options};
 use crate::{Exit, output};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
     let how = args.remote.fetcher(&args.network, options, true).how;
     let sources = how.sources(addresses)?;
     let mut paths = BTreeSet::new();
-    for (address, fetched) in &sources {
+    for Source { address, fetched, .. } in &sources {
         let is_bundle = matches!(fetched.content, Content::Bundle(_));
         let mut path = args.output.join(address.folder());
         if is_bundle && matches!(address, Address::Registry(_)) {

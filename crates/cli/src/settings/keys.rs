@@ -74,7 +74,7 @@ pub(super) struct Key {
 }
 
 /// Returns the options of `gate`, without a value of any.
-pub(super) fn command() -> Command {
+pub(crate) fn command() -> Command {
     Options::augment_args(GateCommand::augment_args(Command::new("gate")))
 }
 
@@ -87,6 +87,10 @@ pub(super) fn all() -> Vec<Key> {
 
 fn key(arg: &Arg) -> Option<Key> {
     let name = arg.get_long()?.to_owned();
+    // No key has pairs of values.
+    if arg.get_num_args().is_some_and(|count| count.max_values() > 1) {
+        return None;
+    }
     let shape = match arg.get_action() {
         ArgAction::SetTrue => Shape::Flag,
         ArgAction::Append => Shape::Many,

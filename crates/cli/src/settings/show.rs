@@ -1,28 +1,57 @@
-//! `config show`: the options of a gate, and where each comes from.
+//! `config show`: the options of a gate and the settings of the service, and where each comes from.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::Args;
 use clap::parser::ValueSource;
+use clap::{Args, FromArgMatches as _};
 use rego_platform::Error;
+use rego_platform_client::environment;
 use rego_platform_client::text::escape;
 
 use super::keys::{self, Access, Shape};
 use super::{NewCommand, complete, wrong};
+use crate::context::Context;
+use crate::lookup::Origin;
+use crate::options::Options;
+use crate::output::Reporter;
+use crate::stdin::Stdin;
 
-/// Show the options of a gate, and where each comes from
+/// Show the options of a gate and the settings of the service, and where each comes from
 #[derive(Debug, Args)]
 #[command(after_help = "Example: rego-platform config show --profile release -i image.json")]
 pub(crate) struct ShowArgs {
     /// The options of `gate` on its command line
     #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[allow(dead_code, reason = "the whole command line is read")]
     arguments: Vec<OsString>,
 }
 
-pub(super) fn text(shown: &ShowArgs, command: NewCommand) -> Result<String, Error> {
-    let begin = ["rego-platform", "gate"].map(OsString::from);
-    let given = [&begin[..], &shown.arguments].concat();
+/// Returns the command line of the gate that `config show` is about: its own with another subcommand. Options of the
+/// service may stand anywhere in it.
+fn as_gate(arguments: &[OsString], command: NewCommand) -> Option<Vec<OsString>> {
+    let shows = |begun: &[OsString]| {
+        let matches = command().try_get_matches_from(begun).ok();
+        let config = matches.as_ref().and_then(|matches| matches.subcommand_matches("config"));
+        config.is_some_and(|config| config.subcommand_name() == Some("show"))
+    };
+    let begun = (1..=arguments.len()).filter_map(|end| arguments.get(..end));
+    let begun = begun.filter(|begun| begun.last().is_some_and(|last| last == "show"));
+    let end = begun.into_iter().find(|begun| shows(begun))?.len();
+    let (begun, after) = arguments.split_at_checked(end)?;
+    let config = begun.iter().rposition(|word| word == "config")?;
+    let words = begun.iter().enumerate().filter(|(at, _)| at + 1 != end);
+    let words =
+        words.map(|(at, word)| if at == config { OsString::from("gate") } else { word.clone() });
+    Some(words.chain(after.iter().cloned()).collect())
+}
+
+pub(super) fn text(
+    arguments: &[OsString],
+    command: NewCommand,
+    reporter: Reporter,
+) -> Result<String, Error> {
+    let given = as_gate(arguments, command).ok_or_else(|| wrong("the subcommand isn't found"))?;
     let parse = |arguments: &[OsString]| {
         command().try_get_matches_from(arguments).map_err(|error| {
             let text = error.to_string();
@@ -53,6 +82,22 @@ pub(super) fn text(shown: &ShowArgs, command: NewCommand) -> Result<String, Erro
             (None, None) => continue,
         };
         let _ = writeln!(out, "{} = {} ({from})", key.name, escape(&value));
+    }
+    let options = Options::from_arg_matches(gate).map_err(|error| wrong(error.to_string()))?;
+    let context = Context::found(&options, reporter, &mut Stdin::default())?;
+    // An address that can't be used may hold a secret.
+    drop(context.builder(&options)?);
+    for (name, value, from) in context.shown() {
+        let from = if matches!(from, Origin::Option(_)) {
+            "command line".to_owned()
+        } else {
+            from.to_string()
+        };
+        let _ = writeln!(out, "{} = {} ({from})", escape(&name), escape(&value));
+    }
+    // Its address may have a password.
+    if environment::proxy()?.is_some() {
+        let _ = writeln!(out, "proxy = (set) (environment)");
     }
     Ok(out)
 }

@@ -35,7 +35,7 @@ fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
         sandbox.write(&format!("p/{name}"), text);
     }
     let folder = sandbox.path("p");
-    let run = sandbox.run(&["check", "--format", "json", folder.to_str().unwrap()]);
+    let run = sandbox.run(&["check", "--format", "json", "-d", folder.to_str().unwrap()]);
     let output = run.output().silent();
     let report = output.json();
     let found: Vec<Finding> = report["findings"].as_array().unwrap().iter().map(finding).collect();
@@ -64,6 +64,45 @@ fn table(cases: &[Case<'_>]) {
             .collect();
         assert_eq!(findings(&[("p.rego", &text), ("u.rego", USER)]), expected, "{rules}");
     }
+}
+
+/// What data there will be isn't known, unless `-d` or a bundle has it.
+#[test]
+fn paths_name_policies_and_data_is_named_apart() {
+    let sandbox = Sandbox::new();
+    let run = |arguments: &[&str]| {
+        sandbox.run(&[&["check"], arguments].concat()).within(sandbox.path("")).output()
+    };
+    sandbox.write("p/a.rego", "package a\n\ndeny contains data.list.bad if input.x\n");
+    sandbox.write("p/package.json", "[{\"list\": 3}]");
+    sandbox.write("p/chart/values.yaml", "list: 1\n");
+    sandbox.write("p/chart/more.yaml", "list: 2\n");
+    run(&["p"]).code(0);
+    run(&[]).code(0);
+    run(&["p", "-d", "p/chart/values.yaml"]).code(1);
+    let output = run(&["-d", "p", "--ignore", "package.json", "--ignore", "chart/more.yaml"]);
+    let shown = output.code(1).stdout;
+    assert!(shown.contains("`data.list.bad`") && shown.contains("missing-data"), "{shown}");
+    run(&["-d", "p"]).fails("doesn't contain an object");
+    sandbox.write("d/list/data.json", "{\"bad\": \"it is bad\"}");
+    run(&["p", "-d", "d"]).code(0);
+    run(&["p", "d"]).fails("`d` contains no policies").says("`-d` names data");
+    run(&["p", "d/list/data.json"]).fails("`d/list/data.json` contains no policies");
+    // A gate knows its data.
+    let gate = ["gate", "-d", "p/a.rego", "--no-input", "--set", "x=1"];
+    sandbox.run(&gate).within(sandbox.path("")).output().fails("`data.list.bad`");
+    // A misspelt rule is found all the same, and a policy document is a policy.
+    sandbox.write("p/b.rego", "package b\n\ndeny contains 1 if data.a.dny\n");
+    assert!(run(&["p"]).code(1).stdout.contains("did you mean `data.a.deny`?"));
+    std::fs::remove_file(sandbox.path("p/b.rego")).unwrap();
+    sandbox.write(
+        "p/policy.yaml",
+        "apiVersion: x/v1\nkind: Policy\nmetadata: {name: n}\nspec: {typ: 1}\n",
+    );
+    run(&["p"]).fails("`typ`");
+    // Which it might be, if it were YAML.
+    sandbox.write("p/policy.yaml", "apiVersion: x/v1\nkind: [\n");
+    run(&["p"]).fails("policy.yaml");
 }
 
 #[test]

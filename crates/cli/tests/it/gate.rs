@@ -6,6 +6,7 @@ mod bundle_keys;
 mod conftest;
 mod destinations;
 mod documents;
+mod earlier;
 mod formats;
 mod groups;
 mod hostile;

@@ -8,6 +8,7 @@ mod hostile;
 mod image;
 mod lock;
 pub mod registry;
+mod signed;
 
 use serde_json::Value;
 

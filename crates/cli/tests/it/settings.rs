@@ -185,6 +185,48 @@ fn config_shows_where_each_option_comes_from() {
 }
 
 #[test]
+fn config_shows_what_the_environment_and_the_clients_file_give() {
+    let sandbox = repository(SETTINGS);
+    let client = "organization = \"acme\"\n[auth]\ntoken = \"canary\"\n[control-plane]\n\
+        api = \"cp.example:443\"\n[platform]\nurl = \"https://canary.example\"\n[endpoints]\nevidence = \"/e\"\n";
+    sandbox.write("c.toml", client);
+    let shown = |more: &[&str], environment: &[(&str, &str)]| {
+        let arguments = [&["config", "--config", "c.toml", "show"], more].concat();
+        let mut command = sandbox.run(&arguments).command();
+        command.current_dir(sandbox.path("")).envs(environment.iter().copied());
+        let output = command.output().unwrap();
+        (output.status.code(), said(&output))
+    };
+    let environment = [
+        ("PLATFORM_BASE_URL", "https://b.example"),
+        ("HTTPS_PROXY", "http://u:canary@proxy.example:1"),
+    ];
+    let (status, all) = shown(&["--organization", "own"], &environment);
+    assert_eq!(status, Some(0), "{all}");
+    for line in [
+        "token = (set) (`auth.token` in `c.toml`)",
+        "organization = own (command line)",
+        "base-url = https://b.example (environment variable `PLATFORM_BASE_URL`)",
+        "control-plane.api = cp.example:443 (`control-plane.api` in `c.toml`)",
+        "endpoints.evidence = /e (`endpoints` in `c.toml`)",
+        "proxy = (set) (environment)",
+    ] {
+        assert!(all.lines().any(|own| own == line), "{line}: {all}");
+    }
+    assert!(!all.contains("canary"), "{all}");
+    let token = [("PLATFORM_TOKEN", "canary"), ("PLATFORM_CONTROLPLANE_URL", "https://c.example")];
+    let (_, all) = shown(&[], &token);
+    let line = "token = (set) (environment variable `PLATFORM_TOKEN`)";
+    assert!(all.lines().any(|own| own == line), "{all}");
+    // What isn't used isn't shown.
+    assert!(all.contains("controlplane-url = https://c.example") && !all.contains("cp.example"));
+    let secret = [("PLATFORM_BASE_URL", "https://u:canary@b.example")];
+    let (status, all) = shown(&["--organization", "own"], &secret);
+    let says = "holds a user name or password (from environment variable `PLATFORM_BASE_URL`)";
+    assert!(status == Some(2) && all.contains(says) && !all.contains("canary@"), "{all}");
+}
+
+#[test]
 fn the_schema_holds_for_the_file() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["config", "schema"]).output().code(0);

@@ -6,7 +6,8 @@ use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Source;
 use rego_platform::sources::{Fetched, Gathered, ReadOptions, Sources};
-use rego_platform::{Diagnostic, Error};
+use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
 use super::{Gate, GateOptions, gather};
@@ -67,7 +68,14 @@ impl Material {
             ignore: how.ignore.cloned().unwrap_or_default(),
             ..Default::default()
         };
-        let mut gathered = gather(paths, &options)?;
+        let mut gathered = gather(paths, how.policies, &options)?;
+        for account in gathered.accounts.iter().rev().take(how.policies.len()) {
+            if account.taken == 0 && !account.left_out.is_empty() {
+                let message = format!("`{}` contains no policies", escape(&account.argument));
+                return Err(Error::new(ErrorKind::Configuration, message)
+                    .with_hint("is it the right path? `-d` names data"));
+            }
+        }
         let policy_documents = split_off_documents(&mut gathered, options.elsewhere())?;
         let alone = |entry: &PolicyEntry| Sources::new([entry.module.clone()], []);
         let documents = policy_documents.iter().flat_map(Document::entries).map(alone).collect();

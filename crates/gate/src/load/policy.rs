@@ -30,7 +30,7 @@ pub(crate) struct Check {
     /// The calls that it can make.
     pub sites: Vec<Site>,
     /// What it refers to.
-    pub(super) reads: Reads,
+    pub reads: Reads,
 }
 
 impl Check {

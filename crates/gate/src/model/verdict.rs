@@ -30,6 +30,21 @@ pub struct Verdict {
     pub duration_ms: u64,
 }
 
+impl Verdict {
+    /// Creates a verdict without anything that was found.
+    pub(crate) fn of(policy: String, status: Status) -> Self {
+        Self {
+            policy,
+            status,
+            reason: None,
+            violations: Vec::new(),
+            exceptions: Vec::new(),
+            error: None,
+            duration_ms: 0,
+        }
+    }
+}
+
 /// The conclusion about one policy and one input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -1,4 +1,4 @@
-//! Which of the caller's identities signed an envelope: Sigstore's bundles without a key of one's own.
+//! Which of the caller's identities signed something: Sigstore's bundles without a key of one's own.
 //!
 //! Owns patterns of identities, and the words for what doesn't hold of a bundle. Certificates, logs and
 //! timestamps are checked by `sigstore-verify`.
@@ -8,7 +8,9 @@ use std::str::FromStr as _;
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, size};
-use sigstore_verify::types::bundle::{VerificationMaterial, VerificationMaterialContent};
+use sigstore_verify::types::bundle::{
+    MessageSignature, VerificationMaterial, VerificationMaterialContent,
+};
 use sigstore_verify::types::{
     Artifact, ArtifactDigest, Bundle, DsseEnvelope, DsseSignature, HashAlgorithm, KeyId, MediaType,
     PayloadBytes, Sha512Hash, SignatureBytes, SignatureContent, Statement, Subject,
@@ -16,7 +18,7 @@ use sigstore_verify::types::{
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::{Root, TrustRoot};
-use super::{Signed, refused};
+use super::{Form, MAX_SIGNATURES, Signed, cosign, refused};
 use crate::model::{SigningIdentity, Source};
 use crate::parse::{field, text};
 use crate::{pattern, setting};
@@ -88,15 +90,69 @@ impl Identities {
         self.trust_root.source().clone()
     }
 
-    /// Returns which of the identities signed an envelope.
+    /// Returns which of the identities signed something.
     ///
     /// # Errors
     /// If none did, or if it isn't known.
-    pub(super) fn signer(&self, envelope: &Signed<'_>) -> Result<SigningIdentity, Error> {
-        let bundle = envelope.bundle.ok_or_else(|| {
-            refused("the envelope is signed, but not by an identity: it has no bundle around it")
+    pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<SigningIdentity, Error> {
+        match signed.form {
+            Form::Envelope { payload_type, bundle } => {
+                self.signer_of_envelope(signed, payload_type, bundle)
+            }
+            Form::Bytes(kept) => {
+                let mut failure = None;
+                for (kept, signature) in kept.iter().zip(signed.signatures).take(MAX_SIGNATURES) {
+                    let signature = MessageSignature::new(SignatureBytes::from_bytes(signature));
+                    let content = SignatureContent::MessageSignature(signature);
+                    let bundle = cosign::bundle(kept).and_then(|bundle| read(&bundle, content));
+                    let artifact = || Artifact::Blob(signed.payload);
+                    match bundle.and_then(|bundle| self.trusted(&bundle, artifact)) {
+                        Ok(signer) => return Ok(signer),
+                        Err(error) => failure = failure.or(Some(error)),
+                    }
+                }
+                Err(failure.unwrap_or_else(|| refused("it has no signature")))
+            }
+        }
+    }
+
+    fn signer_of_envelope(
+        &self,
+        signed: &Signed<'_>,
+        payload_type: &str,
+        bundle: Option<&Value>,
+    ) -> Result<SigningIdentity, Error> {
+        let bundle = bundle.ok_or_else(|| {
+            refused("it is signed, but not by an identity: it has no bundle around it")
         })?;
-        let signer = self.verified(&read(bundle, envelope)?, envelope.payload)?;
+        let [signature] = signed.signatures else {
+            let count = signed.signatures.len();
+            return Err(unverified(&format!(
+                "its envelope has {count} signatures, a bundle's has one"
+            )));
+        };
+        let content = SignatureContent::DsseEnvelope(DsseEnvelope::new(
+            payload_type,
+            PayloadBytes::from_bytes(signed.payload),
+            DsseSignature::new(SignatureBytes::from_bytes(signature), KeyId::default()),
+        ));
+        let bundle = read(bundle, content)?;
+        if bundle.signing_certificate().is_none() {
+            return Err(refused(
+                "it is signed, but not by an identity: the bundle has no certificate",
+            ));
+        }
+        let digest = digest_of(signed.payload)?;
+        self.trusted(&bundle, || Artifact::Digest(digest.clone()))
+    }
+
+    /// Returns which of the identities made the signature in a bundle.
+    fn trusted<'a>(
+        &self,
+        bundle: &Bundle,
+        artifact: impl Fn() -> Artifact<'a>,
+    ) -> Result<SigningIdentity, Error> {
+        let signer = self.verified(bundle, artifact)?;
         let is_trusted = |own: &SigningIdentity| {
             own.issuer == signer.issuer && pattern::matches(&own.identity, &signer.identity)
         };
@@ -105,21 +161,19 @@ impl Identities {
         }
         let (identity, issuer) = (escape(&signer.identity), escape(&signer.issuer));
         Err(refused(format!(
-            "the envelope is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
+            "it is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
         )))
     }
 
-    /// Returns who signed the payload of a bundle.
-    fn verified(&self, bundle: &Bundle, payload: &[u8]) -> Result<SigningIdentity, Error> {
-        if bundle.signing_certificate().is_none() {
-            return Err(refused(
-                "the envelope is signed, but not by an identity: the bundle has no certificate",
-            ));
-        }
-        let digest = digest_of(payload)?;
+    /// Returns who signed what a bundle is about.
+    fn verified<'a>(
+        &self,
+        bundle: &Bundle,
+        artifact: impl Fn() -> Artifact<'a>,
+    ) -> Result<SigningIdentity, Error> {
         let mut failure = None;
         for Root { verifier, policy } in self.trust_root.roots() {
-            match verifier.verify(Artifact::Digest(digest.clone()), bundle, policy) {
+            match verifier.verify(artifact(), bundle, policy) {
                 Ok(result) => return identity(&result),
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -131,20 +185,14 @@ impl Identities {
     }
 }
 
-fn unverified(reason: &str) -> Error {
-    refused(format!("the envelope is signed, but that can't be verified: {reason}"))
+pub(super) fn unverified(reason: &str) -> Error {
+    refused(format!("it is signed, but that can't be verified: {reason}"))
         .by_setting(setting::TRUST_ROOT)
 }
 
-/// Returns the bundle of an envelope. It is made of the bytes that the policies get, so these are what is checked,
+/// Returns a bundle. Its `content` is made of the bytes that the policies get, so these are what is checked,
 /// in a time that is bounded.
-fn read(document: &Value, envelope: &Signed<'_>) -> Result<Bundle, Error> {
-    let [signature] = envelope.signatures else {
-        let count = envelope.signatures.len();
-        return Err(unverified(&format!(
-            "its envelope has {count} signatures, a bundle's has one"
-        )));
-    };
+fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
     let none = || unverified("it isn't in a Sigstore bundle");
     let media_type = text(document, "mediaType").ok_or_else(none)?;
     let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;
@@ -155,12 +203,7 @@ fn read(document: &Value, envelope: &Signed<'_>) -> Result<Bundle, Error> {
     }
     let material: VerificationMaterial =
         serde_json::from_str(&material).map_err(|error| none().with_source(error))?;
-    let content = DsseEnvelope::new(
-        envelope.payload_type,
-        PayloadBytes::from_bytes(envelope.payload),
-        DsseSignature::new(SignatureBytes::from_bytes(signature), KeyId::default()),
-    );
-    let bundle = Bundle::new(media_type, material, SignatureContent::DsseEnvelope(content));
+    let bundle = Bundle::new(media_type, material, content);
     let material = &bundle.verification_material;
     let certificates = match &material.content {
         VerificationMaterialContent::X509CertificateChain { certificates } => certificates.len(),

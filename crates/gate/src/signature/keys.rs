@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use webpki::RawPublicKeyEntity;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256};
 
-use super::{refused, rsa};
+use super::{MAX_SIGNATURES, refused, rsa};
 use crate::model::SigningKey;
 
 /// The ways to sign, each of which belongs to one kind of key.
@@ -23,9 +23,6 @@ static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
 
 /// The lengths of an RSA key with which signatures are checked.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
-
-/// The most signatures of an envelope: each is tried with each key.
-const MAX_SIGNATURES: usize = 64;
 
 /// Keys that have to sign an attestation.
 ///
@@ -78,6 +75,11 @@ impl VerifyKeys {
             )));
         }
         Ok(Self { keys, threshold })
+    }
+
+    /// Returns the keys: each is a `SubjectPublicKeyInfo` in DER.
+    pub fn der(&self) -> impl Iterator<Item = &[u8]> {
+        self.keys.iter().map(|(_, key)| key.as_ref())
     }
 
     /// Returns the keys as reports have them.

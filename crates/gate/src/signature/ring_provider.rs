@@ -1,6 +1,8 @@
 //! The cryptography of sigstore's crates, which bring none of their own: the algorithms with which rustls
-//! checks certificates, on ring.
+//! checks certificates, on ring. Ring takes messages alone: for a signature of a digest, p256 is in its place.
 
+use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
+use p256::ecdsa::{Signature, VerifyingKey};
 use rustls_pki_types::SignatureVerificationAlgorithm;
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use sigstore_verify::crypto::{
@@ -64,20 +66,23 @@ impl CryptoProvider for RingProvider {
         data: &[u8],
         signature: &[u8],
     ) -> Result<()> {
-        algorithm(scheme)?
-            .verify_signature(key, data, signature)
-            .map_err(|_| Error::Verification("the signature is invalid".to_owned()))
+        algorithm(scheme)?.verify_signature(key, data, signature).map_err(|_| invalid())
     }
 
-    /// Only signatures of files are checked by their digest, and an attestation isn't a file's.
+    /// Signatures without an envelope are checked by their digest. Those that identities make are of this scheme.
     fn verify_prehashed(
         &self,
         scheme: SigningScheme,
-        _key: &[u8],
-        _digest: &[u8],
-        _signature: &[u8],
+        key: &[u8],
+        digest: &[u8],
+        signature: &[u8],
     ) -> Result<()> {
-        Err(unknown(&scheme))
+        if scheme != SigningScheme::EcdsaP256Sha256 {
+            return Err(unknown(&scheme));
+        }
+        let key = VerifyingKey::from_sec1_bytes(key).map_err(|_| invalid())?;
+        let signature = Signature::from_der(signature).map_err(|_| invalid())?;
+        key.verify_prehash(digest, &signature).map_err(|_| invalid())
     }
 }
 
@@ -96,6 +101,10 @@ fn algorithm(scheme: SigningScheme) -> Result<&'static dyn SignatureVerification
         SigningScheme::RsaPssSha512 => RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
         other => return Err(unknown(&other)),
     })
+}
+
+fn invalid() -> Error {
+    Error::Verification("the signature is invalid".to_owned())
 }
 
 fn unknown(what: &dyn std::fmt::Debug) -> Error {

@@ -1,7 +1,7 @@
 //! The elements of collections, grouped by the values that searches compare; see
 //! [`super::matches`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::value::Value;
@@ -16,7 +16,7 @@ pub(super) enum Search {
     Once,
     /// The keys of the elements by their values. The collection is kept, so that no other gets its
     /// address.
-    Grouped { _collection: Value, groups: HashMap<Vec<Value>, Rc<[Value]>> },
+    Grouped { _collection: Value, groups: BTreeMap<Vec<Value>, Rc<[Value]>> },
 }
 
 /// The searches so far.

@@ -6,7 +6,7 @@
 //! looking up names in an element and comparing the results can't fail, and what they find of the
 //! input was found the first time.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::groups::Search;
@@ -102,7 +102,7 @@ impl<'p> Machine<'p, '_> {
         filters: &[Filter<'p>],
         look_up: LookUp,
     ) -> Result<Search, Stop> {
-        let mut groups: HashMap<Vec<Value>, Vec<Value>> = HashMap::new();
+        let mut groups: BTreeMap<Vec<Value>, Vec<Value>> = BTreeMap::new();
         let mut add = |key: Value, item: &Value| {
             self.step()?;
             let found = filters.iter().map(|filter| {

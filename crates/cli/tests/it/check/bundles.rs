@@ -74,7 +74,7 @@ fn a_bundle_is_checked_like_its_files() {
     assert_eq!(found(&sandbox, &["-s", &schema, &bundle, &more]), expected);
     let same = sandbox.write("cfg.json", "{\"cfg\": {\"x\": 2}}");
     let report =
-        sandbox.run(&["check", "--format", "json", &bundle, &same]).output().code(1).json();
+        sandbox.run(&["check", "--format", "json", &bundle, "-d", &same]).output().code(1).json();
     assert_eq!(report["findings"][0]["code"], "data-conflict", "{report:#}");
 }
 

@@ -140,7 +140,7 @@ fn policies_that_cannot_be_checked_do_not_pass() {
         [("json", r#""code": "data-error""#), ("sarif", r#""ruleId": "data-error""#)]
     {
         let output = sandbox
-            .run(&["check", &list, "--format", format])
+            .run(&["check", "-d", &list, "--format", format])
             .output()
             .fails("doesn't contain an object");
         assert!(output.stdout.contains(code), "{output:#?}");

@@ -85,6 +85,11 @@ fn id(key: &KeyPair) -> Vec<u8> {
     hash(&key.subject_public_key_info())
 }
 
+fn pem(certificate: &[u8]) -> String {
+    let text = STANDARD.encode(certificate);
+    format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+}
+
 /// Returns text with its length before it, in as many bytes.
 fn prefixed(length: usize, bytes: &[u8]) -> Vec<u8> {
     let size = (bytes.len() as u64).to_be_bytes();
@@ -218,36 +223,76 @@ impl Sigstore {
         der(4, &prefixed(2, &prefixed(2, &sct)))
     }
 
-    /// Returns the entry of the transparency log's first version for a signature.
+    /// Returns the entry of the transparency log's first version for an envelope's signature.
     fn entry(&self, payload: &str, signature: &[u8], certificate: &[u8], at: i64) -> Value {
-        let pem = format!(
-            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
-            STANDARD.encode(certificate)
-        );
         let digest = json!({"algorithm": "sha256", "value": hex(&hash(payload.as_bytes()))});
-        let body = json!({
-            "apiVersion": "0.0.1",
-            "kind": "dsse",
-            "spec": {
-                "envelopeHash": digest,
-                "payloadHash": digest,
-                "signatures": [
-                    {"signature": STANDARD.encode(signature), "verifier": STANDARD.encode(pem)},
-                ],
-            },
-        })
-        .to_string();
+        let verifier = STANDARD.encode(pem(certificate));
+        let spec = json!({
+            "envelopeHash": digest,
+            "payloadHash": digest,
+            "signatures": [{"signature": STANDARD.encode(signature), "verifier": verifier}],
+        });
+        self.promised("dsse", spec, at)
+    }
+
+    /// Returns an entry with the promise of the transparency log's first version.
+    fn promised(&self, kind: &str, spec: Value, at: i64) -> Value {
+        let body = json!({"apiVersion": "0.0.1", "kind": kind, "spec": spec}).to_string();
         let promise = format!(
             "{{\"body\":\"{}\",\"integratedTime\":{at},\"logID\":\"{}\",\"logIndex\":0}}",
             STANDARD.encode(&body),
             hex(&id(&self.log))
         );
-        let mut entry = self.proven("dsse", "0.0.1", &body);
+        let mut entry = self.proven(kind, "0.0.1", &body);
         entry["integratedTime"] = at.to_string().into();
         entry["inclusionPromise"] = json!({
             "signedEntryTimestamp": STANDARD.encode(self.log.sign(promise.as_bytes()).unwrap()),
         });
         entry
+    }
+
+    /// Returns the annotations with which cosign keeps an identity's signature of bytes beside them.
+    pub(crate) fn annotated(&self, bytes: &str, signing: &Signing) -> Value {
+        let key = KeyPair::generate().unwrap();
+        let certificate = self.certificate(&key, signing);
+        let signature = STANDARD.encode(key.sign(bytes.as_bytes()).unwrap());
+        let spec = json!({
+            "data": {"hash": {"algorithm": "sha256", "value": hex(&hash(bytes.as_bytes()))}},
+            "signature": {
+                "content": signature,
+                "publicKey": {"content": STANDARD.encode(pem(&certificate))},
+            },
+        });
+        let entry = self.promised("hashedrekord", spec, signing.at);
+        self.annotations(&signature, &certificate, &entry)
+    }
+
+    /// Returns an envelope that an identity signed, and the annotations that cosign keeps beside it.
+    pub(crate) fn annotated_envelope(&self, statement: &str, signing: &Signing) -> (Value, Value) {
+        let bundle = self.sign(statement, &Signing { version: V01, ..*signing });
+        let material = &bundle["verificationMaterial"];
+        let certificate = &material["x509CertificateChain"]["certificates"][0]["rawBytes"];
+        let certificate = STANDARD.decode(certificate.as_str().unwrap()).unwrap();
+        let annotations = self.annotations("", &certificate, &material["tlogEntries"][0]);
+        (bundle["dsseEnvelope"].clone(), annotations)
+    }
+
+    fn annotations(&self, signature: &str, certificate: &[u8], entry: &Value) -> Value {
+        let promise = json!({
+            "SignedEntryTimestamp": entry["inclusionPromise"]["signedEntryTimestamp"],
+            "Payload": {
+                "body": entry["canonicalizedBody"],
+                "integratedTime": entry["integratedTime"].as_str().unwrap().parse::<i64>().unwrap(),
+                "logIndex": 0,
+                "logID": hex(&id(&self.log)),
+            },
+        });
+        json!({
+            "dev.cosignproject.cosign/signature": signature,
+            "dev.sigstore.cosign/certificate": pem(certificate),
+            "dev.sigstore.cosign/chain": pem(&self.authority_der),
+            "dev.sigstore.cosign/bundle": promise.to_string(),
+        })
     }
 
     /// Returns the entry of the transparency log's second version for a signature.

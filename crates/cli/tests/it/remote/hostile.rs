@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::registry::{DATA, MANIFEST, POLICY, Registry};
+use super::registry::{BUNDLE, DATA, MANIFEST, POLICY, Registry};
 use super::{DENY, NAMES, run, stored};
 use crate::cli::{CANARY, Output, Sandbox};
 use crate::gate::digest_of;
@@ -166,6 +166,64 @@ fn manifests_that_hold_something_else_are_refused() {
         "is larger than 1 GiB",
     );
     assert_eq!(registry.server.requests().len(), before + 1);
+}
+
+/// Returns an archive of one entry, which may say anything of itself.
+fn archive_of(
+    kind: tar::EntryType,
+    name: &str,
+    link: &str,
+    content: impl std::io::Read,
+    size: u64,
+) -> Vec<u8> {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut archive = tar::Builder::new(gzip);
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    // Set directly: the library normalizes paths.
+    let old = header.as_old_mut();
+    old.name[..name.len()].copy_from_slice(name.as_bytes());
+    old.linkname[..link.len()].copy_from_slice(link.as_bytes());
+    header.set_cksum();
+    archive.append(&header, content).unwrap();
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+#[test]
+fn archives_that_lead_out_or_expand_are_no_verdict() {
+    let (sandbox, registry) = (Sandbox::new(), Registry::new());
+    let file = tar::EntryType::Regular;
+    let bomb = std::io::Read::take(std::io::repeat(b' '), 257 << 20);
+    let plain = archive_of(file, "p.rego", "", DENY, DENY.len() as u64);
+    let mut twice = plain.clone();
+    twice.extend_from_slice(&plain);
+    for (archive, says) in [
+        (archive_of(file, "../p.rego", "", DENY, DENY.len() as u64), "`../p.rego`"),
+        (archive_of(file, "a/../../p.rego", "", DENY, DENY.len() as u64), "`a/../../p.rego`"),
+        // A link is no file, so nothing is there.
+        (
+            archive_of(tar::EntryType::Symlink, "p.rego", "/etc/passwd", &[][..], 0),
+            "no policies and no data",
+        ),
+        (
+            archive_of(tar::EntryType::Link, "p.rego", "../../bad.json", &[][..], 0),
+            "no policies and no data",
+        ),
+        (archive_of(file, "p.rego", "", bomb, 257 << 20), "larger than 256 MiB"),
+        (plain[..plain.len() / 2].to_vec(), "can't be read"),
+        (twice, "goes on after the end of its archive"),
+        (b"package p\n".to_vec(), "can't be read"),
+    ] {
+        let digest = registry.store("acme/bundle", "v1", &[(BUNDLE, "", &archive)]);
+        let pinned = registry.address(&format!("acme/bundle@{digest}"));
+        run(&sandbox, &["gate", "-d", &pinned, "-i", "-"]).fails(says);
+    }
+    // What is in a source is written below the folder that is named, or not at all.
+    let digest = registry.store("acme/odd", "v1", &[(POLICY, "../p.rego", DENY)]);
+    let pinned = registry.address(&format!("acme/odd@{digest}"));
+    run(&sandbox, &["pull", &pinned, "-o", "below/policy"]).fails("holds the path");
+    assert!(!sandbox.path("below").exists());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! An image as an input: what its registry has about it, wherever that is, and what of it counts.
 
+mod annotated;
 mod hostile;
-mod trusted;
+pub(super) mod trusted;
 
 use serde_json::{Value, json};
 

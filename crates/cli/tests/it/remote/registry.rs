@@ -89,15 +89,21 @@ impl Registry {
 
     /// Attaches a manifest of layers to an image. Returns its digest.
     pub fn attach(&self, image: (&str, &str), by: By, layers: &[Layer<'_>]) -> String {
-        let mut state = self.state.lock().unwrap();
-        let layer = |(kind, content, signature): &Layer<'_>| {
-            let digest = digest_of(content);
-            state.blobs.insert(digest.clone(), content.to_vec());
-            let note = json!({"dev.cosignproject.cosign/signature": signature});
-            json!({"mediaType": kind, "digest": digest, "size": content.len(), "annotations": note})
+        let annotated = |(kind, content, signature): &Layer<'_>| {
+            self.layer(kind, content, &json!({"dev.cosignproject.cosign/signature": signature}))
         };
-        let layers: Vec<Value> = layers.iter().map(layer).collect();
-        drop(state);
+        self.attach_layers(image, by, layers.iter().map(annotated).collect())
+    }
+
+    /// Stores a blob. Returns its layer with annotations.
+    pub fn layer(&self, kind: &str, content: &[u8], annotations: &Value) -> Value {
+        let digest = digest_of(content);
+        self.state.lock().unwrap().blobs.insert(digest.clone(), content.to_vec());
+        let size = content.len();
+        json!({"mediaType": kind, "digest": digest, "size": size, "annotations": annotations})
+    }
+
+    pub fn attach_layers(&self, image: (&str, &str), by: By, layers: Vec<Value>) -> String {
         let config = json!({"mediaType": "x", "digest": digest_of(b"{}"), "size": 2});
         let mut manifest = json!({
             "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers,

@@ -15,13 +15,13 @@ const PASSES: &str = "package p\n\ndeny := set()\n";
 const SBOM: &str = "application/vnd.cyclonedx+json";
 
 /// Returns the payload of a signature of an image.
-fn payload(digest: &str, kind: &str) -> String {
+pub(in crate::remote) fn payload(digest: &str, kind: &str) -> String {
     let image = json!({"docker-manifest-digest": digest});
     let critical = json!({"identity": {"docker-reference": "app"}, "image": image, "type": kind});
     json!({"critical": critical, "optional": null}).to_string()
 }
 
-const KIND: &str = "cosign container image signature";
+pub(in crate::remote) const KIND: &str = "cosign container image signature";
 
 /// Returns documents that don't count about an image, each with the reason.
 fn refused(image: &Image) -> Vec<(String, &'static str)> {

@@ -1,0 +1,250 @@
+//! Verdicts of earlier runs that count for this one.
+//!
+//! Owns the rule: an input isn't evaluated if a statement, which a key of the caller's signed, says that all of a
+//! run's inputs, this one among them, passed by every policy and without reservations, on the basis that this run
+//! has, and that nothing else was asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rego_platform::Error;
+use rego_platform_client::text::{escape, hex};
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::attestation;
+use super::load::Gate;
+use super::model::{Accepted, Source, Status, Verdict};
+use super::options::RunOptions;
+use super::parse::value;
+use super::parser::Parser;
+use super::reach::Place;
+use super::signature::Signatures;
+use super::work::{CheckResult, Event};
+
+/// The type of the statements that are read.
+const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
+/// What a statement calls the inventory, which has the basis.
+const INVENTORY: &str = "inventory.json";
+
+/// A statement about an earlier run whose verdicts may count, as `attest` makes it.
+#[derive(Debug, Clone)]
+pub struct EarlierRun {
+    source: Source,
+    /// The inputs that passed, by name and digest; or why none counts.
+    passed: Result<Passed, String>,
+}
+
+#[derive(Debug, Clone)]
+struct Passed {
+    basis: String,
+    inputs: BTreeSet<(String, String)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Predicate {
+    result: String,
+    configuration: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    #[serde(default)]
+    annotations: Annotations,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Annotations {
+    basis: Option<String>,
+    asked: BTreeSet<String>,
+    skipped: BTreeMap<String, u64>,
+    took_effect: Vec<serde_json::Value>,
+    notes: Vec<String>,
+}
+
+impl EarlierRun {
+    /// Reads a statement in the envelope in which `signatures` verify it; `source` is its file. One that says
+    /// nothing that counts is read, too: reports say why.
+    pub fn read(source: Source, statement: &[u8], signatures: &Signatures) -> Self {
+        let passed = Self::passed(&source.path, statement, signatures);
+        Self { source, passed: passed.map_err(|error| error.to_string()) }
+    }
+
+    fn passed(name: &str, statement: &[u8], signatures: &Signatures) -> Result<Passed, Error> {
+        let refused = |why: &str| Error::new(rego_platform::ErrorKind::InvalidArgument, why);
+        let text = std::str::from_utf8(statement).map_err(|_| refused("it isn't UTF-8"))?;
+        let opened = attestation::open(&value(text, name, Parser::Json, 1)?, signatures)?;
+        if opened.signers.is_none_or(|signers| signers.is_empty()) {
+            return Err(refused("nobody checked who signed it"));
+        }
+        if opened.predicate_type.as_deref() != Some(TEST_RESULT) {
+            return Err(refused("it isn't a test result, as `attest` states"));
+        }
+        let predicate = super::parse::field(&opened.value, "predicate");
+        let predicate: Option<Predicate> = predicate.and_then(|own| own.deserialize().ok());
+        let predicate = predicate.ok_or_else(|| refused("its predicate isn't one of `attest`"))?;
+        if predicate.result != "PASSED" {
+            return Err(refused("the run that it states didn't pass without reservations"));
+        }
+        let mut inventories =
+            predicate.configuration.into_iter().filter(|entry| entry.name == INVENTORY);
+        let (Some(own), None) = (inventories.next(), inventories.next()) else {
+            return Err(refused("its predicate isn't one of `attest`"));
+        };
+        let Annotations { basis, asked, skipped, took_effect, notes } = own.annotations;
+        if !skipped.is_empty() || !took_effect.is_empty() || !notes.is_empty() {
+            return Err(refused("the run that it states didn't pass without reservations"));
+        }
+        if let Some(function) = asked.first() {
+            return Err(refused(&format!(
+                "its verdicts depend on `{}`, which has to be asked again",
+                escape(function)
+            )));
+        }
+        let none = || refused("it has no basis: its verdicts aren't all of one run");
+        let basis = basis.ok_or_else(none)?;
+        let inputs = opened.subjects.into_iter().filter_map(|subject| {
+            let digest = subject.digest.get("sha256")?;
+            Some((subject.name, format!("sha256:{digest}")))
+        });
+        Ok(Passed { basis, inputs: inputs.collect() })
+    }
+}
+
+/// The statements that count for a run.
+pub(super) struct Reused<'a> {
+    basis: Option<String>,
+    runs: &'a [EarlierRun],
+}
+
+impl<'a> Reused<'a> {
+    pub fn new(gate: &Gate, options: &'a RunOptions) -> Self {
+        Self { basis: gate.basis(options), runs: &options.earlier }
+    }
+
+    /// Returns the digest of the statement that says that an input passed.
+    pub fn find(&self, name: &str, digest: Option<&str>) -> Option<&'a str> {
+        let basis = self.basis.as_deref()?;
+        let key = (name.to_owned(), digest?.to_owned());
+        self.runs.iter().find_map(|run| {
+            let passed = run.passed.as_ref().ok()?;
+            (passed.basis == basis && passed.inputs.contains(&key)).then_some(&*run.source.digest)
+        })
+    }
+
+    /// Returns what of each statement counts, for the inventory, if so many inputs have their verdicts from the
+    /// statements with these digests.
+    pub fn account(&self, counts: &BTreeMap<String, u64>) -> Vec<Accepted> {
+        let account = |run: &EarlierRun| {
+            let Source { path, digest } = run.source.clone();
+            let inputs = counts.get(&digest).copied().unwrap_or_default();
+            let reason = match &run.passed {
+                _ if inputs > 0 => None,
+                Err(why) => Some(why.clone()),
+                Ok(_) if self.basis.is_none() => {
+                    Some("inputs that are combined have no basis".to_owned())
+                }
+                Ok(passed) if self.basis.as_ref() != Some(&passed.basis) => Some(
+                    "the policies, the options, the waivers or this program are others".to_owned(),
+                ),
+                Ok(_) => Some("no input is among those that it states, or another does".to_owned()),
+            };
+            Accepted { path, digest, inputs, reason }
+        };
+        self.runs.iter().map(account).collect()
+    }
+
+    /// Returns the basis of this run's own verdicts, of which none is an earlier one's.
+    pub fn own_basis(&self, counts: &BTreeMap<String, u64>) -> Option<String> {
+        self.basis.clone().filter(|_| counts.is_empty())
+    }
+}
+
+impl Gate {
+    /// Returns the digest of everything besides the inputs on which verdicts depend; `None` if they also depend on
+    /// which inputs there are.
+    fn basis(&self, options: &RunOptions) -> Option<String> {
+        if options.documents.combine {
+            return None;
+        }
+        // Where the files are.
+        let reads_place = self.checks.iter().any(|check| check.reads.has(Place::File));
+        let here = reads_place.then(std::env::current_dir).transpose().ok()?;
+        let inventory = &options.inventory;
+        let relaxed = inventory.options.iter().map(|option| (option.name, option.value.as_ref()));
+        let basis = json!([
+            options.tool,
+            self.product.as_str(),
+            self.sources,
+            self.kind,
+            options.given,
+            relaxed.collect::<Vec<_>>(),
+            options.rules,
+            options.conditions(),
+            [&inventory.waivers, &inventory.recording],
+            inventory.vex,
+            inventory.engine,
+            [&inventory.arguments, &inventory.values, &inventory.metadata],
+            inventory.signed_by,
+            inventory.unverified,
+            here,
+        ]);
+        Some(format!("sha256:{}", hex(&Sha256::digest(basis.to_string()))))
+    }
+
+    /// Returns the verdicts of an input that passed before.
+    pub(super) fn reused(&self, index: usize, checks: Vec<usize>) -> Event {
+        let passed = |check: usize| {
+            let name = self.checks.get(check)?.package.name.clone();
+            Some(CheckResult {
+                index,
+                check,
+                verdict: Verdict::of(name, Status::Passed),
+                evaluated: None,
+                explanation: None,
+                read_nothing: false,
+                took: std::time::Duration::ZERO,
+            })
+        };
+        Event::Done(checks.into_iter().filter_map(passed).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rego_platform::evaluate::{Answers, EvaluateOptions};
+
+    use super::*;
+    use crate::GateOptions;
+    use crate::model::{AnsweredBy, Tool};
+
+    #[test]
+    fn the_basis_is_that_of_one_version_of_the_tool_in_one_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.rego");
+        let basis = |policy: &str, version: &str, commit: Option<&str>| {
+            std::fs::write(&path, policy).unwrap();
+            let paths = [path.to_str().unwrap().to_owned()];
+            let gate = Gate::load(&paths, &GateOptions::default()).unwrap();
+            let tool = Tool {
+                name: "rego-platform".to_owned(),
+                version: version.to_owned(),
+                commit: commit.map(str::to_owned),
+            };
+            let evaluate = EvaluateOptions::new(Answers::Unavailable(String::new()));
+            gate.basis(&RunOptions::new(evaluate, AnsweredBy::Service, tool)).unwrap()
+        };
+        let policy = "package p\n\ndeny contains \"x\" if input.x\n";
+        let own = basis(policy, "2.0.0", None);
+        assert_eq!(basis(policy, "2.0.0", None), own);
+        assert_ne!(basis(policy, "1.9.9", None), own);
+        assert_ne!(basis(policy, "2.0.0", Some("abc")), own);
+        assert_ne!(basis(&policy.replace("\"x\"", "\"y\""), "2.0.0", None), own);
+    }
+}

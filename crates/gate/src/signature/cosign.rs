@@ -1,0 +1,122 @@
+//! What cosign keeps beside a signature in a registry (before its version 3): certificate, chain and log entry, each
+//! in an annotation, as the Sigstore bundle that they are the parts of.
+//!
+//! Owns nothing but the translation: what it makes is checked as any bundle is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rego_platform::Error;
+use rego_platform::rego::Value;
+use rego_platform_client::text::escape;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use serde::Deserialize;
+use serde_json::json;
+use sigstore_verify::types::Sha256Hash;
+
+use super::identities::unverified;
+use super::refused;
+use crate::attestation::decode;
+use crate::image::LayerSignature;
+
+/// The bundle of this version has a log's promise and no proof, as here.
+const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
+
+/// The forms of the log's entries that can be checked.
+const ENTRIES: [(&str, &str); 3] =
+    [("hashedrekord", "0.0.1"), ("dsse", "0.0.1"), ("intoto", "0.0.2")];
+
+/// The log's promise.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Promise {
+    signed_entry_timestamp: String,
+    payload: Entry,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    body: String,
+    integrated_time: i64,
+    log_index: u64,
+    #[serde(rename = "logID")]
+    log_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    kind: String,
+    api_version: String,
+}
+
+/// Returns the bundle, without what was signed.
+pub(super) fn bundle(kept: &LayerSignature) -> Result<Value, Error> {
+    if kept.certificate.is_empty() {
+        return Err(refused("it is signed, but not by an identity: it has no certificate"));
+    }
+    if kept.bundle.is_empty() {
+        return Err(unverified("it has no promise of a transparency log"));
+    }
+    let material = json!({
+        "mediaType": MEDIA_TYPE,
+        "verificationMaterial": {
+            "x509CertificateChain": {"certificates": certificates(kept)?},
+            "tlogEntries": [entry(&kept.bundle)?],
+        },
+    });
+    Value::from_json(&material.to_string())
+        .map_err(|error| unverified("its bundle can't be used").with_source(error))
+}
+
+/// Returns a bundle around an envelope.
+pub(super) fn around(kept: &LayerSignature, envelope: &Value) -> Result<Value, Error> {
+    let mut bundle = bundle(kept)?.as_object().cloned().unwrap_or_default();
+    bundle.insert(Value::from("dsseEnvelope"), envelope.clone());
+    Ok(bundle.into())
+}
+
+/// Returns the signer's certificate and those that follow it.
+fn certificates(kept: &LayerSignature) -> Result<Vec<serde_json::Value>, Error> {
+    let read = |pem: &str| -> Result<Vec<serde_json::Value>, Error> {
+        let all = CertificateDer::pem_slice_iter(pem.as_bytes());
+        let raw = |der: CertificateDer<'_>| json!({"rawBytes": STANDARD.encode(der)});
+        all.map(|der| der.map(raw)).collect::<Result<_, _>>().map_err(|error| {
+            unverified("its certificates can't be read").with_source(error.to_string())
+        })
+    };
+    let mut all = read(&kept.certificate)?;
+    if all.len() != 1 {
+        return Err(unverified("it has no certificate in PEM, or several"));
+    }
+    all.extend(read(&kept.chain)?);
+    Ok(all)
+}
+
+/// Returns the entry of a transparency log.
+fn entry(bundle: &str) -> Result<serde_json::Value, Error> {
+    let broken = |error: &dyn ToString| {
+        unverified("its entry in the transparency log can't be read").with_source(error.to_string())
+    };
+    let promise: Promise = serde_json::from_str(bundle).map_err(|error| broken(&error))?;
+    let Promise { signed_entry_timestamp, payload } = promise;
+    let body = decode(&payload.body).map_err(|error| broken(&error))?;
+    let Body { kind, api_version } =
+        serde_json::from_slice(&body).map_err(|error| broken(&error))?;
+    if !ENTRIES.contains(&(&kind, &api_version)) {
+        let (kind, version) = (escape(&kind), escape(&api_version));
+        return Err(unverified(&format!(
+            "entries of the transparency log of the form `{kind}` {version} aren't read"
+        )));
+    }
+    let log = Sha256Hash::from_hex(&payload.log_id).map_err(|error| broken(&error))?;
+    Ok(json!({
+        "logIndex": payload.log_index.to_string(),
+        "logId": {"keyId": STANDARD.encode(log.as_bytes())},
+        "kindVersion": {"kind": kind, "version": api_version},
+        "integratedTime": payload.integrated_time.to_string(),
+        "inclusionPromise": {"signedEntryTimestamp": signed_entry_timestamp},
+        "canonicalizedBody": STANDARD.encode(body),
+    }))
+}
