@@ -690,7 +690,8 @@ mod tests {
             names in vec("[ab]{0,2}(aaaaaaa\\x00?)?[b\\x00]{0,3}", 60..200)
         ) {
             let members = || names.iter().enumerate().map(|(at, name)| (Value::from(&**name), Value::from(at)));
-            let (object, tree) = (Object::from_iter(members()), BTreeMap::from_iter(members()));
+            let object: Object = members().collect();
+            let tree: BTreeMap<Value, Value> = members().collect();
             prop_assert_eq!(shown(&object), shown(&tree));
         }
 

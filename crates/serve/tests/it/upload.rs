@@ -51,7 +51,7 @@ impl Collector {
             return StatusCode::PAYLOAD_TOO_LARGE;
         }
         let entries = Value::from_json(&text).unwrap();
-        let entries = entries.as_array().unwrap().to_vec();
+        let entries = entries.as_array().unwrap().clone();
         self.requests.lock().unwrap().push((headers, entries));
         StatusCode::OK
     }
