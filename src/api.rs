@@ -29,7 +29,7 @@
 //! let environment: Environment = serde_json::from_str(json)?;
 //! assert_eq!(environment.name.as_deref(), Some("production"));
 //! assert!(matches!(environment.kind, Some(EnvironmentType::Other(_))));
-//! assert_eq!(environment.other["region"], "eu");
+//! assert_eq!(environment.other["region"].as_str(), Some("eu"));
 //! assert_eq!(serde_json::to_string(&environment)?, json);
 //! # Ok::<(), serde_json::Error>(())
 //! ```

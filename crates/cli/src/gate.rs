@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgMatches, Args, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, Command, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Account, Ignore, split};
@@ -38,6 +38,7 @@ use rego_platform_gate::{
 use super::context::Context;
 use super::destinations::Reads;
 use super::explain::Explain;
+use super::keys::bundle_keys;
 use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, text};
 use super::output::{self, Reporter};
 use super::paths::is_address;
@@ -49,7 +50,6 @@ use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
-pub(super) use signatures::bundle_keys;
 
 /// The time for which answers are shared among the inputs of a run.
 const SHARED: Duration = Duration::from_hours(7 * 24);
@@ -81,6 +81,11 @@ pub(super) struct GateCommand {
     reports: ReportArgs,
     #[command(flatten)]
     settings: SettingsArgs,
+}
+
+/// Returns the options of `gate`, without a value of any.
+pub(super) fn command() -> Command {
+    Options::augment_args(GateCommand::augment_args(Command::new("gate")))
 }
 
 impl GateCommand {

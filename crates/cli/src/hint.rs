@@ -65,6 +65,7 @@ fn option(setting: Setting) -> Option<String> {
         setting::CERTIFICATE_AUTHORITIES => "`--ca-cert` trusts its file",
         setting::ALLOWED_HOSTS => "`--allow-host HOST[:PORT]` allows one",
         setting::REGO_V0 => "`--v0` reads the old syntax",
+        gate::DATA => "is it the right path? `-d` names data",
         gate::IGNORED => {
             "name the files with `-d`, or leave them out of a gate with `--ignore GLOB`"
         }

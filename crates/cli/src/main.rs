@@ -27,6 +27,7 @@ mod explain;
 mod fmt;
 mod gate;
 mod hint;
+mod keys;
 mod local;
 mod logging;
 mod lookup;

@@ -25,6 +25,7 @@ use rego_platform_serve::{
 use super::context::Context;
 use super::destinations::{self, Destination, Reads};
 use super::emulate::address;
+use super::keys::bundle_keys;
 use super::options::{self, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::{Fetcher, RemoteArgs};
@@ -195,7 +196,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     let polled = args.poll.map(|time| (time, fetcher.clone(), args.given()));
     let policies = Arc::new(Served {
         fetcher,
-        keys: gate::bundle_keys(&args.bundle_key, options.timeout)?,
+        keys: bundle_keys(&args.bundle_key, options.timeout)?,
         data: args.data,
         bundle: args.bundle,
         writable: args.writable,

@@ -31,8 +31,6 @@ pub(super) enum ConfigCommand {
     Schema,
 }
 
-pub(super) use keys::command as gate_command;
-
 /// Returns the command line, without a value of any option.
 type NewCommand = fn() -> Command;
 

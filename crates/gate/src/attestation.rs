@@ -3,9 +3,6 @@
 //! Owns what each of these looks like. Nothing of a statement is read before `signature` has found out who
 //! signed it.
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
 
@@ -14,7 +11,7 @@ use super::parse::{Parsed, field, text, value};
 use super::parser::Parser;
 #[cfg(feature = "signatures")]
 use super::signature::{Form, Signed};
-use super::signature::{PAYLOAD_TYPE, Signatures};
+use super::signature::{PAYLOAD_TYPE, Signatures, decode};
 use super::split::MAX_VALUES;
 use crate::setting;
 
@@ -141,18 +138,11 @@ fn is_statement(sort: &str) -> bool {
     })
 }
 
-/// Decodes base64: DSSE allows both alphabets, and padding is often missing.
-pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
-    let config =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let url_safe = text.contains(['-', '_']);
-    let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
-    GeneralPurpose::new(letters, config).decode(text.trim())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use base64::Engine as _;
 
     use super::*;
 

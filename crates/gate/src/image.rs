@@ -20,7 +20,7 @@ use super::parse::{Parsed, field, text};
 use super::parser::Parser;
 #[cfg(feature = "keyless")]
 use super::signature::MAX_SIGNATURES;
-use super::signature::Signatures;
+use super::signature::{LayerSignature, Signatures};
 use super::split::DocumentSplitter;
 use crate::setting;
 
@@ -61,19 +61,6 @@ pub struct Artifact {
     pub signatures: Vec<LayerSignature>,
     /// Its content, which isn't needed unless [`Image::reads`] its media type.
     pub content: Option<Vec<u8>>,
-}
-
-/// A signature that cosign keeps beside an artifact, in annotations of its layer. What isn't there is empty.
-#[derive(Debug, Clone, Default)]
-pub struct LayerSignature {
-    /// The signature, in base64; an envelope has its own (`dev.cosignproject.cosign/signature`).
-    pub signature: String,
-    /// The signer's certificate, in PEM (`dev.sigstore.cosign/certificate`).
-    pub certificate: String,
-    /// The certificates of the authorities that issued it, in PEM (`dev.sigstore.cosign/chain`).
-    pub chain: String,
-    /// The promise of the transparency log, in JSON (`dev.sigstore.cosign/bundle`).
-    pub bundle: String,
 }
 
 /// An image that is an input, with the evidence about it.

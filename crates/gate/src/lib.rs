@@ -16,6 +16,7 @@ mod conclude;
 mod describe;
 pub mod difference;
 mod documents;
+mod earlier;
 mod find;
 mod findings;
 mod gathered;
@@ -56,10 +57,11 @@ pub use beside_input::query_about_file;
 pub use documents::DocumentOptions;
 #[doc(hidden)]
 pub use documents::{argument, parse_all};
+pub use earlier::EarlierRun;
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;
-pub use image::{Artifact, Image, LayerSignature};
+pub use image::{Artifact, Image};
 pub use inputs::InputSource;
 #[doc(hidden)]
 pub use load::Material;
@@ -70,11 +72,10 @@ pub use parser::Parser;
 #[doc(hidden)]
 pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
-pub use reuse::EarlierRun;
 pub use shard::Shard;
-pub use signature::Signatures;
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};
+pub use signature::{LayerSignature, Signatures};
 #[cfg(feature = "signatures")]
 pub use signature::{SignKey, VerifyKeys};
 pub use values::InputValues;

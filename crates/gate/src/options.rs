@@ -8,8 +8,8 @@ use rego_platform::evaluate::{Budget, EvaluateOptions, Print};
 use rego_platform::explain::Explanation;
 
 use super::documents::DocumentOptions;
+use super::earlier::EarlierRun;
 use super::model::{AnsweredBy, Input, Inventory, Rules, Tool};
-use super::reuse::EarlierRun;
 use super::shard::Shard;
 use super::waivers::Waivers;
 

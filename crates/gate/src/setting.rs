@@ -1,6 +1,8 @@
 //! The gate's settings that failures and findings refer to.
 
 rego_platform_client::settings! {
+    /// The data of policies, beside them
+    DATA = "data",
     /// The files of a folder that are left out
     IGNORED = "ignored",
     /// The files that are inputs

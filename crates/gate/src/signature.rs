@@ -1,6 +1,6 @@
 //! Signatures of attestations: whether they are checked and with what, and making one.
 //!
-//! Owns DSSE's encoding of what is signed.
+//! Owns DSSE's encoding of what is signed, and reading its base64.
 
 #[cfg(feature = "keyless")]
 mod cosign;
@@ -22,6 +22,9 @@ mod trust_root;
 #[cfg(feature = "signatures")]
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rego_platform::Error;
 #[cfg(feature = "signatures")]
 use rego_platform::ErrorKind;
@@ -38,9 +41,6 @@ pub use sign_key::SignKey;
 pub use trust_root::TrustRoot;
 
 #[cfg(feature = "signatures")]
-use crate::attestation::decode;
-use crate::image::LayerSignature;
-#[cfg(feature = "signatures")]
 use crate::model::SignedBy;
 use crate::model::Signer;
 #[cfg(feature = "signatures")]
@@ -52,6 +52,19 @@ pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// The most signatures of one thing: each is tried, with each key.
 #[cfg(feature = "signatures")]
 pub(crate) const MAX_SIGNATURES: usize = 64;
+
+/// A signature that cosign keeps beside an artifact, in annotations of its layer. What isn't there is empty.
+#[derive(Debug, Clone, Default)]
+pub struct LayerSignature {
+    /// The signature, in base64; an envelope has its own (`dev.cosignproject.cosign/signature`).
+    pub signature: String,
+    /// The signer's certificate, in PEM (`dev.sigstore.cosign/certificate`).
+    pub certificate: String,
+    /// The certificates of the authorities that issued it, in PEM (`dev.sigstore.cosign/chain`).
+    pub chain: String,
+    /// The promise of the transparency log, in JSON (`dev.sigstore.cosign/bundle`).
+    pub bundle: String,
+}
 
 /// How the signatures of attestations are checked.
 #[derive(Debug, Clone)]
@@ -219,4 +232,20 @@ mod tests {
         let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
         assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
     }
+}
+
+/// Returns the error about a signature of which it isn't known whose it is.
+#[cfg(feature = "keyless")]
+fn unverified(reason: &str) -> Error {
+    refused(format!("it is signed, but that can't be verified: {reason}"))
+        .by_setting(setting::TRUST_ROOT)
+}
+
+/// Decodes base64: DSSE allows both alphabets, and padding is often missing.
+pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let url_safe = text.contains(['-', '_']);
+    let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    GeneralPurpose::new(letters, config).decode(text.trim())
 }

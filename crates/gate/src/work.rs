@@ -129,6 +129,23 @@ pub(super) enum Event {
 }
 
 impl Gate {
+    /// Returns the verdicts of an input that passed before.
+    pub(super) fn reused(&self, index: usize, checks: Vec<usize>) -> Event {
+        let passed = |check: usize| {
+            let name = self.checks.get(check)?.package.name.clone();
+            Some(CheckResult {
+                index,
+                check,
+                verdict: Verdict::of(name, Status::Passed),
+                evaluated: None,
+                explanation: None,
+                read_nothing: false,
+                took: Duration::ZERO,
+            })
+        };
+        Event::Done(checks.into_iter().filter_map(passed).collect())
+    }
+
     /// Evaluates one policy over one document.
     pub(super) fn evaluate(
         &self,

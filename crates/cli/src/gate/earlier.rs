@@ -13,7 +13,7 @@ use rego_platform_gate::model::Accepted;
 use rego_platform_gate::{EarlierRun, Signatures, VerifyKeys};
 
 use super::VERDICT;
-use super::signatures::key_files;
+use crate::keys::key_files;
 use crate::option_files;
 use crate::options::{GENERAL, SERVICE};
 use crate::output::Reporter;
@@ -67,7 +67,7 @@ impl EarlierArgs {
 
 /// Returns the options on which verdicts may depend, as they were given, by the file or on the command line.
 pub(super) fn given(matches: &ArgMatches) -> BTreeMap<String, Vec<String>> {
-    let command = crate::settings::gate_command();
+    let command = super::command();
     let depends = |arg: &&clap::Arg| {
         let is_apart = APART.contains(&arg.get_id().as_str());
         !is_apart && ![Some(GENERAL), Some(SERVICE)].contains(&arg.get_help_heading())

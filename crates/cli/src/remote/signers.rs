@@ -17,7 +17,7 @@ use rego_platform_remote::{Address, Digest, Reference, Signer, setting};
 
 use super::artifacts;
 use super::fetch::How;
-use crate::gate::signatures::{key_files, trust_root};
+use crate::keys::{key_files, trust_root};
 use crate::watchdog;
 
 // The fields have the names of the options.

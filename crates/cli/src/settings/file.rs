@@ -245,7 +245,7 @@ impl Reader<'_> {
                 })?;
         }
         let given = std::iter::once("gate".to_owned()).chain(entry.arguments());
-        if let Err(error) = keys::command().try_get_matches_from(given) {
+        if let Err(error) = crate::gate::command().try_get_matches_from(given) {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             return Err(self.wrong(at, &escape(first.strip_prefix("error: ").unwrap_or(first))));

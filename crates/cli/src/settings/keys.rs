@@ -2,10 +2,10 @@
 //!
 //! Owns which of them a file may have. Names, shapes and values are those that the command line declares.
 
-use clap::{Arg, ArgAction, Args as _, Command};
+use clap::{Arg, ArgAction};
 
-use crate::gate::GateCommand;
-use crate::options::{GENERAL, Options, SERVICE};
+use crate::gate;
+use crate::options::{GENERAL, SERVICE};
 
 /// The options that a file may set without being trusted: they neither loosen a gate, nor say whom to trust.
 const FREE: [&str; 26] = [
@@ -73,14 +73,9 @@ pub(super) struct Key {
     pub default: Option<String>,
 }
 
-/// Returns the options of `gate`, without a value of any.
-pub(crate) fn command() -> Command {
-    Options::augment_args(GateCommand::augment_args(Command::new("gate")))
-}
-
 /// Returns all keys. The general options, such as `--quiet`, aren't among them.
 pub(super) fn all() -> Vec<Key> {
-    let command = command();
+    let command = gate::command();
     let options = command.get_arguments().filter(|arg| arg.get_help_heading() != Some(GENERAL));
     options.filter(|arg| !arg.is_hide_set()).filter_map(key).collect()
 }

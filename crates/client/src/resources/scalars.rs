@@ -7,6 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use chrono::{DateTime, Utc};
+use rego::value::JsonLimits;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -121,13 +122,18 @@ impl Visitor<'_> for Whole {
     }
 }
 
+/// The levels of an undocumented value, as many as of a whole answer.
+const MAX_LEVELS: usize = 128;
+
 /// An undocumented value of any type and size, kept as the service wrote it.
 pub struct Undocumented(pub rego::Value);
 
 impl<'de> Deserialize<'de> for Undocumented {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        rego::Value::from_json(text.get()).map(Self).map_err(D::Error::custom)
+        let limits = JsonLimits::default().depth(MAX_LEVELS);
+        let value = rego::Value::from_json_bytes(text.get().as_bytes(), limits);
+        value.map(Self).map_err(D::Error::custom)
     }
 }
 

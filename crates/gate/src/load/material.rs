@@ -12,6 +12,7 @@ use rego_platform_client::text::escape;
 use super::document::{Document, split_off_documents};
 use super::{Gate, GateOptions, gather};
 use crate::policy_documents::PolicyEntry;
+use crate::setting;
 use crate::vulnerability;
 
 /// The files that `check` looks at.
@@ -72,8 +73,7 @@ impl Material {
         for account in gathered.accounts.iter().rev().take(how.policies.len()) {
             if account.taken == 0 && !account.left_out.is_empty() {
                 let message = format!("`{}` contains no policies", escape(&account.argument));
-                return Err(Error::new(ErrorKind::Configuration, message)
-                    .with_hint("is it the right path? `-d` names data"));
+                return Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::DATA));
             }
         }
         let policy_documents = split_off_documents(&mut gathered, options.elsewhere())?;

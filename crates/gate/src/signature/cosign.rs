@@ -14,10 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sigstore_verify::types::Sha256Hash;
 
-use super::identities::unverified;
-use super::refused;
-use crate::attestation::decode;
-use crate::image::LayerSignature;
+use super::{LayerSignature, decode, refused, unverified};
 
 /// The bundle of this version has a log's promise and no proof, as here.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";

@@ -18,10 +18,10 @@ use sigstore_verify::types::{
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::{Root, TrustRoot};
-use super::{Form, MAX_SIGNATURES, Signed, cosign, refused};
+use super::{Form, MAX_SIGNATURES, Signed, cosign, refused, unverified};
 use crate::model::{SigningIdentity, Source};
 use crate::parse::{field, text};
-use crate::{pattern, setting};
+use crate::pattern;
 
 /// The largest verification material of a bundle, in bytes: everything in it takes time to check.
 const MAX_MATERIAL: usize = 1 << 20;
@@ -183,11 +183,6 @@ impl Identities {
             None => unverified("there is no trust root"),
         })
     }
-}
-
-pub(super) fn unverified(reason: &str) -> Error {
-    refused(format!("it is signed, but that can't be verified: {reason}"))
-        .by_setting(setting::TRUST_ROOT)
 }
 
 /// Returns a bundle. Its `content` is made of the bytes that the policies get, so these are what is checked,

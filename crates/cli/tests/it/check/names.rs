@@ -19,6 +19,7 @@ fn code_that_does_not_load_is_found_in_tests_too() {
             ("unknown-function", 2),
             ("unknown-function", 3),
             ("unsupported-builtin", 4),
+            ("always-true", 4),
             ("arity", 5)
         ]
     );

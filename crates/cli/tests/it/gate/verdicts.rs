@@ -206,7 +206,7 @@ fn wrong_shapes_have_no_verdict() {
             "`deny` holds a violation without a `message`",
             "the verdict rule `deny` is a function: nothing would call it",
             "the rule `violation` isn't a verdict rule: no verdict uses",
-            "the package `p` has no verdict rule",
+            "`p`: it has no verdict rule",
         ]);
     }
 }

@@ -70,7 +70,10 @@ fn altered_and_broken_answers_are_no_verdict() {
         "fails with the status 500",
     );
     check(gate(&registry, &digest, blob(|| script::status(429, &[], "{}"))), "too many requests");
-    check(gate(&registry, &digest, blob(|| script::status(304, &[], ""))), "without saying where");
+    check(
+        gate(&registry, &digest, blob(|| script::status(304, &[], ""))),
+        "answers with the status 304",
+    );
     check(
         gate(&registry, &digest, manifest(|| script::ok(b"{}".to_vec()))),
         "answers with `sha256:",
