@@ -131,8 +131,12 @@ impl How {
             let is_pinned = pinned.is_some() || address.digest().is_some();
             if self.pinned && !is_pinned && !self.args.update_lock && self.polled.is_none() {
                 let message = format!("nothing pins `{}`", escape(&address.to_string()));
+                let pin = match address {
+                    Address::Repository(_) => "name its commit, `?ref=` and 40 hexadecimal digits",
+                    _ => "name it with its digest, `@sha256:…`",
+                };
                 return Err(Error::new(ErrorKind::Configuration, message)
-                    .with_hint("name it with its digest, `@sha256:…`")
+                    .with_hint(pin)
                     .by_setting(setting::LOCK));
             }
             let locked = pin.and_then(|pin| pin.signer.as_ref());

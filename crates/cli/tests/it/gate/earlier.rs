@@ -113,7 +113,7 @@ fn what_passed_on_the_same_basis_is_not_evaluated_again() {
     assert_eq!(output.json()["inputs"][1]["verdicts"][0]["violations"][0]["message"], "it is bad");
     gate.sandbox.write("c.json", "{\"bad\": false}");
     // The name is a policy's to read.
-    gate.evaluates(&["-i", "c.json"], "no input is among those");
+    gate.evaluates(&["-i", "c.json"], "no input has the name and the content");
 }
 
 #[test]
