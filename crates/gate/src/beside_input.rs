@@ -38,7 +38,7 @@ pub fn query_about_file(
     let imports = context.imports.iter().map(|import| &import.path);
     let of_query = body.iter().flat_map(data_of);
     let mut all = imports.flat_map(data_of).chain(of_query);
-    let refers = all.any(|path| reach::is_below(&path, &INPUT_FILE)) || refer(policies);
+    let refers = all.any(|path| reach::may_reach(&path, &INPUT_FILE)) || refer(policies);
     if let Some(file) = file.filter(|_| refers) {
         context.with = of_file(file)?;
     }
@@ -48,7 +48,7 @@ pub fn query_about_file(
 /// Returns `true` if policies refer to `data.conftest.file`.
 fn refer(policies: &Policies) -> bool {
     let modules = &policies.program().compiled().modules;
-    modules.iter().flat_map(data_of).any(|path| reach::is_below(&path, &INPUT_FILE))
+    modules.iter().flat_map(data_of).any(|path| reach::may_reach(&path, &INPUT_FILE))
 }
 
 /// Returns the replacement of `data.conftest.file`, with the absolute path of the folder.

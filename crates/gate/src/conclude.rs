@@ -90,7 +90,8 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
         policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),
-        digest: text("digest"),
+        // One that isn't text is none of anything's.
+        digest: item.fields.get("digest").map(|own| own.as_str().unwrap_or_default()),
         purl: text("package_purl"),
         input: context.input,
         input_digest: context.input_digest,

@@ -117,7 +117,7 @@ impl Reach {
                 references.rule(rule);
                 let References { reads: mut own, data: named, .. } = references;
                 for (place, at) in [(Place::File, INPUT_FILE), (Place::Signers, SIGNERS)] {
-                    if named.iter().any(|(path, _)| is_below(path, &at)) {
+                    if named.iter().any(|(path, _)| may_reach(path, &at)) {
                         own.places.insert(place);
                     }
                 }
@@ -295,9 +295,9 @@ fn rule_path(package: &[String], rule: &str) -> String {
     data_reference(&path)
 }
 
-/// Returns `true` for a path below `data` that leads to a place or into it.
-pub(super) fn is_below(path: &[String], place: &[&str]) -> bool {
-    path.len() >= place.len() && path.iter().zip(place).all(|(own, key)| own == key)
+/// Returns `true` for a path below `data` that leads to a place or into it, or to what holds it.
+pub(super) fn may_reach(path: &[String], place: &[&str]) -> bool {
+    !path.is_empty() && path.iter().zip(place).all(|(own, key)| own == key)
 }
 
 #[cfg(test)]

@@ -52,7 +52,9 @@ impl<'a> Reused<'a> {
                 Ok(passed) if self.basis.as_ref() != Some(&passed.basis) => Some(
                     "the policies, the options, the waivers or this program are others".to_owned(),
                 ),
-                Ok(_) => Some("no input has the name and the content of one that it states".to_owned()),
+                Ok(_) => {
+                    Some("no input has the name and the content of one that it states".to_owned())
+                }
             };
             Accepted { path, digest, inputs, reason }
         };

@@ -60,6 +60,8 @@ pub struct Core {
     pub comprehensions: u32,
     /// `true` if a body refers to the input.
     pub reads_input: bool,
+    /// `true` if a body calls `walk`.
+    pub walks: bool,
 }
 
 /// A function of the host.

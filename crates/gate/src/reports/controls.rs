@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts;
 use crate::model::{
-    AnsweredBy, Effect, Input, Policy, Requirement, Rule, Run, Status, Verdict, Violation,
+    AnsweredBy, Effect, Input, Outcome, Policy, Requirement, Rule, Run, Status, Verdict, Violation,
 };
 use rego_platform_client::text::counted;
 
@@ -155,6 +155,8 @@ fn doubts(run: &Run) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(failure) = &run.failure {
         doubts.push(format!("the run has no verdict: {}", failure.message));
+    } else if run.outcome == Outcome::NoVerdict {
+        doubts.push("the run has no verdict".to_owned());
     }
     if let Some(part) = &run.part {
         doubts.push(format!("the run is part {} of {}", part.number, part.of));

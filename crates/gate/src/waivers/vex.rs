@@ -4,8 +4,9 @@
 //! same vulnerability and product. Both are compared exactly; no version and no part of a name is. What
 //! becomes of the finding belongs to `waivers`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, FixedOffset};
 use percent_encoding::percent_decode_str;
@@ -29,9 +30,18 @@ const SHOWN: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Vex {
     statements: Vec<Statement>,
-    /// The places of the statements about a vulnerability, by its name and its aliases.
-    by_name: HashMap<String, Vec<usize>>,
+    /// The places of the statements about a vulnerability, by its name and its aliases, and by what a
+    /// product or a part of it is known.
+    by_product: HashMap<String, HashMap<String, Vec<usize>>>,
+    /// What was decided, by what is compared.
+    decided: Mutex<HashMap<Compared, Option<(usize, bool)>>>,
 }
+
+/// What is compared of a finding: the vulnerability, the package and the digests.
+type Compared = (String, Option<String>, Vec<Option<String>>);
+
+/// The most decisions that are kept.
+const KEPT: usize = 100_000;
 
 #[derive(Debug)]
 struct Statement {
@@ -237,10 +247,14 @@ impl Vex {
                 return Err(wrong("it has an alias without a name".to_owned()));
             }
             let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
+            let place = self.statements.len();
             for name in names {
-                let places = self.by_name.entry(name).or_default();
-                if places.last() != Some(&self.statements.len()) {
-                    places.push(self.statements.len());
+                let by_product = self.by_product.entry(name).or_default();
+                for known in one.products.iter().flat_map(Product::known) {
+                    let places = by_product.entry(known.to_owned()).or_default();
+                    if places.last() != Some(&place) {
+                        places.push(place);
+                    }
                 }
             }
             self.statements.push(one);
@@ -267,15 +281,49 @@ impl Vex {
     /// Returns the statement that decides on a finding, and whether it sets it aside. Of several as late as
     /// each other, one that doesn't decides.
     pub fn deciding(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
-        let places = self.by_name.get(candidate.id?)?;
+        let by_product = self.by_product.get(candidate.id?)?;
+        let digests: Vec<Option<String>> =
+            digests(candidate).map(|own| own.map(str::to_owned)).collect();
+        let compared =
+            (candidate.id?.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
+        let kept = |decided: &HashMap<Compared, _>| decided.get(&compared).copied();
+        if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return kept;
+        }
+        let known = candidate.purl.into_iter().chain(digests.iter().flatten().map(String::as_str));
+        let places: BTreeSet<usize> =
+            known.filter_map(|known| by_product.get(known)).flatten().copied().collect();
         let all = places.iter().filter_map(|at| Some((*at, self.statements.get(*at)?)));
-        let about = || all.clone().filter(|(_, own)| own.is_about(candidate));
-        let last = about().map(|(_, own)| own.time).max()?;
-        let mut latest = about().filter(|(_, own)| own.time == last);
-        let first = latest.clone().next()?;
-        let (at, own) = latest.find(|(_, own)| !own.sets_aside()).unwrap_or(first);
-        Some((at, own.sets_aside()))
+        let about: Vec<_> = all.filter(|(_, own)| own.is_about(candidate)).collect();
+        let last = about.iter().map(|(_, own)| own.time).max();
+        let mut latest = about.iter().filter(|(_, own)| Some(own.time) == last);
+        let first = latest.clone().next();
+        let deciding = latest.find(|(_, own)| !own.sets_aside()).or(first);
+        let decided = deciding.map(|(at, own)| (*at, own.sets_aside()));
+        let mut all = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < KEPT {
+            all.insert(compared, decided);
+        }
+        decided
     }
+}
+
+impl Product {
+    /// Returns by what it and its parts are known.
+    fn known(&self) -> impl Iterator<Item = &str> {
+        let all = std::iter::once(&self.identity).chain(&self.parts);
+        all.flat_map(|own| own.names.iter().chain(&own.digests)).map(String::as_str)
+    }
+}
+
+/// Returns the digests of what a finding is about, as hexadecimal digits: that which it names, or else those of
+/// the input's subjects, or else the input's. `None` for one that isn't known.
+fn digests<'a>(candidate: &Candidate<'a>) -> impl Iterator<Item = Option<&'a str>> {
+    let own = candidate.digest.or(candidate.input_digest.filter(|_| candidate.subjects.is_empty()));
+    let one = own.map(|own| own.strip_prefix("sha256:"));
+    let subjects = candidate.subjects.iter().filter(move |_| one.is_none());
+    let subjects = subjects.map(|own| own.digest.get("sha256").map(String::as_str));
+    one.into_iter().chain(subjects)
 }
 
 /// Reads a statement, or says what is wrong with it.
@@ -401,20 +449,12 @@ impl Statement {
     }
 }
 
-/// Returns `true` if what a finding is about has such a digest: that which it names, or else the input's
-/// subjects, or else the input. Of several subjects each has to, unless nothing is set aside.
+/// Returns `true` if what a finding is about has such a digest. Of several subjects each has to, unless nothing is
+/// set aside.
 fn is_of(candidate: &Candidate<'_>, narrow: bool, has: impl Fn(&str) -> bool) -> bool {
-    let is =
-        |digest: Option<&str>| digest.and_then(|own| own.strip_prefix("sha256:")).is_some_and(&has);
-    if candidate.digest.is_some() {
-        return is(candidate.digest);
-    }
-    let mut subjects = candidate.subjects.iter().map(|own| own.digest.get("sha256"));
-    match (candidate.subjects.is_empty(), narrow) {
-        (true, _) => is(candidate.input_digest),
-        (false, true) => subjects.all(|own| own.is_some_and(|own| has(own))),
-        (false, false) => subjects.any(|own| own.is_some_and(|own| has(own))),
-    }
+    let mut all = digests(candidate).peekable();
+    let has = |own: Option<&str>| own.is_some_and(&has);
+    if narrow { all.peek().is_some() && all.all(has) } else { all.any(has) }
 }
 
 #[cfg(test)]

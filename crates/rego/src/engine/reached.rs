@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::core::SetId;
 use crate::syntax::tree::Span;
+use crate::value::Value;
 
 /// The findings of a survey.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +54,17 @@ pub(super) struct SurveyState {
     pub(super) missing: Option<Span>,
     /// The same for each rule that is undefined.
     pub(super) missing_of: BTreeMap<SetId, Option<Span>>,
-    /// The places in memory of the input's elements, once they are asked for.
-    pub(super) elements: Option<HashSet<usize>>,
+    /// The elements of the input, once they are asked for.
+    pub(super) elements: Option<Elements>,
+}
+
+/// The elements of an input, by which they are told.
+#[derive(Debug)]
+pub(super) struct Elements {
+    /// The places in memory of collections and strings.
+    pub(super) places: HashSet<usize>,
+    /// The others.
+    pub(super) scalars: HashSet<Value>,
 }
 
 /// The fate of the look-ups of a reference that computes an operand.

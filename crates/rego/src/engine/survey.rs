@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::machine::{Flow, Machine, Next, Run, Stop};
-use super::reached::{Lookups, Misshapen, Unmade};
+use super::reached::{Elements, Lookups, Misshapen, Unmade};
 use super::reference::found_by;
 use crate::core::{
     Head, InputPart, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
@@ -185,11 +185,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         if !self.own_input {
             return Ok(());
         }
-        let mut first = true;
+        // Of two references, the second isn't looked up if the first finds nothing.
+        let mut is_first = true;
         for side in sides(op) {
-            if let Side::Ref(reference) = side
-                && !reference.path.is_empty()
-                && let Some((value, path)) = self.read_value(run, reference, first)?
+            let Side::Ref(reference) = side else { continue };
+            if !reference.path.is_empty()
+                && let Some((value, path)) = self.read_value(run, reference, is_first)?
             {
                 let part = match reference.part {
                     InputPart::None => self.part_of_input(&value),
@@ -199,7 +200,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 self.look_at(run, (&value, part), path, &mut seen)?;
                 self.record(reference.span, seen);
             }
-            first = false;
+            is_first = false;
         }
         Ok(())
     }
@@ -210,41 +211,53 @@ impl<'p, 'r> Machine<'p, 'r> {
         &mut self,
         run: &Run<'p>,
         reference: &'p Ref,
-        first: bool,
+        is_first: bool,
     ) -> Result<Option<(Value, &'p [Term])>, Stop> {
         let path = &*reference.path;
         Ok(match &reference.head {
             Head::Input => self.input.clone().map(|value| (value, path)),
             Head::Var(slot) => self.slot_value(*slot, run.base).cloned().map(|value| (value, path)),
-            Head::Data(Resolved::Rules(id, count))
-                if first
-                    && path.len() > *count
-                    && self.replaced_data == 0
-                    && self.core.set(*id).is_some_and(|set| !set.multi && set.ground) =>
-            {
+            Head::Data(Resolved::Rules(id, count)) if is_first && self.replaced_data == 0 => {
+                let core = self.core;
+                let rest = path.get(*count..).unwrap_or_default();
+                let (Some(set), Some(first)) = (core.set(*id), rest.first()) else {
+                    return Ok(None);
+                };
                 let before = self.set_unknown(false);
-                let found = self.rules_single(run, *id, path.get(*count..).unwrap_or_default());
+                let found = if !set.multi && set.ground {
+                    self.rules_single(run, *id, rest).map(Option::flatten)
+                } else if self.is_free(first, run.base) {
+                    self.partial(run, *id, set, rest)
+                } else {
+                    Ok(None)
+                };
                 let unknown = self.set_unknown(before);
-                found?.flatten().filter(|_| !unknown)
+                found?.filter(|_| !unknown)
             }
             Head::Data(_) | Head::Nothing => None,
         })
     }
 
-    /// Returns the part of the input that a value is, by its place in memory.
+    /// Returns the part of the input that a value is: by its place in memory, or if it has none, by what it
+    /// is, unless `walk` may have found it anywhere.
     fn part_of_input(&mut self, value: &Value) -> InputPart {
-        let (Some(address), Some(input)) = (address(value), &self.input) else {
+        let Some(input) = &self.input else { return InputPart::None };
+        let place = address(value);
+        if place.is_none() && (self.core.walks || matches!(value, Value::Set(_))) {
             return InputPart::None;
-        };
-        if self::address(input) == Some(address) {
+        }
+        if place == address(input) && (place.is_some() || value == input) {
             return InputPart::Whole;
         }
         let (Value::Array(items), Some(survey)) = (input, &mut self.survey) else {
             return InputPart::None;
         };
-        let elements =
-            survey.elements.get_or_insert_with(|| items.iter().filter_map(self::address).collect());
-        if elements.contains(&address) { InputPart::Element } else { InputPart::None }
+        let elements = survey.elements.get_or_insert_with(|| Elements::of(items.as_slice()));
+        let is_element = match place {
+            Some(place) => elements.places.contains(&place),
+            None => elements.scalars.contains(value),
+        };
+        if is_element { InputPart::Element } else { InputPart::None }
     }
 
     /// Looks up a reference's operands as far as they read fields of the input or of its elements.
@@ -360,6 +373,15 @@ struct Seen {
     reads: bool,
     finds: bool,
     misshapen: Option<(bool, &'static str)>,
+}
+
+impl Elements {
+    fn of(items: &[Value]) -> Self {
+        Self {
+            places: items.iter().filter_map(address).collect(),
+            scalars: items.iter().filter(|item| address(item).is_none()).cloned().collect(),
+        }
+    }
 }
 
 /// Returns the place in memory of a value that has one of its own.

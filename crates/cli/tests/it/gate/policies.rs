@@ -331,11 +331,17 @@ fn a_policy_of_conftest_knows_its_inputs_file() {
     let combined = "package main\n\ndeny contains file.name if {\n\tfile := data.conftest.file\n\tinput[_].contents.bad\n}\n";
     let report = gate(&sandbox, combined, &["-i", &a, "--combine"]).code(1).json();
     assert_eq!(report["inputs"][0]["verdicts"][0]["violations"][0]["message"], "Combined");
-    let without = "package main\n\ndeny contains \"x\" if data.conftest.file.name == \"x\"\n";
-    gate(&sandbox, without, &[]).fails("`data.conftest.file` is the file of an input");
-    // A package that doesn't reach it needs none.
-    let other = sandbox.write("other.rego", "package other\n\ndeny contains \"x\" if false\n");
-    gate(&sandbox, without, &["-d", &other, "-n", "other"]).code(0);
+    for reads in [
+        "data.conftest.file.name == \"x\"",
+        "c := data.conftest; c.file.name == \"x\"",
+        "data.conftest[_].name == \"x\"",
+    ] {
+        let without = format!("package main\n\ndeny contains \"x\" if {{ {reads} }}\n");
+        gate(&sandbox, &without, &[]).fails("`data.conftest.file` is the file of an input");
+        // A package that doesn't reach it needs none.
+        let other = sandbox.write("other.rego", "package other\n\ndeny contains \"x\" if false\n");
+        gate(&sandbox, &without, &["-d", &other, "-n", "other"]).code(0);
+    }
     let file = sandbox.write("policy.rego", policy);
     for (query, expected) in [
         ("data.main.deny", "a.json in "),

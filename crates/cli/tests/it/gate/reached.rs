@@ -255,7 +255,8 @@ fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
     }
 }
 
-const SHAPE_HELPERS: &str = "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n";
+const SHAPE_HELPERS: &str = "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n\n\
+     around := {\"d\": input}\n\nheld contains input\n\nitems := [x | some x in input]\n";
 
 /// Rules over inputs, and the error's message; `None` if the input passes.
 const SHAPES: &[(&str, &str, Option<&str>)] = &[
@@ -291,11 +292,23 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
     ("some x in [input]; x.name == \"x\"", "[{}]", Some("the input is an array")),
     ("[input][_].name == \"x\"", "[{}]", Some("the input is an array")),
     ("same(input).name == \"x\"", "[{}]", Some("the input is an array")),
+    ("document.critical > 0", "[{}]", Some("the input is an array")),
+    ("x := document.image; count(x) > 9", "[{}]", Some("the input is an array")),
+    ("document.name != \"x\"", "[{}]", Some("the input is an array")),
+    ("\"a\" in document.list", "[{}]", Some("the input is an array")),
+    ("around.d.name == \"x\"", "[{}]", Some("the input is an array")),
+    ("held[_].name == \"x\"", "[{}]", Some("the input is an array")),
+    ("items[_].name == \"x\"", "[{}, [1]]", Some("an element of the input is an array")),
+    ("named(input)", "null", Some("the input is null")),
+    ("named(input)", "5", Some("the input is a number")),
+    ("some x in input; named(x)", "[{}, 5]", Some("an element of the input is a number")),
+    ("items[_].name == \"x\"", "[{}, null]", Some("an element of the input is null")),
     // These mean it.
     ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
     ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),
     ("is_object(input); named(input)", "[{}]", None),
     ("some x in input.xs; named(x)", "{\"xs\": [{}, \"x\", [1]]}", None),
+    ("some x in input; is_object(x); named(x)", "[{}, 5]", None),
     ("input[_].name == \"x\"", "[{\"name\": \"y\"}]", None),
     ("some x in input; is_object(x); x.name == \"x\"", "[{\"name\": 1}, 1]", None),
     ("is_object(input); input.name == \"x\"", "[1]", None),

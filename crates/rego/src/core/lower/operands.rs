@@ -19,11 +19,12 @@ use crate::value::deeper;
 /// Sets the flags of rule sets and expressions that say where a call site is reached.
 pub(super) fn finish(core: &mut Core) {
     let Reached { calls, effects } = Reached::new(core);
-    let mut marking = Marking { reaches: &calls, reads_input: false };
+    let mut marking = Marking { reaches: &calls, reads_input: false, walks: false };
     for rule in &mut core.rules {
         marking.body(&mut rule.body);
     }
     core.reads_input = marking.reads_input;
+    core.walks = marking.walks;
     for (set, (calls, effects)) in core.sets.iter_mut().zip(calls.into_iter().zip(effects)) {
         set.reaches = calls;
         set.pure = !calls && !effects;
@@ -79,6 +80,7 @@ fn all_readers(mut open: Vec<u32>, readers: &[Vec<u32>]) -> Vec<bool> {
 struct Marking<'r> {
     reaches: &'r [bool],
     reads_input: bool,
+    walks: bool,
 }
 
 impl Marking<'_> {
@@ -103,7 +105,10 @@ impl Marking<'_> {
         let reaches = deeper(|| match &mut op.kind {
             OpKind::Unify(sides) => self.side(&mut sides.0) | self.side(&mut sides.1),
             OpKind::Test(side) => self.side(side),
-            OpKind::Call(call) => self.calls(call),
+            OpKind::Call(call) => {
+                self.walks |= matches!(call.target, Target::Builtin(own) if own.relation);
+                self.calls(call)
+            }
             OpKind::Every(every) => self.body(&mut every.body),
             OpKind::Not(body) => self.body(body),
             OpKind::Negated(op) | OpKind::With(_, op) => self.op(op),
