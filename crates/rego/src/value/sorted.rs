@@ -15,30 +15,6 @@ use super::Value;
 /// The number of members up to which adding one moves the others.
 const FEW: usize = 32;
 
-/// The number of members from which on sorting by the first bytes of strings is worth it.
-const MANY: usize = 64;
-
-/// Sorts members by their keys, equal ones in their order. The first bytes of many strings decide most
-/// comparisons, without a look at the strings.
-fn sort<V>(members: &mut Vec<(Value, V)>) {
-    let first_bytes = |key: &Value| -> Option<u64> {
-        let mut bytes = [0; 8];
-        for (byte, own) in bytes.iter_mut().zip(key.as_str()?.bytes()) {
-            *byte = own;
-        }
-        Some(u64::from_be_bytes(bytes))
-    };
-    if members.len() < MANY || members.iter().any(|(key, _)| key.as_str().is_none()) {
-        members.sort_by(|(a, _), (b, _)| a.cmp(b));
-        return;
-    }
-    let with_bytes = std::mem::take(members).into_iter();
-    let mut with_bytes: Vec<_> =
-        with_bytes.map(|member| (first_bytes(&member.0), member)).collect();
-    with_bytes.sort_by(|(a, (key, _)), (b, (other, _))| a.cmp(b).then_with(|| key.cmp(other)));
-    members.extend(with_bytes.into_iter().map(|(_, member)| member));
-}
-
 /// The members of an object, or with `()` the elements of a set.
 #[derive(Clone)]
 struct Sorted<V>(Repr<V>);
@@ -61,7 +37,7 @@ impl<V> Sorted<V> {
     fn of(mut members: Vec<(Value, V)>) -> Self {
         let sorted = members.windows(2).all(|pair| matches!(pair, [(a, _), (b, _)] if a < b));
         if !sorted {
-            sort(&mut members);
+            members.sort_by(|(a, _), (b, _)| a.cmp(b));
             members.dedup_by(|later, kept| {
                 let equal = later.0 == kept.0;
                 if equal {
@@ -682,17 +658,6 @@ mod tests {
                 prop_assert_eq!(object.get(&key), tree.get(&key));
                 prop_assert_eq!(object.get_mut(&key), tree.get_mut(&key));
             }
-        }
-
-        // The first eight bytes of many strings, equal ones, and none at all.
-        #[test]
-        fn many_strings_are_sorted_as_a_tree_sorts_them(
-            names in vec("[ab]{0,2}(aaaaaaa\\x00?)?[b\\x00]{0,3}", 60..200)
-        ) {
-            let members = || names.iter().enumerate().map(|(at, name)| (Value::from(&**name), Value::from(at)));
-            let object: Object = members().collect();
-            let tree: BTreeMap<Value, Value> = members().collect();
-            prop_assert_eq!(shown(&object), shown(&tree));
         }
 
         #[test]
