@@ -331,7 +331,7 @@ mod tests {
 
     use super::super::fixture::{HOSTILE, assert_clean, hostile, sample, written};
     use super::*;
-    use crate::model::{AnsweredBy, Effect, Failure, Part, Status};
+    use crate::model::{AnsweredBy, Effect, Failure, Outcome, Part, Status};
 
     /// Returns a run of the service's in which the policy of `SR-4` passed one input.
     fn passed() -> Run {
@@ -339,6 +339,7 @@ mod tests {
         run.answers = AnsweredBy::Service;
         run.totals.not_evaluated = 0;
         run.inputs.retain(|input| input.name == "build/other.json#2");
+        run.conclude(Outcome::Passed);
         run
     }
 
@@ -360,6 +361,10 @@ mod tests {
     fn a_control_is_satisfied_by_a_pass_alone() {
         assert_eq!(state(&passed(), "SR-4"), "satisfied pass");
         assert_eq!(state(&passed(), "CM-7"), "satisfied pass");
+        // Another input has no verdict.
+        let mut without = passed();
+        without.conclude(Outcome::NoVerdict);
+        assert_eq!(state(&without, "SR-4"), "not-satisfied other");
         assert_eq!(state(&passed(), "sbom"), "satisfied pass");
         let changed = |change: &dyn Fn(&mut Run)| {
             let mut run = passed();
