@@ -45,7 +45,7 @@ pub use ignore::silenced;
 pub(crate) use names::{constant, unknown_function};
 pub use rules::{RULES, Rule, rule, rules};
 #[doc(hidden)]
-pub use unknown::{INPUT_FILE, SIGNERS, is_in};
+pub use unknown::{INPUT_FILE, MISSING_DATA, SIGNERS, is_in};
 
 /// Returns every finding about sources, tests included, sorted by file and line.
 pub fn check(sources: &Sources, options: LoadOptions) -> Vec<Diagnostic> {
@@ -242,19 +242,16 @@ pub(crate) fn errors_and_mocks(all: &Inspected<'_>) -> Findings {
     let (constants, files) = (all.constants(), all.files());
     let mut wrong = Vec::new();
     mocks::check(all, &files, &constants, &mut wrong);
-    let ignores = || files.iter().flat_map(|file| ignore::comments(all, file)).collect();
-    for (at, finding) in wrong {
-        let mut kept = vec![finding];
-        ignore::apply(ignores(), &mut kept);
-        // The comments may silence other findings.
-        match kept.into_iter().find(|finding| finding.code == "wrong-mock") {
-            Some(mut finding) => {
-                finding.level = Level::Error;
-                found.all.push(finding);
-            }
-            None => {
-                found.silenced_mocks.insert(at);
-            }
+    if wrong.is_empty() {
+        return found;
+    }
+    let allowed: Vec<_> = files.iter().flat_map(|file| ignore::comments(all, file)).collect();
+    for (at, mut finding) in wrong {
+        if allowed.iter().any(|ignore| ignore.silences(&finding)) {
+            found.silenced_mocks.insert(at);
+        } else {
+            finding.level = Level::Error;
+            found.all.push(finding);
         }
     }
     found
@@ -286,7 +283,7 @@ pub(crate) fn other_calls(all: &Inspected<'_>) -> Vec<OtherCall> {
 /// a verdict.
 pub(crate) const GATE_WARNINGS: &[&str] = &[
     "dead-rule",
-    "missing-data",
+    unknown::MISSING_DATA,
     "no-verdict",
     "unknown-field",
     "unknown-rule",

@@ -28,7 +28,9 @@ pub(super) fn check(
             .filter(|rule| constant_path(rule).any(is_test))
             .map(|rule| rule.span)
             .collect();
-        let values = file.model.statements.iter().filter(|(_, negated)| !negated);
+        let in_test = |at: Span| tests.iter().any(|test| within(*test, at));
+        let values = file.model.statements.iter();
+        let values = values.filter(|(term, negated)| !negated && in_test(term.span));
         let values = values.filter(|(term, _)| {
             let literal = arguments::literal(file, constants, term);
             match &literal.kind {
@@ -36,7 +38,8 @@ pub(super) fn check(
                 kind => is_collection_literal(kind),
             }
         });
-        let calls = file.model.called.iter().filter(|(terms, _)| {
+        let calls = file.model.called.iter().filter(|(_, at)| in_test(*at));
+        let calls = calls.filter(|(terms, _)| {
             terms.split_first().is_some_and(|(function, arguments)| {
                 gives_collection(function, arguments.len())
                     || matches!(&function.kind, TermKind::Ref(parts)
@@ -44,7 +47,7 @@ pub(super) fn check(
             })
         });
         let always = values.map(|(term, _)| term.span).chain(calls.map(|(_, span)| *span));
-        for at in always.filter(|at| tests.iter().any(|test| within(*test, *at))) {
+        for at in always {
             let message = "this holds even if it is empty, so the test can't fail here";
             let hint = "compare it, with `count` or a set of messages";
             let finding = Diagnostic::warning("always-true", message).with_hint(hint);

@@ -28,14 +28,7 @@ pub(super) fn check<'a>(
             out.push(unknown(all, fields, name, part.span));
         }
     };
-    for (_, term) in &file.model.references {
-        types.missing(at, term, &mut missing);
-    }
-    for (name, arguments, _) in &file.model.others {
-        if let ("object.get", [object, key, _]) = (name.as_str(), *arguments) {
-            types.missing_keys(at, (object, key), &mut missing);
-        }
-    }
+    types.each_missing(at, file, &mut missing);
 }
 
 /// Returns the finding about a name that isn't a known field.

@@ -26,6 +26,16 @@ impl Ignore {
     pub fn code(&self) -> &str {
         &self.code
     }
+
+    /// Returns `true` if a finding isn't to be reported.
+    pub fn silences(&self, finding: &Diagnostic) -> bool {
+        finding.level == Level::Warning
+            && self.code == finding.code
+            && finding
+                .position
+                .as_ref()
+                .is_some_and(|at| self.line == at.line && self.file == at.file)
+    }
 }
 
 /// Returns the lines on which comments of a module silence a code.
@@ -100,14 +110,9 @@ pub(super) fn apply(mut ignores: Vec<Ignore>, found: &mut Vec<Diagnostic>) {
     ignores.sort_by(|a, b| (&a.file, a.at).cmp(&(&b.file, b.at)));
     let mut used = vec![false; ignores.len()];
     found.retain(|finding| {
-        let Some(position) = &finding.position else { return true };
         let mut silenced = false;
         for (ignore, used) in ignores.iter().zip(&mut used) {
-            if finding.level == Level::Warning
-                && ignore.code == finding.code
-                && ignore.line == position.line
-                && ignore.file == position.file
-            {
+            if ignore.silences(finding) {
                 (*used, silenced) = (true, true);
             }
         }

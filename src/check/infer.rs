@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::model::{Binding, Kind, function_name};
 use super::{File, Inspected, names};
-use crate::functions::known_fields::known_fields;
+use crate::functions::known_fields::known_field;
 use crate::functions::{self, Field, Type};
 use crate::rego::internal::builtins::lookup;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
@@ -197,28 +197,24 @@ impl<'a> Types<'a> {
         self.of(file, term, MAX_DEPTH).known()
     }
 
-    /// Calls `missing` for each part of a reference that isn't a known field, with the documented
-    /// fields.
-    pub fn missing(
+    /// Calls `missing`, with the documented fields, for each part of a reference and each key of an
+    /// `object.get` in a file that isn't a known field.
+    pub fn each_missing(
         &self,
-        file: usize,
-        term: &'a Term,
+        at: usize,
+        file: &File<'a>,
         missing: &mut dyn FnMut(&'static [Field], &Term),
     ) {
-        if let TermKind::Ref(parts) = &term.kind {
-            self.reference(file, parts, MAX_DEPTH, missing);
+        for (_, term) in &file.model.references {
+            if let TermKind::Ref(parts) = &term.kind {
+                self.reference(at, parts, MAX_DEPTH, missing);
+            }
         }
-    }
-
-    /// Calls `missing` for each key of an `object.get` that isn't a known field, with the
-    /// documented fields.
-    pub fn missing_keys(
-        &self,
-        file: usize,
-        (object, key): (&'a Term, &'a Term),
-        missing: &mut dyn FnMut(&'static [Field], &Term),
-    ) {
-        self.object_get(file, object, key, MAX_DEPTH, missing);
+        for (name, arguments, _) in &file.model.others {
+            if let ("object.get", [object, key, _]) = (name.as_str(), *arguments) {
+                self.object_get(at, object, key, MAX_DEPTH, missing);
+            }
+        }
     }
 
     fn of(&self, file: usize, term: &'a Term, depth: usize) -> Inference {
@@ -428,7 +424,7 @@ fn step_into(
         return None;
     };
     let documented = fields.iter().find(|field| field.name == &**key);
-    let known = known_fields(fields).iter().find(|known| known.name == &**key);
+    let known = known_field(fields, key);
     let values = known.map_or(&[][..], |known| known.values);
     match (documented, known) {
         (Some(field), _) => Some(InferredType {

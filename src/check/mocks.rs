@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::model::function_name;
 use super::{Constants, File, Inspected, arguments, names};
-use crate::functions::known_fields::known_fields;
+use crate::functions::known_fields::known_field;
 use crate::functions::{self, Field, Type};
 use crate::rego::Value;
 use crate::rego::internal::deeper;
@@ -186,13 +186,12 @@ fn has_type(value: &Value, ty: Type) -> Result<(), String> {
         (Value::Array(items), Type::Array(of)) => {
             items.iter().try_for_each(|item| has_type(item, *of))
         }
-        _ => Err(format!("has the type `{}` where it is `{ty}`", value.type_name())),
+        _ => Err(format!("has the type `{}` instead of `{ty}`", value.type_name())),
     })
 }
 
 /// Returns the type of a field of an answer, documented or known from practice.
 fn field_type(fields: &'static [Field], name: &str) -> Option<Type> {
-    let of = |field: &Field| field.name == name;
-    let known = || known_fields(fields).iter().find(|known| known.name == name);
-    fields.iter().find(|field| of(field)).map(|field| field.ty).or_else(|| known().map(|k| k.ty))
+    let documented = fields.iter().find(|field| field.name == name).map(|field| field.ty);
+    documented.or_else(|| known_field(fields, name).map(|known| known.ty))
 }

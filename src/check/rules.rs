@@ -86,7 +86,7 @@ pub static RULES: &[Rule] = &[
         "Give the import or rule another name.",
     ),
     warning(
-        "missing-data",
+        super::unknown::MISSING_DATA,
         "data that no loaded file defines, or that has no members",
         "It is undefined, so rules that use it never hold. Load the file that defines it, too.",
     ),

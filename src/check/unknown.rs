@@ -35,6 +35,10 @@ pub(super) struct Known<'a> {
 #[doc(hidden)]
 pub const INPUT_FILE: [&str; 2] = ["conftest", "file"];
 
+/// The code of the finding that there is no such data.
+#[doc(hidden)]
+pub const MISSING_DATA: &str = "missing-data";
+
 /// The place of an attestation's signers in the data.
 #[doc(hidden)]
 pub const SIGNERS: [&str; 2] = ["attestation", "signers"];
@@ -201,7 +205,7 @@ fn unknown(
     let reference = data_reference(&shown);
     if !in_package {
         let message = format!("no loaded file defines `{reference}`, so it is undefined");
-        return Diagnostic::warning("missing-data", message)
+        return Diagnostic::warning(MISSING_DATA, message)
             .with_hint("load the file or folder that defines it, too")
             .at(at);
     }
@@ -231,7 +235,7 @@ fn without_members(
 ) -> Diagnostic {
     let path = data_reference(path.get(..length).unwrap_or_default());
     let message = format!("`{path}` is {}, in which there is nothing to find", describe(value));
-    Diagnostic::warning("missing-data", message)
+    Diagnostic::warning(MISSING_DATA, message)
         .with_hint("make it an array or an object, empty if there is nothing in it")
         .at(all.position(span))
 }

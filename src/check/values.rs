@@ -137,9 +137,7 @@ impl<'a> Checker<'_, 'a> {
         let TermKind::Object(members) = &self.literal(term).kind else { return };
         for (key, value) in members.iter().take(MAX_PARTS) {
             let TermKind::String(key) = &key.kind else { continue };
-            let known =
-                known_fields::known_fields(fields).iter().find(|known| known.name == &**key);
-            if let Some(known) = known {
+            if let Some(known) = known_fields::known_field(fields, key) {
                 self.unknown(known.name, known.values, value, out);
             }
         }

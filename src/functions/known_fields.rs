@@ -125,6 +125,11 @@ pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
     found.map_or(&[], |(_, known)| known)
 }
 
+/// Returns the known field of this name.
+pub(crate) fn known_field(fields: &'static [Field], name: &str) -> Option<&'static KnownField> {
+    known_fields(fields).iter().find(|known| known.name == name)
+}
+
 /// Counts the evaluations of an answer whose status isn't a known one: a policy that looks for `fail`
 /// finds nothing in them. By field and value; an empty one was left out.
 #[doc(hidden)]

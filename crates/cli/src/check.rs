@@ -156,9 +156,6 @@ fn print(
     }
 }
 
-/// The finding that there is no such data.
-const MISSING_DATA: &str = "missing-data";
-
 /// What is checked.
 #[derive(Clone, Copy)]
 struct How<'a> {
@@ -176,7 +173,7 @@ struct How<'a> {
 fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
     let How { load, allowed, regorus, knows_data } = how;
     let mut found = material.check(load, allowed);
-    found.retain(|finding| knows_data || finding.code != MISSING_DATA);
+    found.retain(|finding| knows_data || finding.code != check::MISSING_DATA);
     if regorus {
         for sources in material.documents.iter().chain([&material.sources]) {
             found.extend(check::check_for_regorus(sources, load.clone()));
