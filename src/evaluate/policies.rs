@@ -244,7 +244,7 @@ impl Policies {
     /// # Errors
     /// [`ErrorKind::Policy`] with every problem and its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
-        Self::of(load::compile(sources, &options, &check::errors, None), options)
+        Self::of(load::compile(sources, &options, &check::errors, None), options, false)
     }
 
     /// Loads sources, and returns the warnings that a gate's reports note.
@@ -273,7 +273,7 @@ impl Policies {
         let inspect = if network { check::everything_but_network } else { check::everything };
         let mut compiled = load::compile(sources, &options, &inspect, None);
         let found = std::mem::take(&mut compiled.findings);
-        (Self::of(compiled, options).ok(), found)
+        (Self::of(compiled, options, false).ok(), found)
     }
 
     /// Returns the findings that a gate's reports note: those about files that aren't tests.
@@ -301,23 +301,18 @@ impl Policies {
         options: LoadOptions,
         tests: &mut dyn Hooks,
     ) -> Result<Self, Error> {
-        let product = options.product.clone();
         let compiled = load::compile(sources, &options, &check::errors_and_mocks, Some(tests));
-        Self::with_mocks(compiled, options, |silenced| Some(Mocks::new(product, silenced)))
+        Self::of(compiled, options, true)
     }
 
-    fn of(compiled: load::Compilation, options: LoadOptions) -> Result<Self, Error> {
-        Self::with_mocks(compiled, options, |_| None)
-    }
-
-    fn with_mocks(
+    /// Takes compiled policies; `holds_mocks` if their mocks are held against the types of answers.
+    fn of(
         compiled: load::Compilation,
         options: LoadOptions,
-        mocks: impl FnOnce(HashSet<Span>) -> Option<Mocks>,
+        holds_mocks: bool,
     ) -> Result<Self, Error> {
         let Loaded { program, packages, data, silenced_mocks } =
             compiled.loaded.ok_or_else(|| Error::policy(compiled.findings))?;
-        let mocks = mocks(silenced_mocks).map(Arc::new);
         let LoadOptions { product, enabled, host_functions, .. } = options;
         let calls = |name: &str| {
             let full = product.function(name);
@@ -325,6 +320,7 @@ impl Policies {
         };
         let called = enabled.iter().map(|f| f.name).filter(|name| calls(name)).collect();
         let reachable = ReachableCalls::of(&program);
+        let mocks = holds_mocks.then(|| Arc::new(Mocks::new(product.clone(), silenced_mocks)));
         let callable = Callable::new(product, host_functions);
         let inner = Inner { program, packages, data, enabled, called, reachable, callable, mocks };
         Ok(Self { inner: Arc::new(inner), other: None })
