@@ -11,9 +11,10 @@ __all__ = ["Policies", "RegoError", "Service", "UndefinedError", "exit_status", 
 
 def exit_status(outcomes):
     """Returns the gate's exit status for the numbers of documents by outcome: 0 passed, 1 failed, 2 no verdict."""
-    if outcomes.get("no_verdict") or not outcomes:
+    seen = {outcome for outcome, number in outcomes.items() if number}
+    if not seen or seen - {"passed", "failed"}:
         return 2
-    return 1 if outcomes.get("failed") else 0
+    return 1 if "failed" in seen else 0
 
 
 class Policies:
