@@ -77,12 +77,7 @@ fn io_problem(path: &Path, error: &std::io::Error) -> Diagnostic {
         let why = format!("can't be read: `{scheme}://` isn't supported");
         return problem("unreadable", path, &why).with_hint("pull it into a folder first");
     }
-    let why = unreadable::reason(path, error);
-    if unreadable::is_worded(error) {
-        problem("unreadable", path, why)
-    } else {
-        problem("unreadable", path, &format!("{why}: {error}"))
-    }
+    problem("unreadable", path, &unreadable::described(path, error))
 }
 
 fn kind(path: &Path) -> Option<Kind> {

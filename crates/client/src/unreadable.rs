@@ -18,8 +18,13 @@ pub fn unreadable(what: &str, path: &Path, error: std::io::Error) -> Error {
     if is_worded(&error) { unreadable } else { unreadable.with_source(error) }
 }
 
-/// Returns the end of a sentence about a file that can't be read.
-pub fn reason(path: &Path, error: &std::io::Error) -> &'static str {
+/// Returns the end of a sentence about a file that can't be read, with all that is known.
+pub fn described(path: &Path, error: &std::io::Error) -> String {
+    let why = reason(path, error);
+    if is_worded(error) { why.to_owned() } else { format!("{why}: {error}") }
+}
+
+fn reason(path: &Path, error: &std::io::Error) -> &'static str {
     match error.kind() {
         Io::NotFound if path == Path::new("-") => {
             "isn't supported here; elsewhere it means standard input"
@@ -32,7 +37,7 @@ pub fn reason(path: &Path, error: &std::io::Error) -> &'static str {
 }
 
 /// Returns `true` if [`reason`] gives all known details of an error.
-pub fn is_worded(error: &std::io::Error) -> bool {
+fn is_worded(error: &std::io::Error) -> bool {
     matches!(error.kind(), Io::NotFound | Io::PermissionDenied | Io::IsADirectory)
 }
 

@@ -28,14 +28,7 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<(), Diagnostic> {
 
 fn open(reading: &Reading<'_>) -> Result<File, Diagnostic> {
     let path = Path::new(reading.path);
-    File::open(path).map_err(|error| {
-        let why = unreadable::reason(path, &error);
-        if unreadable::is_worded(&error) {
-            reading.refused(why)
-        } else {
-            reading.refused(format!("{why}: {error}"))
-        }
-    })
+    File::open(path).map_err(|error| reading.refused(unreadable::described(path, &error)))
 }
 
 fn unpack(reading: &mut Reading<'_>, packed: impl Read) -> Result<(), Diagnostic> {
