@@ -115,11 +115,11 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         used = Some(completed.used);
     }
     service_options::refuse_ignored(&matches, command)?;
-    let given_to_gate = matches.subcommand_matches("gate").cloned();
+    let given = matches.subcommand_matches("gate").map(super::gate::given);
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
-    if let (Command::Gate(gate), Some(given)) = (&mut cli.command, given_to_gate) {
-        gate.use_settings(used, &given);
+    if let (Command::Gate(gate), Some(given)) = (&mut cli.command, given) {
+        gate.use_settings(used, given);
     }
     Ok(cli)
 }

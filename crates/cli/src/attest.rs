@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
-use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
     AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status,
 };
+use rego_platform_gate::{INVENTORY, SignKey, TEST_RESULT};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -23,9 +23,6 @@ use super::{Exit, option_files, output, report_files};
 
 /// The largest file of a key, in bytes.
 const MAX_KEY: u64 = 64 << 10;
-
-/// The type of the predicate about tests.
-const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
 /// The type of SLSA's verification summary.
 const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
@@ -413,7 +410,7 @@ fn test_result(run: &Run) -> Value {
     // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
     let result = match run.outcome {
         Outcome::Passed if has_reservations(run) || !warned.is_empty() => "WARNED",
-        Outcome::Passed => "PASSED",
+        Outcome::Passed => rego_platform_gate::PASSED,
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
     if result == "WARNED" && warned.is_empty() {
@@ -422,7 +419,7 @@ fn test_result(run: &Run) -> Value {
     }
     let mut configuration = sources(run);
     configuration.push(json!({
-        "name": "inventory.json",
+        "name": INVENTORY,
         "digest": inventory(run),
         "annotations": {
             "tookEffect": took_effect(run),

@@ -123,9 +123,8 @@ impl Context {
         ) -> Option<(String, String, Origin)> {
             value.map(|own| (name.to_owned(), text(&own.value), own.origin.clone()))
         }
-        let certificates = |text: &String| {
-            if text.contains("-----BEGIN") { "(PEM)".to_owned() } else { text.clone() }
-        };
+        let certificates =
+            |text: &String| if is_pem(text) { "(PEM)".to_owned() } else { text.clone() };
         let (grpc, store) = (self.grpc(), self.store());
         let own = [
             one("token", self.token.as_ref(), |_| "(set)".to_owned()),
@@ -256,8 +255,7 @@ impl Context {
         let grpc =
             [self.grpc().and(self.grpc_ca.as_ref()), self.store().and(self.store_ca.as_ref())];
         let grpc = grpc.into_iter().flatten().filter(|_| !self.is_plain_text()).map(|ca| {
-            // That of the service's own client is PEM, or a file beside the configuration file.
-            if ca.value.contains("-----BEGIN") {
+            if is_pem(&ca.value) {
                 return (Ok(ca.value.clone().into_bytes()), ca.origin.to_string());
             }
             let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
@@ -357,6 +355,12 @@ pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> 
 /// Returns where a file is, and what names it.
 fn located(file: &Sourced<PathBuf>) -> String {
     format!("`{}`, {}", escape(&file.value.display().to_string()), file.origin)
+}
+
+/// Returns `true` for certificates themselves: those of the service's own client are PEM, or a file beside the
+/// configuration file.
+fn is_pem(text: &str) -> bool {
+    text.contains("-----BEGIN")
 }
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {

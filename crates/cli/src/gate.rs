@@ -13,14 +13,14 @@ mod merge;
 mod outputs;
 mod progress;
 mod relaxed;
-pub(super) mod signatures;
+mod signatures;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgMatches, Args, Command, Subcommand, ValueEnum};
+use clap::{Args, Command, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Account, Ignore, split};
@@ -46,6 +46,7 @@ use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values};
 use earlier::EarlierArgs;
+pub(super) use earlier::given;
 use images::ImageArgs;
 pub(super) use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
@@ -90,9 +91,9 @@ pub(super) fn command() -> Command {
 
 impl GateCommand {
     /// Sets the file from which options were taken, and all of them as they were given.
-    pub fn use_settings(&mut self, used: Option<Source>, given: &ArgMatches) {
+    pub fn use_settings(&mut self, used: Option<Source>, given: BTreeMap<String, Vec<String>>) {
         self.settings.used = used;
-        self.args.earlier.given = earlier::given(given);
+        self.args.earlier.given = given;
     }
 }
 

@@ -85,14 +85,13 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
     };
-    let text = |name: &str| item.fields.get(name).and_then(serde_json::Value::as_str);
     let matching = context.waivers.matching(&Candidate {
         policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),
-        // One that isn't text is none of anything's.
+        // A digest that isn't text matches nothing.
         digest: item.fields.get("digest").map(|own| own.as_str().unwrap_or_default()),
-        purl: text("package_purl"),
+        purl: item.fields.get("package_purl").and_then(serde_json::Value::as_str),
         input: context.input,
         input_digest: context.input_digest,
         subjects: context.subjects,

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::model::{Policy, Rule, Severity};
 use super::packages::{VerdictPackage, VerdictRule};
 use super::reports::facts::place;
-use super::split::hex;
+use super::split::sha256;
 
 /// Describes a package for reports. Returns notes about controls that no report can have as well.
 pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy, Vec<String>) {
@@ -29,7 +29,7 @@ pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
             continue;
         };
         policy.files.push(source.path().to_owned());
-        digests.push(hex(&Sha256::digest(source.all().as_bytes())));
+        digests.push(sha256(&Sha256::digest(source.all().as_bytes())));
         // Blocks that can't be read are refused when a module is compiled.
         let blocks = of_modules([module], texts).unwrap_or_default();
         for block in blocks.iter().filter(|block| matches!(block.target, Target::Package(_))) {
@@ -61,7 +61,7 @@ pub(super) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
     digests.sort_unstable();
     policy.digest = match digests.as_slice() {
         [one] => one.clone(),
-        all => hex(&Sha256::digest(all.join("\n"))),
+        all => sha256(&Sha256::digest(all.join("\n"))),
     };
     let rules = package.rules.iter();
     policy.rules = rules.map(|own| rule(own, &definitions, policy.severity.as_ref())).collect();
@@ -163,11 +163,9 @@ pub(super) fn rule_name(rule: &tree::Rule) -> Option<&str> {
 /// Returns `true` if a block is about a definition: it stands above it, or above one of the same name with
 /// the scope `document`.
 fn is_about(block: &Annotations, module: &Module, rule: &tree::Rule) -> bool {
-    let Target::Rule(_, span) = &block.target else { return false };
-    let below = || module.rules.iter().find(|below| below.span == *span);
-    rule.span == *span
+    matches!(&block.target, Target::Rule(_, span) if *span == rule.span)
         || block.scope == Scope::Document
-            && below().is_some_and(|below| rule_name(below) == rule_name(rule))
+            && below(block, module).is_some_and(|name| Some(name) == rule_name(rule))
 }
 
 fn severity(block: &Annotations) -> Option<String> {

@@ -15,10 +15,13 @@ use super::parser::Parser;
 use super::signature::Signatures;
 
 /// The type of the statements that are read.
-const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+pub const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
 /// What a statement calls the inventory, which has the basis.
-const INVENTORY: &str = "inventory.json";
+pub const INVENTORY: &str = "inventory.json";
+
+/// How a statement says that all inputs passed without reservations.
+pub const PASSED: &str = "PASSED";
 
 /// A statement about an earlier run whose verdicts may count, as `attest` makes it.
 #[derive(Debug, Clone)]
@@ -79,7 +82,7 @@ impl EarlierRun {
         let predicate = super::parse::field(&opened.value, "predicate");
         let predicate: Option<Predicate> = predicate.and_then(|own| own.deserialize().ok());
         let predicate = predicate.ok_or_else(|| refused("its predicate isn't one of `attest`"))?;
-        if predicate.result != "PASSED" {
+        if predicate.result != PASSED {
             return Err(refused("the run that it states didn't pass without reservations"));
         }
         let mut inventories =

@@ -83,6 +83,7 @@ impl<'a> RunCollector<'a> {
             inputs: Vec::new(),
             waivers: options.waivers.shown(),
             requirements: BTreeSet::new(),
+            requirements_cut: false,
             requirements_unlisted: 0,
             totals: Totals::default(),
             notes: Vec::new(),
@@ -215,6 +216,7 @@ impl<'a> RunCollector<'a> {
                 attempts += u64::from(entry.attempts);
                 if entry.needed {
                     self.tally.cut += u64::from(entry.cut);
+                    self.run.requirements_cut |= entry.cut && entry.function == self.compliance;
                     self.tally.base64 += u64::from(entry.form == Some(ContentForm::Base64));
                 }
                 self.run.totals.calls += 1;

@@ -18,9 +18,9 @@ use super::documents;
 use super::model::{Argument, Evidence, LeftOut, Signer, Subject};
 use super::parse::{Parsed, field, text};
 use super::parser::Parser;
-#[cfg(feature = "keyless")]
-use super::signature::MAX_SIGNATURES;
 use super::signature::{LayerSignature, Signatures};
+#[cfg(feature = "keyless")]
+use super::signature::{MAX_SIGNATURES, first_success};
 use super::split::DocumentSplitter;
 use crate::setting;
 
@@ -105,6 +105,11 @@ impl Sort {
             other if SBOMS.contains(&other) => Some(Self::Sbom),
             _ => None,
         }
+    }
+
+    /// Returns `true` for what may say who signed something.
+    fn is_signature(self) -> bool {
+        matches!(self, Self::Attestation | Self::Signature)
     }
 
     /// The field of the input with what counts.
@@ -273,14 +278,9 @@ impl Artifact {
         if opened.is_err() && field(document, "payload").is_some() {
             let bundles = self.signatures.iter().take(MAX_SIGNATURES);
             let bundles = bundles.filter_map(|kept| signatures.bundle_around(document, kept));
-            let mut failure = None;
-            for bundle in bundles {
-                match bundle.and_then(|bundle| attestation::open(&bundle, signatures)) {
-                    Ok(opened) => return Ok(opened),
-                    Err(error) => failure = failure.or(Some(error)),
-                }
-            }
-            return failure.map_or(opened, Err);
+            let tried = bundles
+                .map(|bundle| bundle.and_then(|bundle| attestation::open(&bundle, signatures)));
+            return first_success(tried).unwrap_or(opened);
         }
         opened
     }

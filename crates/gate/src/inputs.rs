@@ -21,7 +21,7 @@ use super::image::Image;
 use super::model::{Evidence, Signer, Subject};
 use super::parse::Parsed;
 use super::parser::Parser;
-use super::split::{DocumentSplitter, MAX_BYTES, RawDocument, Stream, hex};
+use super::split::{DocumentSplitter, MAX_BYTES, RawDocument, Stream, sha256};
 use super::streams::{Deadline, TimedStream};
 
 /// A source of input documents.
@@ -348,7 +348,7 @@ impl Documents {
             all.subjects.clear();
         }
         all.name = format!("(combined: {})", list.len());
-        all.digest = Some(hex(&hash.finalize()));
+        all.digest = Some(sha256(&hash.finalize()));
         all.value = Ok(Some(Value::from(list)));
         all
     }

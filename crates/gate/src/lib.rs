@@ -59,6 +59,8 @@ pub use documents::DocumentOptions;
 pub use documents::{argument, parse_all};
 pub use earlier::EarlierRun;
 #[doc(hidden)]
+pub use earlier::{INVENTORY, PASSED, TEST_RESULT};
+#[doc(hidden)]
 pub use find::expand;
 pub use find::find;
 pub use image::{Artifact, Image};

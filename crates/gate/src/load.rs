@@ -30,7 +30,7 @@ use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages;
 use super::policy_documents::Elsewhere;
 use super::reach::{Reach, Site};
-use super::split::hex;
+use super::split::sha256;
 use super::values::InputValues;
 use super::vulnerability;
 
@@ -90,7 +90,7 @@ pub struct Gate {
     /// `true` if any policy calls the service.
     asks: bool,
     /// What isn't evaluated or found, and might be expected to be, and what reports can't say, a line each.
-    pub(super) left_out: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// Warnings with which policies are refused, unless they are allowed.
     pub(super) warnings: Vec<Diagnostic>,
     accounts: Vec<Account>,
@@ -167,10 +167,9 @@ impl Gate {
     pub fn load_sources(sources: Sources, options: &GateOptions) -> Result<Self, Error> {
         let mut options = options.clone();
         for data in &sources.data {
-            let text = compact(&data.value)?;
-            let digest = format!("sha256:{}", hex(&Sha256::digest(&text)));
-            let alone = [(String::new(), text.into())];
-            options.fetched.push(Fetched::files(data.path.as_str(), digest, alone));
+            let alone = [(String::new(), compact(&data.value)?.into())];
+            // The account of what was loaded has the digest of the text.
+            options.fetched.push(Fetched::files(data.path.as_str(), String::new(), alone));
         }
         let mut gathered = Gathered::default();
         gathered.files = sources;
@@ -215,7 +214,7 @@ impl Gate {
             materials: Vec::new(),
             waits: false,
             asks: false,
-            left_out: Vec::new(),
+            notes: Vec::new(),
             warnings: Vec::new(),
             accounts: std::mem::take(&mut gathered.accounts),
             packages: Vec::new(),
@@ -275,7 +274,7 @@ impl Gate {
             check.policies = check.policies.clone().evaluated_by(other.clone());
         }
         if other.is_some_and(|other| !other.tells_what_was_reached()) {
-            self.left_out.push(UNSURVEYED.to_owned());
+            self.notes.push(UNSURVEYED.to_owned());
         }
         self
     }
@@ -323,7 +322,7 @@ impl Gate {
     }
 
     fn record_skipped(&mut self, name: String) {
-        self.left_out.push(format!("the policy `{}` wasn't evaluated: {SKIPPED}", escape(&name)));
+        self.notes.push(format!("the policy `{}` wasn't evaluated: {SKIPPED}", escape(&name)));
         self.record_not_asked(name, SKIPPED);
     }
 
@@ -355,7 +354,7 @@ impl Gate {
         fetched: &[Fetched],
     ) -> Result<(), Error> {
         for module in &gathered.files.modules {
-            let digest = hex(&Sha256::digest(&module.text));
+            let digest = sha256(&Sha256::digest(&module.text));
             self.sources.push(Source { path: module.path.clone(), digest });
         }
         let data = gathered.files.data.iter().map(|source| source.path.as_str());
@@ -405,7 +404,7 @@ impl Gate {
             asked.any_field |= options.allow_warnings;
             let (policy, notes) = describe(&asked, &policies);
             self.policies.push(policy);
-            self.left_out.extend(notes);
+            self.notes.extend(notes);
             let mut check = Check::new(policies.clone(), asked, &arguments, options, &reach);
             check.context.has_arguments = !options.arguments.is_empty();
             self.record_asked(&check);
@@ -420,7 +419,7 @@ impl Gate {
                     NOT_CHOSEN
                 } else if package.is_suite {
                     if let Some(rule) = packages::verdict_rule(package) {
-                        self.left_out.push(format!(
+                        self.notes.push(format!(
                             "the package `{name}` has tests: its rule `{rule}` wasn't evaluated"
                         ));
                     }
@@ -474,7 +473,7 @@ fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
     use std::io::Read as _;
     let mut within = fetched.iter().filter_map(|source| source.content(source.name(path)?));
     if let Some(content) = within.next() {
-        return Ok(hex(&Sha256::digest(content)));
+        return Ok(sha256(&Sha256::digest(content)));
     }
     let failed = |error: std::io::Error| {
         wrong(format!("`{}` can't be read", escape(path))).with_source(error)
@@ -485,7 +484,7 @@ fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
     loop {
         let length = file.read(&mut buffer).map_err(failed)?;
         if length == 0 {
-            return Ok(hex(&hash.finalize()));
+            return Ok(sha256(&hash.finalize()));
         }
         hash.update(buffer.get(..length).unwrap_or_default());
     }

@@ -81,6 +81,9 @@ pub struct Run {
     /// depend on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub requirements: BTreeSet<Requirement>,
+    /// Set if an answer of `project_compliance` was cut at a policy's own limit: not all rows are known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requirements_cut: bool,
     /// The number of rows that `requirements` has no room for; a row counts for each answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requirements_unlisted: u64,
@@ -323,6 +326,7 @@ impl Run {
             inputs: Vec::new(),
             waivers: Vec::new(),
             requirements: BTreeSet::new(),
+            requirements_cut: false,
             requirements_unlisted: 0,
             totals: Totals::default(),
             notes: Vec::new(),

@@ -16,7 +16,7 @@ use super::model::{
 };
 use super::options::{Hint, RunOptions};
 use super::shard::Shard;
-use super::split::hex;
+use super::split::sha256;
 use super::{setting, tally};
 
 /// Keeps one part of the files, and returns what is known of the part before it is evaluated.
@@ -50,7 +50,7 @@ pub(super) fn keep(
     }
     let files = places.len() as u64;
     places.retain(|(_, place)| shard.has(&place.name()));
-    let names = hex(&names.finalize());
+    let names = sha256(&names.finalize());
     Ok(Part { number: shard.number(), of: shard.of(), files, names, ..Part::default() })
 }
 
@@ -214,6 +214,7 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
         all.attempts = all.attempts.saturating_add(more.attempts);
         all.bytes = all.bytes.saturating_add(more.bytes);
         whole.add_requirements(run.requirements);
+        whole.requirements_cut |= run.requirements_cut;
         whole.requirements_unlisted =
             whole.requirements_unlisted.saturating_add(run.requirements_unlisted);
         for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use rego_platform_client::text::hex;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -15,6 +14,7 @@ use super::load::Gate;
 use super::model::{Accepted, Source};
 use super::options::RunOptions;
 use super::reach::Place;
+use super::split::sha256;
 
 /// The statements that count for a run.
 pub(super) struct Reused<'a> {
@@ -61,7 +61,7 @@ impl<'a> Reused<'a> {
         self.runs.iter().map(account).collect()
     }
 
-    /// Returns the basis of this run's own verdicts, of which none is an earlier one's.
+    /// Returns the basis of this run's own verdicts, if none of them is an earlier run's.
     pub fn own_basis(&self, counts: &BTreeMap<String, u64>) -> Option<String> {
         self.basis.clone().filter(|_| counts.is_empty())
     }
@@ -96,7 +96,7 @@ impl Gate {
             inventory.unverified,
             here,
         ]);
-        Some(format!("sha256:{}", hex(&Sha256::digest(basis.to_string()))))
+        Some(sha256(&Sha256::digest(basis.to_string())))
     }
 }
 

@@ -131,7 +131,7 @@ impl Gate {
         run.inventory.basis = reused.own_basis(&counts);
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
-        run.notes.clone_from(&self.left_out);
+        run.notes.clone_from(&self.notes);
         run.notes.extend(of_images);
         self.note_unasked(&files, &options.documents.metadata, &mut run);
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
@@ -230,11 +230,10 @@ impl Gate {
                     stop.after(index);
                 }
             }
-            let earlier = if error.is_none() && document.evidence.is_none() && !checks.is_empty() {
-                reused.find(&document.name, document.digest.as_deref())
-            } else {
-                None
-            };
+            let may_reuse = error.is_none() && document.evidence.is_none() && !checks.is_empty();
+            let earlier =
+                may_reuse.then(|| reused.find(&document.name, document.digest.as_deref()));
+            let earlier = earlier.flatten();
             let input = Input {
                 name: document.name.clone(),
                 digest: document.digest.clone(),

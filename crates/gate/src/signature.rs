@@ -223,18 +223,21 @@ fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     signed
 }
 
-#[cfg(all(test, feature = "signatures"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_signed_is_encoded_as_dsse_says() {
-        let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
-        assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+/// Returns the first success, or else the first failure, if anything was tried.
+pub(crate) fn first_success<T, E>(
+    tried: impl IntoIterator<Item = Result<T, E>>,
+) -> Option<Result<T, E>> {
+    let mut failure = None;
+    for one in tried {
+        match one {
+            Ok(found) => return Some(Ok(found)),
+            Err(error) => failure = failure.or(Some(error)),
+        }
     }
+    failure.map(Err)
 }
 
-/// Returns the error about a signature of which it isn't known whose it is.
+/// Returns the error about a signature whose maker isn't known.
 #[cfg(feature = "keyless")]
 fn unverified(reason: &str) -> Error {
     refused(format!("it is signed, but that can't be verified: {reason}"))
@@ -248,4 +251,15 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     let url_safe = text.contains(['-', '_']);
     let letters = if url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
     GeneralPurpose::new(letters, config).decode(text.trim())
+}
+
+#[cfg(all(test, feature = "signatures"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_encoded_as_dsse_says() {
+        let signed = signed_bytes("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(signed, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
 }

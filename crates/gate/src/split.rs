@@ -83,7 +83,7 @@ impl DocumentSplitter {
 
     /// Returns the digest of what was read.
     pub fn digest(&self) -> String {
-        hex(&self.stream.hash.clone().finalize())
+        sha256(&self.stream.hash.clone().finalize())
     }
 
     /// Returns `true` if it is known that no document follows.
@@ -111,7 +111,7 @@ impl DocumentSplitter {
         let only = last && std::mem::take(&mut self.first);
         self.first = false;
         self.over = last;
-        let digest = if only { self.digest() } else { hex(&Sha256::digest(&bytes)) };
+        let digest = if only { self.digest() } else { sha256(&Sha256::digest(&bytes)) };
         Ok(Some(RawDocument { bytes, line, parser, digest, only }))
     }
 
@@ -295,7 +295,7 @@ impl JsonScanner {
 }
 
 /// Returns a digest as `sha256:…`.
-pub(super) fn hex(digest: &[u8]) -> String {
+pub(super) fn sha256(digest: &[u8]) -> String {
     format!("sha256:{}", rego_platform_client::text::hex(digest))
 }
 
@@ -339,7 +339,7 @@ mod tests {
         let mut found = Vec::new();
         while let Some(document) = splitter.next().unwrap() {
             if document.only {
-                assert_eq!(document.digest, hex(&Sha256::digest(text.as_bytes())));
+                assert_eq!(document.digest, sha256(&Sha256::digest(text.as_bytes())));
             }
             found.push((String::from_utf8(document.bytes).unwrap(), document.line, document.only));
         }

@@ -27,15 +27,9 @@ pub(super) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
         .iter()
         .filter(|waiver| waiver.matched == 0)
         .partition(|waiver| waiver.vex.is_some());
-    for waiver in waivers {
-        let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
-        let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
-        let of: Vec<_> = policy.into_iter().chain(finding).collect();
-        let (of, subject) = (of.join(", "), &waiver.subject);
-        run.notes.push(format!("the waiver for {of} and `{subject}` matched nothing"));
-    }
     let more = stated.len().saturating_sub(SHOWN);
-    run.notes.extend(stated.into_iter().take(SHOWN).filter_map(facts::unused_statement));
+    let stated = stated.into_iter().take(SHOWN);
+    run.notes.extend(waivers.into_iter().chain(stated).map(facts::unused));
     if more > 0 {
         run.notes.push(format!("{more} more VEX statements decided on nothing"));
     }

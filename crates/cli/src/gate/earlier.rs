@@ -66,7 +66,7 @@ impl EarlierArgs {
 }
 
 /// Returns the options on which verdicts may depend, as they were given, by the file or on the command line.
-pub(super) fn given(matches: &ArgMatches) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn given(matches: &ArgMatches) -> BTreeMap<String, Vec<String>> {
     let command = super::command();
     let depends = |arg: &&clap::Arg| {
         let is_apart = APART.contains(&arg.get_id().as_str());

@@ -8,7 +8,7 @@ use rego_platform_client::text::escape;
 use super::{Artifact, Sort, wrong};
 use crate::model::Signer;
 use crate::parse::{field, text};
-use crate::signature::Signatures;
+use crate::signature::{Signatures, first_success};
 
 /// The predicate type of a signature in a bundle.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
@@ -16,7 +16,7 @@ const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 impl Artifact {
     /// Returns `true` if artifacts of a media type may be signatures.
     pub fn may_sign(media_type: &str) -> bool {
-        matches!(Sort::of(media_type), Some(Sort::Attestation | Sort::Signature))
+        Sort::of(media_type).is_some_and(Sort::is_signature)
     }
 
     /// Returns who signed the manifest with this digest, `sha256:…`, by the first of its `artifacts` that is a
@@ -31,17 +31,12 @@ impl Artifact {
         signatures: &Signatures,
         is_place: impl Fn(&str) -> bool,
     ) -> Result<Vec<Signer>, Error> {
-        let mut failure = None;
-        for artifact in artifacts {
-            let sort =
-                Sort::of(&artifact.media_type).filter(|_| Self::may_sign(&artifact.media_type));
-            let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else { continue };
-            match artifact.signs(sort, content, digest, signatures, &is_place) {
-                Ok(signers) => return Ok(signers),
-                Err(error) => failure = failure.or(Some(error)),
-            }
-        }
-        Err(failure.unwrap_or_else(|| wrong("it isn't signed")))
+        let tried = artifacts.iter().filter_map(|artifact| {
+            let sort = Sort::of(&artifact.media_type).filter(|sort| sort.is_signature())?;
+            let content = artifact.content.as_deref()?;
+            Some(artifact.signs(sort, content, digest, signatures, &is_place))
+        });
+        first_success(tried).unwrap_or_else(|| Err(wrong("it isn't signed")))
     }
 
     /// Returns who made this signature.

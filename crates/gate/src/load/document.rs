@@ -207,7 +207,7 @@ impl Gate {
         let other = kinds.into_iter().flatten().find(|kind| wanted.is_some_and(|own| own != *kind));
         if let (Some(wanted), Some(other)) = (wanted, other) {
             self.record_not_asked(name, &format!("it is for `{other}`"));
-            self.left_out.push(format!(
+            self.notes.push(format!(
                 "the policy `{}` is for `{other}`, not for `{wanted}`: it wasn't evaluated",
                 document.name
             ));
@@ -229,7 +229,7 @@ impl Gate {
             asked.any_field |= options.allow_warnings;
             asked.finding = document.finding;
             let (mut policy, notes) = describe(&asked, &policies);
-            self.left_out.extend(notes);
+            self.notes.extend(notes);
             policy.attestation_phases.clone_from(&entry.phases);
             policy.auto_match.clone_from(&document.auto_match);
             policy.finding_type = document.finding.map(|finding| finding.name.to_owned());

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::fetch::fetch;
 use super::place::Place;
 use crate::describe::rule_name;
-use crate::split::hex;
+use crate::split::sha256;
 
 /// What a path leads to.
 const RELATIVE: &str = "the path is relative to the document, or with `file://` to the working folder, and \
@@ -140,7 +140,7 @@ pub(crate) fn read(
     elsewhere: Elsewhere<'_>,
 ) -> Result<Digested, Error> {
     let (path, bytes) = beside(document, path, elsewhere)?;
-    let digest = hex(&Sha256::digest(&bytes));
+    let digest = sha256(&Sha256::digest(&bytes));
     digested(document, path, bytes, digest)
 }
 
@@ -223,7 +223,7 @@ fn found(
             }));
         }
     };
-    let own = hex(&Sha256::digest(&bytes));
+    let own = sha256(&Sha256::digest(&bytes));
     if digest.is_some_and(|given| given != own) {
         let message = format!("{}: the policy `{shown}` has another digest", escape(document));
         return Err(wrong(message).with_hint(format!("the file's is `{own}`")));
@@ -408,7 +408,7 @@ mod tests {
             read(document, "in.rego", Elsewhere::default()).unwrap().0.text,
             "package in\n\nimport rego.v1"
         );
-        let digest = hex(&Sha256::digest("package in\n\nimport rego.v1"));
+        let digest = sha256(&Sha256::digest("package in\n\nimport rego.v1"));
         let pinned = format!("in.rego@{digest}");
         for reference in ["in.rego", &pinned] {
             assert_eq!(
@@ -417,7 +417,7 @@ mod tests {
                 "{reference}"
             );
         }
-        let other = pinned.replace(&digest, &hex(&Sha256::digest("other")));
+        let other = pinned.replace(&digest, &sha256(&Sha256::digest("other")));
         let upper = pinned.to_uppercase().replace("IN.REGO@SHA256", "in.rego@sha256");
         for (reference, says) in [
             (other.as_str(), "has another digest"),

@@ -103,7 +103,8 @@ pub(super) fn controls(run: &Run) -> Controls<'_> {
             }
         }
     }
-    let is_cut = is_cut(run);
+    // The other rows of a requirement may say otherwise.
+    let is_cut = run.requirements_cut;
     for row in &run.requirements {
         let says = match row.status.as_str() {
             PASS if !is_cut => Says::Met,
@@ -141,13 +142,6 @@ impl<'a> Controls<'a> {
 /// Returns the name of a requirement, as far as it has one.
 pub(super) fn name(row: &Requirement) -> &str {
     if row.name.is_empty() { &row.requirement_id } else { &row.name }
-}
-
-/// Returns `true` if not all rows of the service are known, because a policy asked for some only: the
-/// others of a requirement may say otherwise.
-fn is_cut(run: &Run) -> bool {
-    let mut calls = run.inputs.iter().flat_map(|input| &input.ledger.calls);
-    calls.any(|call| call.cut && call.needed && call.function.ends_with(".project_compliance"))
 }
 
 /// Returns why nothing counts as met.

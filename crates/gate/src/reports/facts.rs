@@ -445,15 +445,21 @@ fn statement(waiver: &Waiver) -> Option<String> {
     Some(format!("VEX of {author}: {}, {reason}", vex.status.as_str()))
 }
 
-/// Returns the note about a VEX statement that decided on nothing.
-pub(crate) fn unused_statement(waiver: &Waiver) -> Option<String> {
-    let vex = waiver.vex.as_ref()?;
-    let (of, subject) = (waiver.finding.as_deref().unwrap_or_default(), &waiver.subject);
-    let (of, subject, file) = (escape(of), escape(subject), escape(&vex.file));
-    Some(format!(
+/// Returns the note about a waiver that matched nothing, or a VEX statement that decided on nothing.
+pub(crate) fn unused(waiver: &Waiver) -> String {
+    let subject = &waiver.subject;
+    let Some(vex) = &waiver.vex else {
+        let policy = waiver.policy.as_ref().map(|name| format!("policy `{name}`"));
+        let finding = waiver.finding.as_ref().map(|id| format!("finding `{id}`"));
+        let of: Vec<_> = policy.into_iter().chain(finding).collect();
+        return format!("the waiver for {} and `{subject}` matched nothing", of.join(", "));
+    };
+    let of = escape(waiver.finding.as_deref().unwrap_or_default());
+    let (subject, file) = (escape(subject), escape(&vex.file));
+    format!(
         "the VEX statement {} of `{file}`, on `{of}` in `{subject}`, decided on nothing",
         vex.number
-    ))
+    )
 }
 
 /// Returns a waiver as one line.

@@ -63,7 +63,7 @@ pub(super) fn bundle(kept: &LayerSignature) -> Result<Value, Error> {
             "tlogEntries": [entry(&kept.bundle)?],
         },
     });
-    Value::from_json(&material.to_string())
+    Value::from_serialize(&material)
         .map_err(|error| unverified("its bundle can't be used").with_source(error))
 }
 

@@ -1,7 +1,7 @@
 //! Private keys that are encrypted with a password, in the form of cosign's key files.
 //!
-//! Owns opening them: the key of the cipher from the password (scrypt), then the content, of which not a byte
-//! counts before it is authenticated (`secretbox` of `NaCl`).
+//! Owns opening them: the key of the cipher from the password (scrypt), then the content, no byte of which
+//! is used before it is authenticated (`secretbox` of `NaCl`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

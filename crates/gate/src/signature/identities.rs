@@ -17,8 +17,8 @@ use sigstore_verify::types::{
 };
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
-use super::trust_root::{Root, TrustRoot};
-use super::{Form, MAX_SIGNATURES, Signed, cosign, refused, unverified};
+use super::trust_root::TrustRoot;
+use super::{Form, MAX_SIGNATURES, Signed, cosign, first_success, refused, unverified};
 use crate::model::{SigningIdentity, Source};
 use crate::parse::{field, text};
 use crate::pattern;
@@ -100,18 +100,14 @@ impl Identities {
                 self.signer_of_envelope(signed, payload_type, bundle)
             }
             Form::Bytes(kept) => {
-                let mut failure = None;
-                for (kept, signature) in kept.iter().zip(signed.signatures).take(MAX_SIGNATURES) {
+                let tried = kept.iter().zip(signed.signatures).take(MAX_SIGNATURES);
+                let tried = tried.map(|(kept, signature)| {
                     let signature = MessageSignature::new(SignatureBytes::from_bytes(signature));
                     let content = SignatureContent::MessageSignature(signature);
-                    let bundle = cosign::bundle(kept).and_then(|bundle| read(&bundle, content));
-                    let artifact = || Artifact::Blob(signed.payload);
-                    match bundle.and_then(|bundle| self.trusted(&bundle, artifact)) {
-                        Ok(signer) => return Ok(signer),
-                        Err(error) => failure = failure.or(Some(error)),
-                    }
-                }
-                Err(failure.unwrap_or_else(|| refused("it has no signature")))
+                    let bundle = read(&cosign::bundle(kept)?, content)?;
+                    self.trusted(&bundle, || Artifact::Blob(signed.payload))
+                });
+                first_success(tried).unwrap_or_else(|| Err(refused("it has no signature")))
             }
         }
     }
@@ -171,17 +167,13 @@ impl Identities {
         bundle: &Bundle,
         artifact: impl Fn() -> Artifact<'a>,
     ) -> Result<SigningIdentity, Error> {
-        let mut failure = None;
-        for Root { verifier, policy } in self.trust_root.roots() {
-            match verifier.verify(artifact(), bundle, policy) {
-                Ok(result) => return identity(&result),
-                Err(error) => failure = failure.or(Some(error)),
-            }
+        let roots = self.trust_root.roots().iter();
+        let tried = roots.map(|root| root.verifier.verify(artifact(), bundle, &root.policy));
+        match first_success(tried) {
+            Some(Ok(result)) => identity(&result),
+            Some(Err(error)) => Err(unverified(reason(&error)).with_source(error)),
+            None => Err(unverified("there is no trust root")),
         }
-        Err(match failure {
-            Some(error) => unverified(reason(&error)).with_source(error),
-            None => unverified("there is no trust root"),
-        })
     }
 }
 

@@ -7,7 +7,7 @@
 use std::num::NonZeroUsize;
 
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::{escape, hex};
+use rego_platform_client::text::escape;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use sha2::{Digest as _, Sha256};
@@ -16,6 +16,7 @@ use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048
 
 use super::{MAX_SIGNATURES, refused, rsa};
 use crate::model::SigningKey;
+use crate::split::sha256;
 
 /// The ways to sign, each of which belongs to one kind of key.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
@@ -60,7 +61,7 @@ impl VerifyKeys {
         let mut keys: Vec<(SigningKey, SubjectPublicKeyInfoDer<'static>)> = Vec::new();
         for (file, pem) in files {
             let (shown, key) = (escape(file), one_key(file, pem)?);
-            let fingerprint = format!("sha256:{}", hex(&Sha256::digest(&*key)));
+            let fingerprint = sha256(&Sha256::digest(&*key));
             if let Some((same, _)) = keys.iter().find(|(own, _)| own.fingerprint == fingerprint) {
                 let other = escape(&same.key);
                 return Err(configuration(format!("`{other}` and `{shown}` are the same key"))

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::{escape, hex};
+use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::{VerificationPolicy, Verifier};
 
 use super::ring_provider;
 use crate::model::Source;
+use crate::split::sha256;
 
 /// The name of the root that is built in.
 const PUBLIC_GOOD: &str = "(sigstore.dev)";
@@ -91,7 +92,7 @@ impl TrustRoot {
         if roots.is_empty() {
             return Err(wrong("is empty"));
         }
-        let digest = format!("sha256:{}", hex(&Sha256::digest(json)));
+        let digest = sha256(&Sha256::digest(json));
         let source = Source { path: file.to_owned(), digest };
         Ok(Self { source, roots: Arc::new(roots) })
     }

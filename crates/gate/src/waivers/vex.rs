@@ -239,7 +239,6 @@ impl Vex {
             time(&document.timestamp).map_err(|what| wrong(format!("`{name}`: {what}")))?;
         for (number, written) in (1..).zip(document.statements) {
             let wrong = |what: String| wrong(format!("`{name}`: statement {number}: {what}"));
-            let wrong = |what: String| wrong(format!("`{name}`: statement {number}: {what}"));
             let shown = VexStatement { file: file.clone(), number, status: written.status };
             let names = std::iter::once(&written.vulnerability.name);
             let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
@@ -281,11 +280,11 @@ impl Vex {
     /// Returns the statement that decides on a finding, and whether it sets it aside. Of several as late as
     /// each other, one that doesn't decides.
     pub fn deciding(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
-        let by_product = self.by_product.get(candidate.id?)?;
+        let id = candidate.id?;
+        let by_product = self.by_product.get(id)?;
         let digests: Vec<Option<String>> =
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
-        let compared =
-            (candidate.id?.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
+        let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
         let kept = |decided: &HashMap<Compared, _>| decided.get(&compared).copied();
         if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
             return kept;

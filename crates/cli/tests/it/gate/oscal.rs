@@ -105,3 +105,19 @@ fn the_controls_of_policies_and_of_the_service_are_findings() {
     let text = report.to_string();
     assert!(text.contains("the answers are an emulator's"), "{text}");
 }
+
+#[test]
+fn a_list_that_a_policy_cuts_meets_no_control() {
+    let server = Server::start(|_| {
+        script::status(200, &[("content-type", "application/json")], &evaluations().to_string())
+    });
+    let sandbox = Sandbox::new();
+    let cut = policy().replace("\"}).evaluations) != 3", "\", \"limit\": 1}).evaluations) != 1");
+    let policy = sandbox.write("p.rego", cut);
+    let input = sandbox.write("good.json", "{}");
+    let arguments = ["gate", "-d", &policy, "-i", &input, "-f", "oscal"];
+    let service = ["--base-url", &server.url(), "--controlplane-url", &server.url()];
+    let run = sandbox.run(&[&arguments[..], &service].concat());
+    let report = run.env("PLATFORM_TOKEN", "token-of-this-test").output().code(0).json();
+    assert!(states(&report).contains(&"sbom not-satisfied other".to_owned()), "{report}");
+}
