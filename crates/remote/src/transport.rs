@@ -5,17 +5,14 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::{Cause, is_loopback, other_protocol, outside_client};
-use rego_platform_client::text::{escape, size};
+use rego_platform_client::client::{Cause, is_loopback, origin, other_protocol, outside_client};
+use rego_platform_client::text::size;
 use rego_platform_client::{Error, ErrorKind, setting};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, LOCATION,
 };
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
-
-/// The time without a byte after which a connection counts as broken.
-const IDLE: Duration = Duration::from_secs(10);
 
 const MAX_REDIRECTS: usize = 5;
 
@@ -59,15 +56,10 @@ impl Request {
     }
 }
 
-/// The origin of an address: the rest of it may be secret.
-pub(crate) fn origin(url: &Url) -> String {
-    escape(&url.origin().ascii_serialization())
-}
-
 impl Transport {
     /// `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
-        let client = outside_client(certificates, IDLE)?;
+        let client = outside_client(certificates)?;
         Ok(Self { client, insecure })
     }
 

@@ -34,6 +34,9 @@ pub const GRPC: &str = "application/grpc";
 /// The time for a connection to a server other than the service.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// The time without a byte after which a connection to such a server counts as broken.
+const IDLE: Duration = Duration::from_secs(10);
+
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A failed attempt, with what the retry loop needs to know about it.
@@ -464,13 +467,13 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
 
 /// Returns a client for other servers than the service, which trusts further authorities (PEM) and goes
 /// through the environment's proxy.
-pub fn outside_client(authorities: &[Vec<u8>], idle: Duration) -> Result<reqwest::Client, Error> {
+pub fn outside_client(authorities: &[Vec<u8>]) -> Result<reqwest::Client, Error> {
     let authorities: Result<Vec<_>, _> =
         authorities.iter().map(|pem| certificates::authorities(pem)).collect();
     let tls = tls_config(crypto_provider(None)?, authorities?.concat(), false, false)?;
     let mut builder = bare_client(tls)
         .connect_timeout(CONNECT)
-        .read_timeout(idle)
+        .read_timeout(IDLE)
         .resolve_to_addrs("localhost", &LOCALHOST);
     if let Some(address) = environment::proxy()? {
         let except = environment::no_proxy()?.unwrap_or_default();

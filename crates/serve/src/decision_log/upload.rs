@@ -17,7 +17,7 @@ use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TY
 use rego_platform::reqwest::{self, StatusCode};
 use rego_platform::text::escape;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::client::{Cause, is_loopback, outside_client};
+use rego_platform_client::client::{Cause, is_loopback, origin, outside_client};
 use rego_platform_client::setting;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -25,9 +25,6 @@ use url::Url;
 
 use super::spool::{Chunk, Spool};
 use crate::journal::Journal;
-
-/// The time without a byte after which a connection counts as broken.
-const IDLE: Duration = Duration::from_secs(10);
 
 /// The largest file of a token.
 const MAX_TOKEN: usize = 64 << 10;
@@ -101,7 +98,7 @@ impl Upload {
     }
 
     fn origin(&self) -> String {
-        escape(&self.address.origin().ascii_serialization())
+        origin(&self.address)
     }
 
     /// Returns the header with the token.
@@ -166,7 +163,7 @@ impl Uploader {
             );
         }
         upload.authorization().map_err(|why| Error::new(ErrorKind::Configuration, why))?;
-        let client = outside_client(&upload.certificates, IDLE)?;
+        let client = outside_client(&upload.certificates)?;
         let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Configuration, "the upload of decisions can't be started")
