@@ -117,25 +117,37 @@ impl ArtifactStoreBuilder {
             prefix,
             address,
             on_fault: self.on_fault,
-            reading: Aside::default(),
-            writing: Aside::default(),
+            reading: Aside::new(
+                "read",
+                "artifacts come from the service, and it is asked again in a minute",
+            ),
+            writing: Aside::new("written", "nothing is added for a minute"),
         })))
     }
 }
 
 /// A use of the store, which is set aside for a while after a fault.
-#[derive(Debug, Default)]
-struct Aside(Mutex<Option<Instant>>);
+#[derive(Debug)]
+struct Aside {
+    /// What can't be done after a fault, and what that means.
+    what: &'static str,
+    hint: &'static str,
+    until: Mutex<Option<Instant>>,
+}
 
 impl Aside {
+    const fn new(what: &'static str, hint: &'static str) -> Self {
+        Self { what, hint, until: Mutex::new(None) }
+    }
+
     fn is_set(&self) -> bool {
-        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Sets it; returns `false` if it is set already.
     fn set(&self) -> bool {
-        let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let is_first = until.is_none_or(|until| until <= now);
         *until = Some(now + ASIDE);
@@ -186,7 +198,7 @@ impl ArtifactStore {
             }),
             Err(Some(object_store::Error::NotFound { .. })) => None,
             Err(fault) => {
-                self.cannot(&self.0.reading, "read", fault);
+                self.cannot(&self.0.reading, fault);
                 None
             }
         }
@@ -211,7 +223,7 @@ impl ArtifactStore {
             _ => self.put_parts(&path, content, until).await,
         };
         if let Err(fault) = stored {
-            self.cannot(&self.0.writing, "written", fault);
+            self.cannot(&self.0.writing, fault);
         }
     }
 
@@ -247,7 +259,7 @@ impl ArtifactStore {
     }
 
     /// Tells why the store can't be used, and doesn't ask it for a while.
-    fn cannot(&self, aside: &Aside, what: &str, error: Option<object_store::Error>) {
+    fn cannot(&self, aside: &Aside, error: Option<object_store::Error>) {
         if !aside.set() {
             return;
         }
@@ -264,11 +276,9 @@ impl ArtifactStore {
             }
             Some(_) => (ErrorKind::Unavailable, "it fails"),
         };
-        let message = format!("the artifact store `{}` can't be {what}: {why}", self.shown());
-        let mut told = Error::new(kind, message).with_hint(match what {
-            "read" => "artifacts come from the service, and it is asked again in a minute",
-            _ => "nothing is added for a minute",
-        });
+        let message =
+            format!("the artifact store `{}` can't be {}: {why}", self.shown(), aside.what);
+        let mut told = Error::new(kind, message).with_hint(aside.hint);
         if let Some(cause) = error.as_ref().and_then(cause) {
             told = told.with_source(cause);
         }
@@ -354,7 +364,7 @@ impl StoredArtifact {
 
     fn fail(&mut self, error: Option<object_store::Error>) -> Failed {
         self.failed = true;
-        self.store.cannot(&self.store.0.reading, "read", error);
+        self.store.cannot(&self.store.0.reading, error);
         Failed::permanent(Error::new(ErrorKind::Unavailable, "the artifact store broke off"))
     }
 }
