@@ -155,9 +155,10 @@ impl<'a> Session<'a> {
     /// Fetches a blob.
     pub async fn blob(&self, digest: &Digest, size: u64) -> Result<Bytes, Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let answer = self.send(Request::get(url.clone())).await?;
+        let request = Request::get(url.clone());
+        let answer = self.send(request.clone()).await?;
         // Registries keep blobs elsewhere; manifests they answer themselves.
-        let answer = self.transport.follow(&url, answer).await?;
+        let answer = self.transport.follow(&request, answer).await?;
         let answer = success(&format!("the blob `{digest}`"), &url, answer)?;
         let bytes = body(&url, answer, size).await?;
         let found = Digest::of(&bytes);

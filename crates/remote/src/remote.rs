@@ -253,10 +253,10 @@ impl Inner {
             );
         }
         let unless = known.and_then(|known| known.version);
-        let request = Request { unless: unless.clone(), ..Request::get(url.clone()) };
+        let request = Request { unless, ..Request::get(url.clone()) };
         let answer = self.transport.send(&request).await?;
-        let answer = self.transport.follow_unless(url, answer, unless.as_ref()).await?;
-        if unless.is_some() && answer.status() == StatusCode::NOT_MODIFIED {
+        let answer = self.transport.follow(&request, answer).await?;
+        if request.unless.is_some() && answer.status() == StatusCode::NOT_MODIFIED {
             return Ok(None);
         }
         let answer = success(&format!("`{}`", escape(url.as_str())), url, answer)?;

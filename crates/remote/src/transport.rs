@@ -107,18 +107,10 @@ impl Transport {
         builder.send().await.map_err(|error| failure(&request.url, error))
     }
 
-    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials.
-    pub async fn follow(&self, from: &Url, answer: Response) -> Result<Response, Error> {
-        self.follow_unless(from, answer, None).await
-    }
-
-    /// As [`follow`](Self::follow), for what may be there already: the answer then has the status 304.
-    pub async fn follow_unless(
-        &self,
-        from: &Url,
-        mut answer: Response,
-        unless: Option<&HeaderValue>,
-    ) -> Result<Response, Error> {
+    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials. The
+    /// status is 304 if what the request names is there already.
+    pub async fn follow(&self, request: &Request, mut answer: Response) -> Result<Response, Error> {
+        let from = &request.url;
         let mut url = from.clone();
         for _ in 0..MAX_REDIRECTS {
             let status = answer.status();
@@ -133,8 +125,8 @@ impl Transport {
                 return Err(Error::new(ErrorKind::Protocol, message)
                     .with_hint("nothing is fetched without TLS there"));
             }
-            let request = Request { unless: unless.cloned(), ..Request::get(url.clone()) };
-            answer = self.send(&request).await?;
+            let next = Request { unless: request.unless.clone(), ..Request::get(url.clone()) };
+            answer = self.send(&next).await?;
         }
         let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
         Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))
