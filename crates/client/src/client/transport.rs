@@ -432,7 +432,7 @@ fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {
 }
 
 /// What the name `localhost` stands for, whatever a resolver answers.
-pub const LOCALHOST: [SocketAddr; 2] = [
+const LOCALHOST: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
 ];
@@ -486,7 +486,7 @@ pub fn outside_client(authorities: &[Vec<u8>]) -> Result<reqwest::Client, Error>
 }
 
 /// Returns a proxy for https alone, so that it never sees a token, and never for loopback.
-pub fn https_proxy(address: &str, no_proxy: &str) -> Result<reqwest::Proxy, Error> {
+fn https_proxy(address: &str, no_proxy: &str) -> Result<reqwest::Proxy, Error> {
     let proxy = proxy_url(address).and_then(|url| reqwest::Proxy::https(url).ok());
     let proxy = proxy.ok_or_else(|| {
         // The text isn't repeated: it may contain a password.
@@ -539,7 +539,7 @@ fn tls(settings: &Settings, http2: bool) -> Result<rustls::ClientConfig, Error> 
 }
 
 /// As `tls`, for any server; the system's store is read at once if it is certain to be used.
-pub fn tls_config(
+fn tls_config(
     provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
     is_used: bool,
