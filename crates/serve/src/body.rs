@@ -81,6 +81,11 @@ impl FromRequest<App> for Members {
 }
 
 impl Members {
+    /// Returns the member that is the input.
+    pub fn input(&self) -> Document {
+        Document { value: self.get("input"), parsing: self.parsing }
+    }
+
     /// Returns a member that has a value; `null` is none, as in OPA.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.object.get_str(name).filter(|value| **value != Value::Null).cloned()
