@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -142,6 +142,12 @@ struct Progress {
     failure: Mutex<Option<String>>,
 }
 
+impl Progress {
+    fn failure(&self) -> MutexGuard<'_, Option<String>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The thread that uploads.
 #[derive(Debug)]
 pub(super) struct Uploader {
@@ -209,7 +215,7 @@ impl Uploader {
 
     /// Returns why the last upload failed.
     pub fn failure(&self) -> Option<String> {
-        self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.progress.failure().clone()
     }
 
     pub fn uploads(&self) -> Uploads {
@@ -320,7 +326,7 @@ impl Work {
 
     fn fail(&self, why: String) {
         self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        let mut failure = self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.progress.failure();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
             let error = Error::new(ErrorKind::Unavailable, "decisions can't be uploaded");
@@ -370,8 +376,8 @@ impl Work {
         }
         self.progress
             .uploaded
-            .fetch_add(chunk.entries() - refused.min(chunk.entries()), Ordering::Relaxed);
-        *self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            .fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
+        *self.progress.failure() = None;
         // One that can't be removed would be uploaded again without end.
         self.spool
             .uploaded(chunk, refused)
