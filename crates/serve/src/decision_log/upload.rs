@@ -4,7 +4,8 @@
 //! is read anew for each upload, and goes nowhere else.
 
 use std::fmt;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,7 @@ use super::spool::{Chunk, Spool};
 use crate::journal::Journal;
 
 /// The largest file of a token.
-const MAX_TOKEN: usize = 64 << 10;
+const MAX_TOKEN: u64 = 64 << 10;
 
 /// Where decisions are uploaded, and how.
 #[derive(Clone)]
@@ -115,8 +116,11 @@ impl Upload {
 }
 
 fn token(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
-    let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= MAX_TOKEN);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_TOKEN + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("can't be read: {error}"))?;
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() as u64 <= MAX_TOKEN);
     let text = text.map(str::trim).filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic()));
     match text {
         Some("") => Err("is empty".to_owned()),
