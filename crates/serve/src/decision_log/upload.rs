@@ -21,7 +21,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::client::{Cause, is_loopback, origin, outside_client};
 use rego_platform_client::setting;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
 
 use super::spool::{Chunk, Spool};
@@ -29,6 +29,9 @@ use crate::journal::Journal;
 
 /// The largest file of a token.
 const MAX_TOKEN: u64 = 64 << 10;
+
+/// The longest time for the end: a clock can't count much more.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// Where decisions are uploaded, and how.
 #[derive(Clone)]
@@ -236,7 +239,7 @@ impl Uploader {
     pub fn finish(&self, time: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return };
-        self.stop.send_replace(Some(Instant::now() + time));
+        self.stop.send_replace(Some(Instant::now() + time.min(LONGEST)));
         let _ = thread.join();
         self.spool.close();
         let (waiting, _) = self.spool.counts();
@@ -318,14 +321,14 @@ impl Work {
 
     /// Waits, until the end if there is one; the beginning of the end ends it.
     async fn wait(&mut self, time: Duration) {
-        let until = Instant::now() + time;
         let end = *self.stopping.borrow_and_update();
-        match end {
-            Some(end) => sleep_until(until.min(end)).await,
-            None => {
-                let _ = timeout_at(until, self.stopping.changed()).await;
+        let ended = async {
+            match end {
+                Some(end) => sleep_until(end).await,
+                None => drop(self.stopping.changed().await),
             }
-        }
+        };
+        let _ = timeout(time, ended).await;
     }
 
     fn fail(&self, why: String) {
