@@ -136,7 +136,7 @@ impl Fetcher {
             let message = "nothing is polled: no policies are from elsewhere without a digest";
             return wrong(message, "what an address or `policies.lock` pins stays as it is");
         }
-        self.how.polled = Some(fetch::Polled::default());
+        self.how.polled = Some(fetch::Polled::new(self.how.remote()?));
         Ok(self)
     }
 

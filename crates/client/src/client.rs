@@ -48,7 +48,7 @@ pub use artifact_store::{ArtifactStore, ArtifactStoreBuilder};
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
 
-pub use answer::protocol;
+pub use answer::{origin, protocol};
 pub use auth::{Credentials, TokenSource};
 pub use content::{Content, RequestedForm};
 pub use download::download;
@@ -63,10 +63,8 @@ pub use page::{EnvelopeSeed, parse, parse_object, parse_one, parse_page, parse_r
 pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub use row::Row;
 pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
-pub use transport::{
-    Cause, LOCALHOST, TRACEPARENT, bare_client, crypto_provider, https_proxy, other_protocol,
-    outside_client, tls_config,
-};
+pub(crate) use transport::bare_client;
+pub use transport::{Cause, TRACEPARENT, crypto_provider, other_protocol, outside_client};
 use transport::{Failed, JSON};
 
 /// Adds the headers of a trace to a request.

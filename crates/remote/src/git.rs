@@ -71,22 +71,27 @@ struct Git<'a> {
     repository: &'a Repository,
 }
 
-/// Fetches a folder of a repository, at the commit `pinned` if one is given. Returns its commit too.
+/// Fetches a folder of a repository, at the commit `pinned` if one is given. Returns its commit too; `None` if
+/// that is `known`.
 pub(crate) async fn fetch(
     repository: &Repository,
     pinned: Option<&Digest>,
+    known: Option<&Digest>,
     limits: &Limits,
-) -> Result<(Digest, Content), Error> {
+) -> Result<Option<(Digest, Content)>, Error> {
     let folder = tempfile::tempdir().map_err(|error| {
         Error::new(ErrorKind::Configuration, "there is no folder for what `git` fetches")
             .with_source(error)
     })?;
     let git = Git { folder: folder.path(), repository };
     let commit = git.commit(pinned).await?;
+    if known == Some(&commit) {
+        return Ok(None);
+    }
     let entries = git.list(&commit).await?;
     limits.check(&repository.to_string(), entries.iter().map(|entry| entry.size))?;
     let files = git.files(entries).await?;
-    Ok((commit, Content::Files(files)))
+    Ok(Some((commit, Content::Files(files))))
 }
 
 impl Git<'_> {

@@ -1,11 +1,10 @@
 //! Where the next page of a registry's list is (the header `Link`).
 
+use rego_platform_client::client::origin;
 use rego_platform_client::{Error, ErrorKind};
 use reqwest::Response;
 use reqwest::header::LINK;
 use url::Url;
-
-use crate::transport::origin;
 
 /// Returns where the page behind an answer is, which is at the same origin.
 pub(crate) fn next(url: &Url, answer: &Response) -> Result<Option<Url>, Error> {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use rego_platform_client::text::escape;
 use rego_platform_client::{Error, ErrorKind};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::address::Address;
 use crate::digest::Digest;
@@ -26,7 +26,7 @@ pub struct Pin {
 }
 
 /// Who has to sign a source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Signer {
     /// The owner of a key.

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use rego_platform_client::client::is_loopback;
+use rego_platform_client::client::{is_loopback, origin};
 use rego_platform_client::http::AllowedHosts;
 use rego_platform_client::{Error, ErrorKind};
 use reqwest::header::{HeaderValue, WWW_AUTHENTICATE};
@@ -23,7 +23,7 @@ use crate::artifact::{Artifact, Content, File, INDEX, Limits, MANIFEST, layers};
 use crate::challenge::Challenge;
 use crate::credentials::{self, Credentials};
 use crate::digest::Digest;
-use crate::transport::{Request, Transport, absent, body, location, origin, success};
+use crate::transport::{Request, Transport, absent, body, location, success};
 use crate::{link, setting};
 
 /// The size of the largest manifest, as registries have it.
@@ -155,9 +155,10 @@ impl<'a> Session<'a> {
     /// Fetches a blob.
     pub async fn blob(&self, digest: &Digest, size: u64) -> Result<Bytes, Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let answer = self.send(Request::get(url.clone())).await?;
+        let request = Request::get(url.clone());
+        let answer = self.send(request.clone()).await?;
         // Registries keep blobs elsewhere; manifests they answer themselves.
-        let answer = self.transport.follow(&url, answer).await?;
+        let answer = self.transport.follow(&request, answer).await?;
         let answer = success(&format!("the blob `{digest}`"), &url, answer)?;
         let bytes = body(&url, answer, size).await?;
         let found = Digest::of(&bytes);

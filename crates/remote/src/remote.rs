@@ -129,8 +129,12 @@ impl Remote {
         fetched.ok_or_else(|| Error::new(ErrorKind::Internal, "a source that is new isn't there"))
     }
 
-    /// Fetches a source that nothing pins, if it isn't as it was when `known` was fetched: a registry is asked
-    /// for the manifest, and a web server for another version (`If-None-Match`). Blocks until it is there.
+    /// Fetches a source that nothing pins, unless it is said to be as it was when `known` was fetched: a registry
+    /// is asked for the manifest, a web server for another version (`If-None-Match`), and a repository for the
+    /// commit. Blocks until it is there.
+    ///
+    /// What a web server gives may have the digest of `known`, if the server gives no versions or another one for
+    /// the same content. It is to be the `known` of the next time.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -141,10 +145,9 @@ impl Remote {
     ) -> Result<Option<Fetched>, Error> {
         let (inner, address) = (Arc::clone(&self.0), address.clone());
         let (digest, version) = (known.digest.clone(), known.version.clone());
-        let fetched = self.wait(address.to_string(), async move {
+        self.wait(address.to_string(), async move {
             inner.fetch(&address, None, Some(Known { digest: &digest, version })).await
-        })?;
-        Ok(fetched.filter(|fetched| fetched.digest != known.digest))
+        })
     }
 
     /// Returns an image of a registry, with what is attached to it there: what refers to it, by the
@@ -211,8 +214,10 @@ impl Inner {
             Address::Registry(reference) => self.files(reference, pinned, known).await,
             Address::Archive(archive) => self.archive(archive, pinned, known).await,
             Address::Repository(repository) => {
-                let (digest, content) = git::fetch(repository, pinned, &self.limits).await?;
-                Ok(Some(Fetched { digest, content, version: None }))
+                let known = known.map(|known| known.digest);
+                let fetched = git::fetch(repository, pinned, known, &self.limits).await?;
+                let whole = |(digest, content)| Fetched { digest, content, version: None };
+                Ok(fetched.map(whole))
             }
         }
     }
@@ -248,10 +253,10 @@ impl Inner {
             );
         }
         let unless = known.and_then(|known| known.version);
-        let request = Request { unless: unless.clone(), ..Request::get(url.clone()) };
+        let request = Request { unless, ..Request::get(url.clone()) };
         let answer = self.transport.send(&request).await?;
-        let answer = self.transport.follow_unless(url, answer, unless.as_ref()).await?;
-        if unless.is_some() && answer.status() == StatusCode::NOT_MODIFIED {
+        let answer = self.transport.follow(&request, answer).await?;
+        if request.unless.is_some() && answer.status() == StatusCode::NOT_MODIFIED {
             return Ok(None);
         }
         let answer = success(&format!("`{}`", escape(url.as_str())), url, answer)?;

@@ -5,17 +5,14 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::{Cause, is_loopback, other_protocol, outside_client};
-use rego_platform_client::text::{escape, size};
+use rego_platform_client::client::{Cause, is_loopback, origin, other_protocol, outside_client};
+use rego_platform_client::text::size;
 use rego_platform_client::{Error, ErrorKind, setting};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, LOCATION,
 };
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
-
-/// The time without a byte after which a connection counts as broken.
-const IDLE: Duration = Duration::from_secs(10);
 
 const MAX_REDIRECTS: usize = 5;
 
@@ -59,15 +56,10 @@ impl Request {
     }
 }
 
-/// The origin of an address: the rest of it may be secret.
-pub(crate) fn origin(url: &Url) -> String {
-    escape(&url.origin().ascii_serialization())
-}
-
 impl Transport {
     /// `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
-        let client = outside_client(certificates, IDLE)?;
+        let client = outside_client(certificates)?;
         Ok(Self { client, insecure })
     }
 
@@ -115,18 +107,10 @@ impl Transport {
         builder.send().await.map_err(|error| failure(&request.url, error))
     }
 
-    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials.
-    pub async fn follow(&self, from: &Url, answer: Response) -> Result<Response, Error> {
-        self.follow_unless(from, answer, None).await
-    }
-
-    /// As [`follow`](Self::follow), for what may be there already: the answer then has the status 304.
-    pub async fn follow_unless(
-        &self,
-        from: &Url,
-        mut answer: Response,
-        unless: Option<&HeaderValue>,
-    ) -> Result<Response, Error> {
+    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials. The
+    /// status is 304 if what the request names is there already.
+    pub async fn follow(&self, request: &Request, mut answer: Response) -> Result<Response, Error> {
+        let from = &request.url;
         let mut url = from.clone();
         for _ in 0..MAX_REDIRECTS {
             let status = answer.status();
@@ -141,8 +125,8 @@ impl Transport {
                 return Err(Error::new(ErrorKind::Protocol, message)
                     .with_hint("nothing is fetched without TLS there"));
             }
-            let request = Request { unless: unless.cloned(), ..Request::get(url.clone()) };
-            answer = self.send(&request).await?;
+            let next = Request { unless: request.unless.clone(), ..Request::get(url.clone()) };
+            answer = self.send(&next).await?;
         }
         let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
         Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))

@@ -31,10 +31,8 @@ impl FromRequest<App> for Document {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
         let began = Instant::now();
-        let (head, body) = request.into_parts();
-        let bytes = all(body, app.bounds.body).await?;
-        let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
-        let value = parse(&head.headers, &bytes)?;
+        let (headers, bytes) = read(request, app).await?;
+        let value = parse(&headers, &bytes)?;
         Ok(Self { value, parsing: began.elapsed() })
     }
 }
@@ -46,9 +44,7 @@ impl FromRequest<App> for Text {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
-        let (head, body) = request.into_parts();
-        let bytes = all(body, app.bounds.body).await?;
-        let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
+        let (_, bytes) = read(request, app).await?;
         let text = std::str::from_utf8(&bytes);
         text.map(|text| Self(text.to_owned())).map_err(|_| Refusal::invalid("the text isn't UTF-8"))
     }
@@ -81,6 +77,11 @@ impl FromRequest<App> for Members {
 }
 
 impl Members {
+    /// Returns the member that is the input.
+    pub fn input(&self) -> Document {
+        Document { value: self.get("input"), parsing: self.parsing }
+    }
+
     /// Returns a member that has a value; `null` is none, as in OPA.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.object.get_str(name).filter(|value| **value != Value::Null).cloned()
@@ -89,6 +90,14 @@ impl Members {
 
 fn too_large(most: usize) -> Refusal {
     Refusal::invalid(format!("request body too large: it has more than {most} bytes"))
+}
+
+/// Reads a body, and decompresses it. Returns the headers too.
+async fn read(request: Request, app: &App) -> Result<(HeaderMap, Bytes), Refusal> {
+    let (head, body) = request.into_parts();
+    let bytes = all(body, app.bounds.body).await?;
+    let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
+    Ok((head.headers, bytes))
 }
 
 async fn all(body: Body, most: usize) -> Result<Bytes, Refusal> {

@@ -76,9 +76,8 @@ impl Change {
         let mut parent = data;
         for (depth, part) in parents.iter().enumerate() {
             parent = match parent {
-                Value::Array(_) => {
-                    let length = parent.as_array().map_or(0, |items| items.iter().len());
-                    let at = index(part, length, path.get(..=depth).unwrap_or_default())?;
+                Value::Array(items) => {
+                    let at = index(part, items.len(), path.get(..=depth).unwrap_or_default())?;
                     parent.as_array_mut().and_then(|items| items.get_mut(at))
                 }
                 _ => parent

@@ -206,6 +206,14 @@ pub(crate) struct LastLoad {
     pub failure: Option<Error>,
 }
 
+/// What has become of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    Done,
+    /// It is there already, and the client wants it only if it isn't.
+    Present,
+}
+
 impl PolicyStore {
     pub fn new(load: Load, compile: Option<Compile>) -> Result<Self, Error> {
         let at = Utc::now();
@@ -257,24 +265,24 @@ impl PolicyStore {
 
     /// Changes the policies and data. They stay as they are if `change` says so, or if they don't compile,
     /// which is refused with `code`.
-    pub fn write<T>(
+    pub fn write(
         &self,
         code: &'static str,
-        change: impl FnOnce(&mut Sources) -> Result<(bool, T), Refusal>,
-    ) -> Result<T, Refusal> {
+        change: impl FnOnce(&mut Sources) -> Result<Written, Refusal>,
+    ) -> Result<Written, Refusal> {
         let Some(Compile(compile)) = &self.compile else {
             return Err(Refusal::internal("the policies can't be changed"));
         };
         let _alone = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut sources, _) = self.current().policies.sources();
-        let (is_changed, answer) = change(&mut sources)?;
-        if is_changed {
+        let written = change(&mut sources)?;
+        if written == Written::Done {
             refuse_too_many(&sources)?;
             let loaded = compile(sources).and_then(PolicySet::new);
             let set = loaded.map_err(|error| Refusal::of_policies(&error, code))?;
             *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
         }
-        Ok(answer)
+        Ok(written)
     }
 
     /// Returns how the last load ended.

@@ -32,18 +32,29 @@ pub(super) struct How {
     pub polled: Option<Polled>,
 }
 
-/// What polled sources had when they were asked last. Cheap to clone.
+/// What polled sources had when they were asked last, and what asks them. Cheap to clone.
 #[cfg_attr(not(feature = "serve"), allow(dead_code))]
-#[derive(Debug, Clone, Default)]
-pub(super) struct Polled(Arc<Mutex<BTreeMap<Address, rego_platform_remote::Fetched>>>);
+#[derive(Debug, Clone)]
+pub(super) struct Polled {
+    remote: Remote,
+    fetched: Arc<Mutex<BTreeMap<Address, rego_platform_remote::Fetched>>>,
+}
 
 impl Polled {
+    #[cfg(feature = "serve")]
+    pub fn new(remote: Remote) -> Self {
+        Self { remote, fetched: Arc::default() }
+    }
+
     fn known(&self, address: &Address) -> Option<rego_platform_remote::Fetched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner).get(address).cloned()
     }
 
     fn keep(&self, address: &Address, fetched: rego_platform_remote::Fetched) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone(), fetched);
+        self.fetched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(address.clone(), fetched);
     }
 }
 
@@ -85,13 +96,12 @@ impl How {
     #[cfg(feature = "serve")]
     pub fn poll(&self, arguments: &[PathBuf]) -> Result<bool, Error> {
         let Some(polled) = &self.polled else { return Ok(false) };
-        let remote = self.remote()?;
         let mut has_changed = false;
         for address in self.moving(arguments)? {
             let Some(known) = polled.known(&address) else { continue };
-            if let Some(fetched) = remote.fetch_changed(&address, &known)? {
+            if let Some(fetched) = polled.remote.fetch_changed(&address, &known)? {
+                has_changed |= fetched.digest != known.digest;
                 polled.keep(&address, fetched);
-                has_changed = true;
             }
         }
         Ok(has_changed)
@@ -120,7 +130,10 @@ impl How {
         }
         let before = self.args.locked(self.timeout)?;
         let mut lock = before.clone();
-        let remote = self.remote()?;
+        let remote = match &self.polled {
+            Some(polled) => polled.remote.clone(),
+            None => self.remote()?,
+        };
         let given = self.args.signers.given(self.timeout)?;
         for address in addresses {
             if all.iter().any(|known| known.address == address) {
@@ -144,11 +157,14 @@ impl How {
             let known = self.polled.as_ref().and_then(|polled| polled.known(&address));
             let fetched = match known {
                 Some(known) => known,
-                None => remote.fetch(&address, pinned)?,
+                None => {
+                    let fetched = remote.fetch(&address, pinned)?;
+                    if let Some(polled) = &self.polled {
+                        polled.keep(&address, fetched.clone());
+                    }
+                    fetched
+                }
             };
-            if let Some(polled) = &self.polled {
-                polled.keep(&address, fetched.clone());
-            }
             let signed = required.map(|required| self.signed(&required, &fetched.digest));
             let signed = signed.transpose()?;
             let (signer, signers) = signed.map(|own| (own.signer, own.shown)).unzip();

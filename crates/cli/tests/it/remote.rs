@@ -3,7 +3,7 @@
 mod archive;
 mod credentials;
 mod folders;
-mod git;
+pub mod git;
 mod hostile;
 mod image;
 mod lock;

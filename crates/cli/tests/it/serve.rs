@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cli::Sandbox;
+use crate::cli::{Run, Sandbox};
 use crate::hostile::script::ok;
 use crate::hostile::server::Server;
 use crate::support::{CLEAN_IMAGE, HANG};
@@ -30,9 +30,11 @@ impl Drop for Served {
 }
 
 fn serve(sandbox: &Sandbox, arguments: &[&str]) -> Served {
-    let all = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
-    let mut command = sandbox.run(&all).command();
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    started(sandbox.run(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat()))
+}
+
+fn started(run: Run) -> Served {
+    let mut child = run.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     let mut served = Served { child, address: String::new(), said: String::new(), stderr };
     while served.address.is_empty() {

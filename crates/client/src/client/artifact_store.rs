@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::TryStreamExt as _;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
@@ -117,25 +117,37 @@ impl ArtifactStoreBuilder {
             prefix,
             address,
             on_fault: self.on_fault,
-            reading: Aside::default(),
-            writing: Aside::default(),
+            reading: Aside::new(
+                "read",
+                "artifacts come from the service, and it is asked again in a minute",
+            ),
+            writing: Aside::new("written", "nothing is added for a minute"),
         })))
     }
 }
 
 /// A use of the store, which is set aside for a while after a fault.
-#[derive(Debug, Default)]
-struct Aside(Mutex<Option<Instant>>);
+#[derive(Debug)]
+struct Aside {
+    /// What can't be done after a fault, and what that means.
+    what: &'static str,
+    hint: &'static str,
+    until: Mutex<Option<Instant>>,
+}
 
 impl Aside {
+    const fn new(what: &'static str, hint: &'static str) -> Self {
+        Self { what, hint, until: Mutex::new(None) }
+    }
+
     fn is_set(&self) -> bool {
-        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Sets it; returns `false` if it is set already.
     fn set(&self) -> bool {
-        let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let is_first = until.is_none_or(|until| until <= now);
         *until = Some(now + ASIDE);
@@ -173,11 +185,10 @@ impl ArtifactStore {
             return None;
         }
         let path = self.path(digest)?;
-        let got = tokio::time::timeout_at(until(deadline, 0).into(), self.0.objects.get(&path));
-        match got.await {
+        match in_time(until(deadline, 0), self.0.objects.get(&path)).await {
             // The service will say so, if it is that large there, too.
-            Ok(Ok(found)) if found.meta.size > cap => None,
-            Ok(Ok(found)) => Some(StoredArtifact {
+            Ok(found) if found.meta.size > cap => None,
+            Ok(found) => Some(StoredArtifact {
                 store: self.clone(),
                 size: found.meta.size,
                 until: until(deadline, found.meta.size),
@@ -185,13 +196,9 @@ impl ArtifactStore {
                 total: 0,
                 failed: false,
             }),
-            Ok(Err(object_store::Error::NotFound { .. })) => None,
-            Ok(Err(error)) => {
-                self.cannot(&self.0.reading, "read", Some(error));
-                None
-            }
-            Err(_) => {
-                self.cannot(&self.0.reading, "read", None);
+            Err(Some(object_store::Error::NotFound { .. })) => None,
+            Err(fault) => {
+                self.cannot(&self.0.reading, fault);
                 None
             }
         }
@@ -211,14 +218,12 @@ impl ArtifactStore {
                     let part = parts(content).next().unwrap_or_else(|| Ok(Bytes::new()))?;
                     self.0.objects.put(&path, PutPayload::from_bytes(part)).await.map(|_| ())
                 };
-                tokio::time::timeout_at(until.into(), put).await
+                in_time(until, put).await
             }
             _ => self.put_parts(&path, content, until).await,
         };
-        match stored {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => self.cannot(&self.0.writing, "written", Some(error)),
-            Err(_) => self.cannot(&self.0.writing, "written", None),
+        if let Err(fault) = stored {
+            self.cannot(&self.0.writing, fault);
         }
     }
 
@@ -228,20 +233,16 @@ impl ArtifactStore {
         path: &Path,
         content: &Content,
         until: Instant,
-    ) -> Result<object_store::Result<()>, tokio::time::error::Elapsed> {
-        let begun = self.0.objects.put_multipart(path);
-        let mut upload = match tokio::time::timeout_at(until.into(), begun).await? {
-            Ok(upload) => upload,
-            Err(error) => return Ok(Err(error)),
-        };
+    ) -> Result<(), Option<object_store::Error>> {
+        let mut upload = in_time(until, self.0.objects.put_multipart(path)).await?;
         let work = async {
             for part in parts(content) {
                 upload.put_part(PutPayload::from_bytes(part?)).await?;
             }
             upload.complete().await.map(|_| ())
         };
-        let stored = tokio::time::timeout_at(until.into(), work).await;
-        if !matches!(stored, Ok(Ok(()))) {
+        let stored = in_time(until, work).await;
+        if stored.is_err() {
             // What can't be removed is left to the store's own rules.
             let _ = tokio::time::timeout(PATIENCE, upload.abort()).await;
         }
@@ -258,7 +259,7 @@ impl ArtifactStore {
     }
 
     /// Tells why the store can't be used, and doesn't ask it for a while.
-    fn cannot(&self, aside: &Aside, what: &str, error: Option<object_store::Error>) {
+    fn cannot(&self, aside: &Aside, error: Option<object_store::Error>) {
         if !aside.set() {
             return;
         }
@@ -275,11 +276,9 @@ impl ArtifactStore {
             }
             Some(_) => (ErrorKind::Unavailable, "it fails"),
         };
-        let message = format!("the artifact store `{}` can't be {what}: {why}", self.shown());
-        let mut told = Error::new(kind, message).with_hint(match what {
-            "read" => "artifacts come from the service, and it is asked again in a minute",
-            _ => "nothing is added for a minute",
-        });
+        let message =
+            format!("the artifact store `{}` can't be {}: {why}", self.shown(), aside.what);
+        let mut told = Error::new(kind, message).with_hint(aside.hint);
         if let Some(cause) = error.as_ref().and_then(cause) {
             told = told.with_source(cause);
         }
@@ -296,6 +295,14 @@ impl ArtifactStore {
             hear(error);
         }
     }
+}
+
+/// Waits for the store until it has had enough time: then there is no error of its own.
+async fn in_time<T>(
+    until: Instant,
+    work: impl Future<Output = object_store::Result<T>>,
+) -> Result<T, Option<object_store::Error>> {
+    tokio::time::timeout_at(until.into(), work).await.map_err(|_| None)?.map_err(Some)
 }
 
 /// Returns when the store has had enough time for this many bytes: the service must still have its own.
@@ -320,18 +327,18 @@ fn cause(error: &object_store::Error) -> Option<String> {
 
 /// Returns the parts of content, which are decoded one by one.
 fn parts(content: &Content) -> Box<dyn Iterator<Item = object_store::Result<Bytes>> + Send + '_> {
-    match content {
-        Content::Bytes(bytes) => {
-            Box::new(bytes.chunks(PART).map(|part| Ok(Bytes::copy_from_slice(part))))
+    let bytes = match content {
+        Content::Bytes(bytes) => bytes,
+        Content::Text(text) => text.as_bytes(),
+        Content::Base64(text) => {
+            return Box::new(text.as_bytes().chunks(PART / 3 * 4).map(|part| {
+                let failed =
+                    |error| object_store::Error::Generic { store: "base64", source: error };
+                STANDARD.decode(part).map(Bytes::from).map_err(|error| failed(Box::new(error)))
+            }));
         }
-        Content::Text(text) => {
-            Box::new(text.as_bytes().chunks(PART).map(|part| Ok(Bytes::copy_from_slice(part))))
-        }
-        Content::Base64(text) => Box::new(text.as_bytes().chunks(PART / 3 * 4).map(|part| {
-            let failed = |error| object_store::Error::Generic { store: "base64", source: error };
-            STANDARD.decode(part).map(Bytes::from).map_err(|error| failed(Box::new(error)))
-        })),
-    }
+    };
+    Box::new(bytes.chunks(PART).map(|part| Ok(Bytes::copy_from_slice(part))))
 }
 
 /// Content that is read from the store. What breaks it off is a fault of the store.
@@ -357,7 +364,7 @@ impl StoredArtifact {
 
     fn fail(&mut self, error: Option<object_store::Error>) -> Failed {
         self.failed = true;
-        self.store.cannot(&self.store.0.reading, "read", error);
+        self.store.cannot(&self.store.0.reading, error);
         Failed::permanent(Error::new(ErrorKind::Unavailable, "the artifact store broke off"))
     }
 }
@@ -368,16 +375,11 @@ impl Source for StoredArtifact {
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
-        match tokio::time::timeout_at(self.until.into(), self.stream.next()).await {
-            Ok(None) => Ok(None),
-            Ok(Some(Ok(chunk))) => {
-                self.total = self.total.saturating_add(chunk.len() as u64);
-                // More than announced has another digest; it need not be read to its end.
-                Ok(Some(chunk).filter(|_| self.total <= self.size))
-            }
-            Ok(Some(Err(error))) => Err(self.fail(Some(error))),
-            Err(_) => Err(self.fail(None)),
-        }
+        let chunk = in_time(self.until, self.stream.try_next()).await;
+        let Some(chunk) = chunk.map_err(|fault| self.fail(fault))? else { return Ok(None) };
+        self.total = self.total.saturating_add(chunk.len() as u64);
+        // More than announced has another digest; it need not be read to its end.
+        Ok(Some(chunk).filter(|_| self.total <= self.size))
     }
 }
 

@@ -34,6 +34,9 @@ pub const GRPC: &str = "application/grpc";
 /// The time for a connection to a server other than the service.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// The time without a byte after which a connection to such a server counts as broken.
+const IDLE: Duration = Duration::from_secs(10);
+
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A failed attempt, with what the retry loop needs to know about it.
@@ -429,7 +432,7 @@ fn build(settings: &Settings, http2: bool) -> Result<reqwest::Client, Error> {
 }
 
 /// What the name `localhost` stands for, whatever a resolver answers.
-pub const LOCALHOST: [SocketAddr; 2] = [
+const LOCALHOST: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
 ];
@@ -464,13 +467,13 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, Error> {
 
 /// Returns a client for other servers than the service, which trusts further authorities (PEM) and goes
 /// through the environment's proxy.
-pub fn outside_client(authorities: &[Vec<u8>], idle: Duration) -> Result<reqwest::Client, Error> {
+pub fn outside_client(authorities: &[Vec<u8>]) -> Result<reqwest::Client, Error> {
     let authorities: Result<Vec<_>, _> =
         authorities.iter().map(|pem| certificates::authorities(pem)).collect();
     let tls = tls_config(crypto_provider(None)?, authorities?.concat(), false, false)?;
     let mut builder = bare_client(tls)
         .connect_timeout(CONNECT)
-        .read_timeout(idle)
+        .read_timeout(IDLE)
         .resolve_to_addrs("localhost", &LOCALHOST);
     if let Some(address) = environment::proxy()? {
         let except = environment::no_proxy()?.unwrap_or_default();
@@ -483,7 +486,7 @@ pub fn outside_client(authorities: &[Vec<u8>], idle: Duration) -> Result<reqwest
 }
 
 /// Returns a proxy for https alone, so that it never sees a token, and never for loopback.
-pub fn https_proxy(address: &str, no_proxy: &str) -> Result<reqwest::Proxy, Error> {
+fn https_proxy(address: &str, no_proxy: &str) -> Result<reqwest::Proxy, Error> {
     let proxy = proxy_url(address).and_then(|url| reqwest::Proxy::https(url).ok());
     let proxy = proxy.ok_or_else(|| {
         // The text isn't repeated: it may contain a password.
@@ -536,7 +539,7 @@ fn tls(settings: &Settings, http2: bool) -> Result<rustls::ClientConfig, Error> 
 }
 
 /// As `tls`, for any server; the system's store is read at once if it is certain to be used.
-pub fn tls_config(
+fn tls_config(
     provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
     is_used: bool,

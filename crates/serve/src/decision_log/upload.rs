@@ -4,10 +4,11 @@
 //! is read anew for each upload, and goes nowhere else.
 
 use std::fmt;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,20 +18,20 @@ use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TY
 use rego_platform::reqwest::{self, StatusCode};
 use rego_platform::text::escape;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::client::{Cause, is_loopback, outside_client};
+use rego_platform_client::client::{Cause, is_loopback, origin, outside_client};
 use rego_platform_client::setting;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
 
 use super::spool::{Chunk, Spool};
 use crate::journal::Journal;
 
-/// The time without a byte after which a connection counts as broken.
-const IDLE: Duration = Duration::from_secs(10);
-
 /// The largest file of a token.
-const MAX_TOKEN: usize = 64 << 10;
+const MAX_TOKEN: u64 = 64 << 10;
+
+/// The longest time for the end: a clock can't count much more.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// Where decisions are uploaded, and how.
 #[derive(Clone)]
@@ -101,7 +102,7 @@ impl Upload {
     }
 
     fn origin(&self) -> String {
-        escape(&self.address.origin().ascii_serialization())
+        origin(&self.address)
     }
 
     /// Returns the header with the token.
@@ -118,8 +119,11 @@ impl Upload {
 }
 
 fn token(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
-    let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= MAX_TOKEN);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_TOKEN + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("can't be read: {error}"))?;
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() as u64 <= MAX_TOKEN);
     let text = text.map(str::trim).filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic()));
     match text {
         Some("") => Err("is empty".to_owned()),
@@ -145,6 +149,12 @@ struct Progress {
     failure: Mutex<Option<String>>,
 }
 
+impl Progress {
+    fn failure(&self) -> MutexGuard<'_, Option<String>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The thread that uploads.
 #[derive(Debug)]
 pub(super) struct Uploader {
@@ -166,7 +176,7 @@ impl Uploader {
             );
         }
         upload.authorization().map_err(|why| Error::new(ErrorKind::Configuration, why))?;
-        let client = outside_client(&upload.certificates, IDLE)?;
+        let client = outside_client(&upload.certificates)?;
         let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Configuration, "the upload of decisions can't be started")
@@ -212,7 +222,7 @@ impl Uploader {
 
     /// Returns why the last upload failed.
     pub fn failure(&self) -> Option<String> {
-        self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.progress.failure().clone()
     }
 
     pub fn uploads(&self) -> Uploads {
@@ -229,7 +239,7 @@ impl Uploader {
     pub fn finish(&self, time: Duration) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return };
-        self.stop.send_replace(Some(Instant::now() + time));
+        self.stop.send_replace(Some(Instant::now() + time.min(LONGEST)));
         let _ = thread.join();
         self.spool.close();
         let (waiting, _) = self.spool.counts();
@@ -311,19 +321,19 @@ impl Work {
 
     /// Waits, until the end if there is one; the beginning of the end ends it.
     async fn wait(&mut self, time: Duration) {
-        let until = Instant::now() + time;
         let end = *self.stopping.borrow_and_update();
-        match end {
-            Some(end) => sleep_until(until.min(end)).await,
-            None => {
-                let _ = timeout_at(until, self.stopping.changed()).await;
+        let ended = async {
+            match end {
+                Some(end) => sleep_until(end).await,
+                None => drop(self.stopping.changed().await),
             }
-        }
+        };
+        let _ = timeout(time, ended).await;
     }
 
     fn fail(&self, why: String) {
         self.progress.failed.fetch_add(1, Ordering::Relaxed);
-        let mut failure = self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.progress.failure();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
             let error = Error::new(ErrorKind::Unavailable, "decisions can't be uploaded");
@@ -373,8 +383,8 @@ impl Work {
         }
         self.progress
             .uploaded
-            .fetch_add(chunk.entries() - refused.min(chunk.entries()), Ordering::Relaxed);
-        *self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            .fetch_add(chunk.entries().saturating_sub(refused), Ordering::Relaxed);
+        *self.progress.failure() = None;
         // One that can't be removed would be uploaded again without end.
         self.spool
             .uploaded(chunk, refused)

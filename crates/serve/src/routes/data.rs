@@ -1,6 +1,6 @@
 //! Documents: `/v1/data`, `/v0/data`, and `/` for the default decision.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -32,8 +32,8 @@ pub(super) async fn get_v1(
 ) -> Result<Response, Refusal> {
     let began = Instant::now();
     let value = parameters.last("input").map(body::of_parameter).transpose()?;
-    let input = Input { value, parsing: began.elapsed(), is_missing: false };
-    v1(&app, &asking, &uri, &parameters, input).await
+    let input = Document { value, parsing: began.elapsed() };
+    v1(&app, &asking, &uri, &parameters, input, None).await
 }
 
 pub(super) async fn post_v1(
@@ -43,18 +43,11 @@ pub(super) async fn post_v1(
     uri: Uri,
     body: Members,
 ) -> Result<Response, Refusal> {
-    let value = body.get("input");
-    let is_missing = value.is_none();
-    let input = Input { value, parsing: body.parsing, is_missing };
-    v1(&app, &asking, &uri, &parameters, input).await
-}
-
-/// The input of a request.
-struct Input {
-    value: Option<Value>,
-    parsing: Duration,
-    /// Set if a client probably forgot it.
-    is_missing: bool,
+    let input = body.input();
+    // A client probably forgot it.
+    let is_missing = input.value.is_none();
+    let warning = is_missing.then(|| warning("'input' key missing from the request"));
+    v1(&app, &asking, &uri, &parameters, input, warning).await
 }
 
 async fn v1(
@@ -62,7 +55,8 @@ async fn v1(
     asking: &Asking,
     uri: &Uri,
     parameters: &Parameters,
-    input: Input,
+    input: Document,
+    warning: Option<Value>,
 ) -> Result<Response, Refusal> {
     let set = app.policies.current();
     let path = path(uri, "/v1/data");
@@ -75,7 +69,6 @@ async fn v1(
         batch: None,
     };
     let decision = decide(app, &set, asking, question).await?;
-    let warning = input.is_missing.then(|| warning("'input' key missing from the request"));
     let answer = answer(decision, parameters, &set, warning);
     json(StatusCode::OK, &answer, parameters.is_pretty(), app.bounds.answer)
 }

@@ -10,7 +10,7 @@ use rego_platform::Value;
 
 use crate::answer::{Refusal, json, object};
 use crate::app::App;
-use crate::body::Members;
+use crate::body::{Document, Members};
 use crate::decide::{Asking, Question, decide};
 use crate::decision_log::{Subject, bindings};
 use crate::parameters::Parameters;
@@ -24,8 +24,9 @@ pub(super) async fn get(
     asking: Asking,
     parameters: Parameters,
 ) -> Result<Response, Refusal> {
+    let none = Document { value: None, parsing: Duration::ZERO };
     let text = parameters.last("q").ok_or_else(|| Refusal::invalid("missing parameter 'q'"))?;
-    answer(&app, &asking, &parameters, text.to_owned(), (None, Duration::ZERO)).await
+    answer(&app, &asking, &parameters, text.to_owned(), none).await
 }
 
 pub(super) async fn post(
@@ -37,7 +38,7 @@ pub(super) async fn post(
     let text = body.get("query");
     let text = text.as_ref().and_then(Value::as_str);
     let text = text.ok_or_else(|| Refusal::invalid("the request has no 'query'"))?.to_owned();
-    answer(&app, &asking, &parameters, text, (body.get("input"), body.parsing)).await
+    answer(&app, &asking, &parameters, text, body.input()).await
 }
 
 /// Compiles a query away from the threads that answer.
@@ -55,14 +56,14 @@ async fn answer(
     asking: &Asking,
     parameters: &Parameters,
     text: String,
-    (input, parsing): (Option<Value>, Duration),
+    input: Document,
 ) -> Result<Response, Refusal> {
     let set = app.policies.current();
     let question = Question {
         prepared: prepare(&set, &text).await?,
         subject: Subject::Query(text),
-        input,
-        parsing,
+        input: input.value,
+        parsing: input.parsing,
         is_strict: parameters.is_set("strict-builtin-errors"),
         batch: None,
     };

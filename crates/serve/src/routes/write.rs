@@ -17,14 +17,7 @@ use crate::app::App;
 use crate::body::{Document, Text};
 use crate::change::{Change, Operation, make_parents};
 use crate::parameters::Parameters;
-use crate::policy_set::parts;
-
-/// What has become of a change.
-enum Written {
-    Done,
-    /// It is there already, and the client wants it only if it isn't.
-    Present,
-}
+use crate::policy_set::{Written, parts};
 
 /// A request to a server whose policies can be changed.
 pub(super) struct Writable;
@@ -49,34 +42,28 @@ async fn write(
     app: &App,
     code: &'static str,
     change: impl FnOnce(&mut Sources) -> Result<Written, Refusal> + Send + 'static,
-) -> Result<Written, Response> {
+) -> Result<Written, Refusal> {
     let app = app.clone();
-    let written = tokio::task::spawn_blocking(move || {
-        app.policies.write(code, |sources| match change(sources)? {
-            Written::Done => Ok((true, Written::Done)),
-            Written::Present => Ok((false, Written::Present)),
-        })
-    });
-    let written = written.await.unwrap_or_else(|_| Err(Refusal::internal("it can't be changed")));
-    written.map_err(Refusal::into_response)
+    let written = tokio::task::spawn_blocking(move || app.policies.write(code, change)).await;
+    written.map_err(|_| Refusal::internal("it can't be changed"))?
 }
 
 /// Changes the data, which is one document.
 async fn write_data(
     app: &App,
     change: impl FnOnce(&mut Value) -> Result<Written, Refusal> + Send + 'static,
-) -> Response {
+) -> Result<Response, Refusal> {
     let written = write(app, INVALID, |sources| {
         let mut data = sources.data.pop().map_or_else(Value::new_object, |source| source.value);
         let written = change(&mut data)?;
         sources.data = vec![DataSource::new("the data", data)];
         Ok(written)
     });
-    match written.await {
-        Ok(Written::Done) => StatusCode::NO_CONTENT.into_response(),
-        Ok(Written::Present) => StatusCode::NOT_MODIFIED.into_response(),
-        Err(response) => response,
-    }
+    let status = match written.await? {
+        Written::Done => StatusCode::NO_CONTENT,
+        Written::Present => StatusCode::NOT_MODIFIED,
+    };
+    Ok(status.into_response())
 }
 
 fn at(uri: &Uri) -> Result<Vec<String>, Refusal> {
@@ -93,26 +80,27 @@ pub(super) async fn put_data(
     let path = at(&uri)?;
     let value = body.value.ok_or_else(|| Refusal::invalid("the body is empty"))?;
     let only_new = headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*");
-    Ok(write_data(&app, move |data| {
-        if only_new && is_there(data, &path) {
+    write_data(&app, move |data| {
+        let is_there = is_there(data, &path);
+        if is_there && only_new {
             return Ok(Written::Present);
         }
-        if !is_there(data, &path) {
+        if !is_there {
             make_parents(data, &path)?;
         }
         Change { operation: Operation::Add, path, value }.apply(data)?;
         Ok(Written::Done)
     })
-    .await)
+    .await
 }
 
 fn is_there(data: &Value, path: &[String]) -> bool {
-    let below = |value: &Value, part: &String| match value {
-        Value::Array(items) => part.parse().ok().and_then(|index: usize| items.get(index)).cloned(),
-        _ => value.get_str(part).cloned(),
-    };
     let mut parts = path.iter();
-    parts.try_fold(data.clone(), |value, part| below(&value, part)).is_some()
+    let found = parts.try_fold(data, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => value.get_str(part),
+    });
+    found.is_some()
 }
 
 pub(super) async fn patch_data(
@@ -123,11 +111,11 @@ pub(super) async fn patch_data(
 ) -> Result<Response, Refusal> {
     let path = at(&uri)?;
     let changes = Change::list(&path, &body.value.unwrap_or_default())?;
-    Ok(write_data(&app, move |data| {
+    write_data(&app, move |data| {
         changes.into_iter().try_for_each(|change| change.apply(data))?;
         Ok(Written::Done)
     })
-    .await)
+    .await
 }
 
 pub(super) async fn delete_data(
@@ -136,11 +124,11 @@ pub(super) async fn delete_data(
     uri: Uri,
 ) -> Result<Response, Refusal> {
     let path = at(&uri)?;
-    Ok(write_data(&app, move |data| {
+    write_data(&app, move |data| {
         Change { operation: Operation::Remove, path, value: Value::Null }.apply(data)?;
         Ok(Written::Done)
     })
-    .await)
+    .await
 }
 
 pub(super) async fn put_policy(
@@ -161,7 +149,8 @@ pub(super) async fn put_policy(
         }
         Ok(Written::Done)
     });
-    done(&app, &parameters, written.await)
+    written.await?;
+    nothing(&app, &parameters)
 }
 
 pub(super) async fn delete_policy(
@@ -180,19 +169,11 @@ pub(super) async fn delete_policy(
         sources.versions.remove(&id);
         Ok(Written::Done)
     });
-    done(&app, &parameters, written.await)
+    written.await?;
+    nothing(&app, &parameters)
 }
 
-fn done(
-    app: &App,
-    parameters: &Parameters,
-    written: Result<Written, Response>,
-) -> Result<Response, Refusal> {
-    match written {
-        Ok(_) => {
-            let nothing = Value::new_object();
-            json(StatusCode::OK, &nothing, parameters.is_pretty(), app.bounds.answer)
-        }
-        Err(response) => Ok(response),
-    }
+/// Answers a change of policies.
+fn nothing(app: &App, parameters: &Parameters) -> Result<Response, Refusal> {
+    json(StatusCode::OK, &Value::new_object(), parameters.is_pretty(), app.bounds.answer)
 }

@@ -217,6 +217,18 @@ async fn what_is_too_large_for_the_server_comes_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn times_that_no_clock_has_are_without_end() {
+    let (collector, address) = Collector::start(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut upload = upload(&address, folder.path());
+    (upload.interval, upload.timeout) = (Duration::MAX, Duration::MAX);
+    let served = logged(upload, Duration::MAX);
+    decide(&served, 0..2).await;
+    served.server.stop();
+    assert_eq!(collector.results(), [0, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_decision_that_cannot_be_spooled_is_not_given() {
     let (_, address) = Collector::start(&[]).await;
     let folder = tempfile::tempdir().unwrap();
@@ -238,11 +250,22 @@ fn addresses_and_tokens_are_checked_before_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let plain = serve_with(upload("http://logs.example/a?key=secret", folder.path()));
     assert_eq!(plain, "decisions would go to http://logs.example over plain HTTP");
-    for (text, why) in [("", "is empty"), ("a b", "isn't one line of visible ASCII")] {
-        write(folder.path(), &[("token", text)]);
+    let with_token = |token: &Path, why: &str| {
         let mut upload = upload("http://127.0.0.1:1", folder.path());
-        upload.token_file = Some(folder.path().join("token"));
+        upload.token_file = Some(token.to_owned());
         let told = serve_with(upload);
         assert!(told.contains(why), "{told}");
+    };
+    let long = "x".repeat((64 << 10) + 1);
+    for (text, why) in [
+        ("", "is empty"),
+        ("a b", "isn't one line of visible ASCII"),
+        (&long, "isn't one line of visible ASCII"),
+    ] {
+        write(folder.path(), &[("token", text)]);
+        with_token(&folder.path().join("token"), why);
     }
+    // A file without an end.
+    #[cfg(unix)]
+    with_token(Path::new("/dev/zero"), "isn't one line of visible ASCII");
 }

@@ -8,7 +8,7 @@ use super::{DENY, NAMES};
 use crate::cli::{CANARY, Output, Sandbox};
 
 /// Runs `git` in a folder of the sandbox, with no configuration but this.
-fn git(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> String {
+pub fn git(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command
         .env_clear()
@@ -24,7 +24,7 @@ fn git(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> String {
 }
 
 /// Commits everything that is in the folder of a repository. Returns the commit.
-fn commit(sandbox: &Sandbox, repository: &str) -> String {
+pub fn commit(sandbox: &Sandbox, repository: &str) -> String {
     git(sandbox, repository, &["add", "--all", "--force"]);
     git(sandbox, repository, &["commit", "--quiet", "--allow-empty", "--message", "x"]);
     git(sandbox, repository, &["rev-parse", "HEAD"])
@@ -41,7 +41,7 @@ fn repository(sandbox: &Sandbox, name: &str) -> String {
     commit(sandbox, name)
 }
 
-fn address(sandbox: &Sandbox, name: &str, rest: &str) -> String {
+pub fn address(sandbox: &Sandbox, name: &str, rest: &str) -> String {
     format!("git+file://{}{rest}", sandbox.path(name).to_str().unwrap())
 }
 

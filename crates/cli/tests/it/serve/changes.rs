@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Served, policies, serve};
+use super::{Served, policies, serve, started};
 use crate::cli::Sandbox;
 use crate::compare::bundles::archive;
 use crate::hostile::authority::Authority;
 use crate::hostile::script::{http, status};
 use crate::hostile::server::{Request, Server, Step};
+use crate::remote::git;
 use crate::remote::registry::{POLICY, Registry};
 
 fn versioned(version: u32) -> String {
@@ -100,7 +101,7 @@ fn an_archive_is_fetched_again_if_its_version_changes_and_verified_each_time() {
     let allowed = server.address.to_string();
     let polling =
         ["-d", &address, "--poll", "20ms", "--bundle-key", &key, "--local", "testdata/platform"];
-    let served = serve(
+    let mut served = serve(
         &sandbox,
         &[&polling[..], &["--allow-host", &allowed, "--ca-cert", &certificates]].concat(),
     );
@@ -111,6 +112,14 @@ fn an_archive_is_fetched_again_if_its_version_changes_and_verified_each_time() {
     }
     let fetched = server.requests().len() - held.lock().unwrap().unchanged;
     assert!(fetched <= 2, "{fetched} times, of one version");
+    // The same content as another version is fetched once, and changes nothing.
+    held.lock().unwrap().version = 1;
+    let before = server.requests().len();
+    while server.requests().len() < before + 3 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let asked = server.requests();
+    assert_eq!(asked[before + 2].header("if-none-match"), Some("\"1\""));
 
     let path = sandbox.path("unsigned.tar.gz");
     archive(&path, &[("p.rego".to_owned(), "package p\n\ndeny := set()\n".to_owned())]).unwrap();
@@ -119,12 +128,47 @@ fn an_archive_is_fetched_again_if_its_version_changes_and_verified_each_time() {
         held.version = version;
         std::mem::replace(&mut held.content, content)
     };
-    let signed = replaced(std::fs::read(path).unwrap(), 1);
+    let signed = replaced(std::fs::read(path).unwrap(), 2);
     served.until("GET /v1/status", "isn't signed");
     denies();
-    replaced(signed, 2);
+    replaced(signed, 3);
     served.until("GET /health?bundles", "HTTP/1.1 200 OK");
     denies();
+    served.child.kill().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut served.stderr, &mut said).unwrap();
+    assert!(said.matches("the policies were loaded again").count() <= 1, "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_branch_that_moves_is_followed_and_read_only_then() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("policies")).unwrap();
+    git::git(&sandbox, "policies", &["init", "--quiet", "--initial-branch=main", "."]);
+    let store = |version| {
+        sandbox.write("policies/release/p.rego", versioned(version));
+        git::commit(&sandbox, "policies");
+    };
+    store(1);
+    let log = sandbox.path("log");
+    sandbox.write(".gitconfig", format!("[trace2]\n\tnormalTarget = {}\n", log.display()));
+    let source = git::address(&sandbox, "policies", "//release?ref=main");
+    let polling = ["-d", &source, "--poll", "20ms", "--local", "testdata/platform"];
+    let run = sandbox.run(&[&["serve", "--listen", "127.0.0.1:0"], &polling[..]].concat());
+    let served = started(run.env("PATH", &std::env::var("PATH").unwrap()));
+    is_version(&served, "1");
+    let ran = |command: &str| {
+        let log = std::fs::read_to_string(&log).unwrap();
+        log.matches(&format!("cmd_name {command} ")).count()
+    };
+    while ran("fetch") < 4 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(ran("cat-file"), 1);
+    store(2);
+    is_version(&served, "2");
+    assert_eq!(ran("cat-file"), 2);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -16,9 +15,6 @@ use crate::client::endpoints::is_loopback;
 use crate::client::transport::outside_client;
 use crate::{Error, ErrorKind};
 
-/// The time without a byte after which a connection counts as broken.
-const IDLE: Duration = Duration::from_secs(10);
-
 /// Makes the connections of a store.
 #[derive(Debug, Clone)]
 pub(super) struct Connector {
@@ -28,7 +24,7 @@ pub(super) struct Connector {
 
 impl Connector {
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
-        Ok(Self { client: outside_client(certificates, IDLE)?, insecure })
+        Ok(Self { client: outside_client(certificates)?, insecure })
     }
 }
 
