@@ -3,4 +3,6 @@
 pub use rego_platform_client::text::{
     FARTHEST, begins_command, escape, escape_for_log, escape_lines, nearest, shorten,
 };
-pub(crate) use rego_platform_client::text::{data_reference, hex, size, with_part};
+#[doc(hidden)]
+pub use rego_platform_client::text::data_reference;
+pub(crate) use rego_platform_client::text::{hex, size, with_part};
