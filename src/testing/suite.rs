@@ -141,7 +141,8 @@ impl Suite {
     /// Keeps the tests that are definitions of a rule, by its path below `data`.
     #[doc(hidden)]
     pub fn retain_rule(&mut self, path: &[String]) {
-        self.members.retain(|Member { found, .. }| found.package.iter().chain(&found.path).eq(path));
+        self.members
+            .retain(|Member { found, .. }| found.package.iter().chain(&found.path).eq(path));
     }
 }
 

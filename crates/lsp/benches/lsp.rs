@@ -73,7 +73,8 @@ fn main() {
     let rounds: usize = std::env::var("ROUNDS").map_or(50, |rounds| rounds.parse().unwrap());
     let mut texts = vec![("lib.rego".to_owned(), LIB.to_owned())];
     texts.extend((0..FILES).map(|number| (format!("p{number}.rego"), policy(number))));
-    let mut files: Vec<(&str, &str)> = texts.iter().map(|(file, text)| (&**file, &**text)).collect();
+    let mut files: Vec<(&str, &str)> =
+        texts.iter().map(|(file, text)| (&**file, &**text)).collect();
     let wrong = policy(7).replace("sprintf", "sprint");
     let right = std::mem::replace(&mut files[8], ("p7.rego", &wrong));
     let folders: Vec<_> = (0..rounds.div_ceil(10)).map(|_| folder(&files)).collect();

@@ -18,7 +18,7 @@ use rego_platform::sources::{ModuleSource, Sources};
 use rego_platform::{Level, check};
 
 use crate::files::{self, File, Files};
-use crate::names::{Part, Target};
+use crate::names::Part;
 
 /// A place in a text, as bytes.
 type Place = (usize, usize);
@@ -65,12 +65,8 @@ pub(crate) fn find(
     if let Some((name, import)) = names.imports.iter().find(|(_, import)| alias(import)) {
         return Ok(of_import(path, file, name, import.alias.unwrap_or_default()));
     }
-    let paths = names.used.iter().filter_map(|used| match &used.target {
-        Target::Path(path) => Some((path, &used.parts)),
-        Target::Function(_) => None,
-    });
-    let all = names.rules.iter().map(|rule| (&rule.path, &rule.parts)).chain(paths);
-    let parts = all.flat_map(|(path, parts)| parts.iter().map(move |part| (path, part)));
+    let parts =
+        names.written().flat_map(|(path, parts)| parts.iter().map(move |part| (path, part)));
     let at = parts
         .filter(|(_, part)| is_there(part.span))
         .min_by_key(|(_, part)| part.span.1 - part.span.0);
@@ -103,12 +99,7 @@ fn is_rule(files: &Files, path: &[String]) -> bool {
 fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
     let mut places: BTreeMap<PathBuf, BTreeSet<Place>> = BTreeMap::new();
     for (path, file) in files.iter() {
-        let used = file.names.used.iter().filter_map(|used| match &used.target {
-            Target::Path(path) => Some((path, &used.parts)),
-            Target::Function(_) => None,
-        });
-        let declared = file.names.rules.iter().map(|rule| (&rule.path, &rule.parts));
-        for (_, parts) in used.chain(declared).filter(|(path, _)| path.starts_with(rule)) {
+        for (_, parts) in file.names.written().filter(|(path, _)| path.starts_with(rule)) {
             let own = parts.iter().filter(|part| part.names == rule.len());
             let own = own.map(|part| unquoted(file, part));
             places.entry(path.to_owned()).or_default().extend(own);

@@ -29,7 +29,9 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
         let uri = editor.uri(file);
         let lenses = editor.ask("textDocument/codeLens", json!({"textDocument": {"uri": uri}}));
         let lenses = lenses.unwrap();
-        let path = |lens: &&Value| lens["command"]["arguments"][1].as_array().unwrap().last().unwrap() == rule;
+        let path = |lens: &&Value| {
+            lens["command"]["arguments"][1].as_array().unwrap().last().unwrap() == rule
+        };
         let command = lenses.as_array().unwrap().iter().find(path).unwrap()["command"].clone();
         let arguments = command["arguments"].clone();
         let params = json!({"command": command["command"], "arguments": arguments});
@@ -46,7 +48,8 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
     let value = run("brackets.rego", "x").1.unwrap();
     assert_eq!(value, "data.a[\"b-c\"].x with input.json: 1");
     let outcome = run("brackets.rego", "test_x").1.unwrap();
-    let both = "data.a[\"b-c\"].test_x: passed\ndata.a[\"b-c\"].test_x#01: failed: line 7, `x == 2` false";
+    let both =
+        "data.a[\"b-c\"].test_x: passed\ndata.a[\"b-c\"].test_x#01: failed: line 7, `x == 2` false";
     assert!(outcome.as_str().unwrap().starts_with(both), "{outcome}");
     let (title, outcome) = run("p_test.rego", "test_ann");
     assert_eq!(title, "Run this test");
