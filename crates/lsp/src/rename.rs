@@ -419,10 +419,9 @@ impl Hooks for Taken {
 
 /// Returns modules in which references are complete and local variables have names of their own.
 fn resolved(sources: &Sources, load: &LoadOptions) -> Result<Vec<(String, Module)>, String> {
-    let version = if load.rego_v0 { rego::BaseVersion::V0 } else { rego::BaseVersion::V1 };
     let text = |module: &ModuleSource| {
         let named = sources.versions.get(&module.path).map(|version| (*version).into());
-        SourceText::new(&module.path, &module.text).version(named.unwrap_or(version))
+        SourceText::new(&module.path, &module.text).version(named.unwrap_or(load.version()))
     };
     let mut taken = Taken::default();
     let compiled = Program::compile_with(

@@ -15,7 +15,6 @@ use lsp_types::{
     RenameOptions, ServerCapabilities, ShowMessageParams, TextDocumentPositionParams,
     TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkDoneProgressOptions,
 };
-use rego::BaseVersion;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::Ignore;
 use serde::Deserialize;
@@ -177,8 +176,8 @@ impl Server {
         if paths.is_empty() {
             paths.extend(given.root_uri.as_ref().and_then(files::path));
         }
-        let version = if options.load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 };
-        Self { options, paths, files: Files::new(version), checker }
+        let files = Files::new(options.load.version());
+        Self { options, paths, files, checker }
     }
 
     /// Reads the disk; what can't be read is shown, and what was read before stays.
