@@ -3,6 +3,7 @@
 //! A name is only changed if the policies mean the same afterwards: resolved, the texts before and after
 //! differ in this name and nothing else, and no error is new.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -262,22 +263,18 @@ pub(crate) fn rename(
             return Err(format!("there is already `data.{}`", taken.join(".")));
         }
     }
-    let refused = match edited(files, load, &found, (path, new)) {
-        Ok(edit) => return Ok(edit),
-        Err(refused) => refused,
-    };
+    let (edit, after) = edited(files, &found, new)?;
+    let before = Before::new(files.sources(None), load, &found, (path, new))?;
+    let Err(refused) = before.means(&after) else { return Ok(edit) };
     let some = found.some.take().ok_or_else(|| refused.clone())?;
     found.places.entry(path.to_owned()).or_default().insert(some);
-    edited(files, load, &found, (path, new)).map_err(|_| refused)
+    let (edit, after) = edited(files, &found, new)?;
+    before.means(&after).map_err(|_| refused)?;
+    Ok(edit)
 }
 
-/// Returns the edits, if nothing else changes by them.
-fn edited(
-    files: &Files,
-    load: &LoadOptions,
-    found: &Found,
-    (path, new): (&Path, &str),
-) -> Result<WorkspaceEdit, String> {
+/// Returns the edits, and the texts after them.
+fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sources), String> {
     let (mut changes, mut after) = (HashMap::new(), files.sources(None));
     for (path, places) in &found.places {
         let (Some(file), Some(uri)) = (files.get(path), files::uri(path)) else { continue };
@@ -300,8 +297,7 @@ fn edited(
             |((from, to), new): (Place, String)| TextEdit::new(file.text.range(from, to), new);
         changes.insert(uri, edits.into_iter().map(edit).collect());
     }
-    same_meaning(&files.sources(None), &after, load, found, (path, new))?;
-    Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+    Ok((WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }, after))
 }
 
 /// Returns `true` for what can name a rule or a variable.
@@ -314,38 +310,63 @@ fn is_name(text: &str) -> bool {
     !is_root(text) && module.is_ok_and(|module| head(&module).as_deref() == Some(text))
 }
 
-/// Fails if texts differ in more than a name.
-fn same_meaning(
-    before: &Sources,
-    after: &Sources,
-    load: &LoadOptions,
-    found: &Found,
-    (path, new): (&Path, &str),
-) -> Result<(), String> {
-    let (mut old, changed) = (resolved(before, load)?, resolved(after, load)?);
-    let path = path.display().to_string();
-    for (of, module) in &mut old {
-        let mut naming = Naming { package: Vec::new(), of: &found.named, new, rule: 0 };
-        naming.package = names(module.package.path.get(1..).unwrap_or_default());
-        if matches!(found.named, Named::Rule(_)) || *of == path {
-            walk_module_mut(&mut naming, module);
+/// The texts before a name is changed.
+struct Before<'a> {
+    load: &'a LoadOptions,
+    sources: Sources,
+    /// What they are to mean.
+    wanted: Vec<String>,
+    /// Why they don't mean it.
+    other: String,
+    /// The messages of their errors, once these are asked for.
+    errors: OnceCell<Vec<String>>,
+}
+
+impl<'a> Before<'a> {
+    fn new(
+        sources: Sources,
+        load: &'a LoadOptions,
+        found: &Found,
+        (path, new): (&Path, &str),
+    ) -> Result<Self, String> {
+        let mut modules = resolved(&sources, load)?;
+        let path = path.display().to_string();
+        for (of, module) in &mut modules {
+            let mut naming = Naming { package: Vec::new(), of: &found.named, new, rule: 0 };
+            naming.package = names(module.package.path.get(1..).unwrap_or_default());
+            if matches!(found.named, Named::Rule(_)) || *of == path {
+                walk_module_mut(&mut naming, module);
+            }
+        }
+        let other = format!("`{new}` has another meaning where `{}` is", found.name);
+        Ok(Self { load, sources, wanted: shown(&modules), other, errors: OnceCell::new() })
+    }
+
+    /// Fails if texts differ in more than the name.
+    fn means(&self, after: &Sources) -> Result<(), String> {
+        if self.wanted != shown(&resolved(after, self.load)?) {
+            return Err(self.other.clone());
+        }
+        let new = errors(after, self.load);
+        if new.is_empty() {
+            return Ok(());
+        }
+        let old = self.errors.get_or_init(|| errors(&self.sources, self.load));
+        match new.iter().find(|message| !old.contains(message)).filter(|_| new.len() > old.len()) {
+            Some(message) => Err(message.clone()),
+            None => Ok(()),
         }
     }
-    let text = |all: &[(String, Module)]| -> Vec<String> {
-        all.iter().map(|(_, module)| module.to_string()).collect()
-    };
-    if text(&old) != text(&changed) {
-        return Err(format!("`{new}` has another meaning where `{}` is", found.name));
-    }
-    let errors = |sources: &Sources| -> Vec<String> {
-        let found = check::check(sources, load.clone()).into_iter();
-        found.filter(|one| one.level == Level::Error).map(|one| one.message).collect()
-    };
-    let (old, all) = (errors(before), errors(after));
-    match all.iter().find(|message| !old.contains(message)).filter(|_| all.len() > old.len()) {
-        Some(message) => Err(message.clone()),
-        None => Ok(()),
-    }
+}
+
+fn shown(modules: &[(String, Module)]) -> Vec<String> {
+    modules.iter().map(|(_, module)| module.to_string()).collect()
+}
+
+/// Returns the messages of all errors.
+fn errors(sources: &Sources, load: &LoadOptions) -> Vec<String> {
+    let found = check::check(sources, load.clone()).into_iter();
+    found.filter(|one| one.level == Level::Error).map(|one| one.message).collect()
 }
 
 fn names(terms: &[Term]) -> Vec<String> {
