@@ -157,23 +157,16 @@ fn of_variable(
     let module = module.ok_or("the file isn't one of the workspace")?;
     let bytes = |span: Span| (span.start as usize, span.end as usize);
     let mut variables: Vec<(Name, Place, u32)> = Vec::new();
-    for rule in &module.rules {
-        walk_terms(rule, &mut |term| {
-            if let TermKind::Var(name) = &term.kind
-                && !name.starts_with('$')
-                && !is_root(name)
-            {
-                variables.push((Name::clone(name), bytes(term.span), rule.span.start));
-            }
-            true
-        });
-    }
     let mut functions: BTreeSet<Place> = BTreeSet::new();
     let mut called = |terms: &[Term]| functions.extend(terms.first().map(|term| bytes(term.span)));
     for rule in &module.rules {
         walk_terms(rule, &mut |term| {
-            if let TermKind::Call(terms) = &term.kind {
-                called(terms);
+            match &term.kind {
+                TermKind::Var(name) if !name.starts_with('$') && !is_root(name) => {
+                    variables.push((Name::clone(name), bytes(term.span), rule.span.start));
+                }
+                TermKind::Call(terms) => called(terms),
+                _ => {}
             }
             true
         });
@@ -200,16 +193,15 @@ fn of_variable(
     // An argument is a variable of its own in each branch after `else`.
     let mut same: BTreeSet<&Name> = BTreeSet::from([variable]);
     let mut places: BTreeSet<Place> = BTreeSet::new();
+    let own = variables.iter().filter(|(_, place, of)| of == rule && written(*place) == name);
     loop {
         let before = (same.len(), places.len());
-        let own = variables.iter().filter(|(variable, place, of)| {
-            of == rule
-                && written(*place) == name
-                && (same.contains(variable) || places.contains(place))
-        });
-        let own: Vec<_> = own.collect();
-        same.extend(own.iter().map(|(variable, ..)| variable));
-        places.extend(own.iter().map(|(_, place, _)| *place));
+        for (variable, place, _) in own.clone() {
+            if same.contains(variable) || places.contains(place) {
+                same.insert(variable);
+                places.insert(*place);
+            }
+        }
         if before == (same.len(), places.len()) {
             break;
         }
