@@ -277,7 +277,7 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
         let mut text = file.text.content.clone();
         for ((from, to), new) in edits.iter().rev() {
             if from != to && text.get(*from..*to) != Some(found.name.as_str()) {
-                return Err(format!("`{}` is written in another way there", found.name));
+                return Err(format!("this isn't written as `{}` everywhere", found.name));
             }
             text.replace_range(from..to, new);
         }

@@ -126,6 +126,11 @@ fn a_name_that_would_mean_something_else_is_refused() {
     refused("main.rego", "in|put.images", "other", "this isn't a rule");
     refused("lib.rego", "starts|with", "other", "this isn't a rule");
     refused("main.rego", "input.ima|ges", "other", "this isn't a rule");
+    let lib = &format!("{LIB}\nother if data.lib[\"\\u0074rusted\"](\"a\")\n");
+    editor.open("lib.rego");
+    editor.change("lib.rego", lib);
+    let error = rename(&mut editor, "lib.rego", "tru|sted(image)", "signed").unwrap_err();
+    assert_eq!(error, "this isn't written as `trusted` everywhere");
     let method = "textDocument/prepareRename";
     let found = editor.at(method, "main.rego", "some im|age", &Value::Null).unwrap();
     assert_eq!(found["placeholder"], "image");
