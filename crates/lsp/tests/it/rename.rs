@@ -108,6 +108,16 @@ fn names_within_a_file_are_renamed_there() {
 }
 
 #[test]
+fn errors_that_were_there_prevent_no_renaming() {
+    let more = "package main\n\nwarn contains \"x\" if startwith(input.x)\n";
+    let mut editor = Editor::new(&[("main.rego", MAIN), ("more.rego", more), ("lib.rego", LIB)]);
+    let changed = rename(&mut editor, "main.rego", "lev|el(x)", "height").unwrap();
+    assert_eq!(changed["main.rego"], MAIN.replace("level(", "height("));
+    let error = rename(&mut editor, "main.rego", "some im|age", "msg").unwrap_err();
+    assert!(error.contains("var msg declared above"), "{error}");
+}
+
+#[test]
 fn a_name_that_would_mean_something_else_is_refused() {
     let mut editor = editor();
     let mut refused = |file: &str, marked: &str, new: &str, why: &str| {
