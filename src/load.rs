@@ -20,6 +20,7 @@ use roles::PackageOrigin;
 use crate::functions::FunctionSet;
 use crate::rego::Sources as Texts;
 use crate::rego::internal::threads;
+use crate::rego::syntax::BaseVersion;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 use crate::rego::syntax::visit;
 use crate::sources::SchemaSet;
@@ -61,6 +62,12 @@ impl LoadOptions {
     pub fn of_platform(platform: &Platform) -> Self {
         let (product, enabled) = (platform.product().clone(), platform.functions());
         Self { product, enabled, ..Self::default() }
+    }
+
+    /// Returns the version of Rego that modules are in unless their bundle names another.
+    #[doc(hidden)]
+    pub fn version(&self) -> BaseVersion {
+        if self.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 }
     }
 }
 

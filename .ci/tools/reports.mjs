@@ -80,7 +80,7 @@ const forms = {
       demand(false, `${error.stderr}`.trim().split("\n").slice(-5).join("\n"));
     }
     // What a control's finding says follows from the observations that it names.
-    const [{ observations = [], findings = [], props }] = JSON.parse(text)["assessment-results"].results;
+    const [{ observations = [], findings = [] }] = JSON.parse(text)["assessment-results"].results;
     const says = new Map(observations.map((one) => [one.uuid, one.props.find((p) => p.name === "says").value]));
     for (const finding of findings) {
       const about = (finding["related-observations"] ?? []).map((one) => says.get(one["observation-uuid"]));
@@ -88,7 +88,7 @@ const forms = {
       const met = about.includes("met") && !about.includes("violated") && !about.includes("open");
       demand(met || finding.target.status.state !== "satisfied", `${finding.title}: satisfied by ${about}`);
     }
-    return { outcome: props.find((p) => p.name === "outcome").value, findings };
+    return { findings };
   },
   sarif(text, name) {
     // The validator is the format's own authors'; it reads and writes files.
@@ -164,7 +164,10 @@ const told = {
     return !run.results.some((r) => r.level === "error" && !r.suppressions?.length);
   },
   ctrf: (text) => JSON.parse(text).results.summary.failed === 0,
-  oscal: (text) => forms.oscal(text, "told").outcome === "passed",
+  oscal: (text) => {
+    const [{ props }] = JSON.parse(text)["assessment-results"].results;
+    return props.find((p) => p.name === "outcome").value === "passed";
+  },
   gitlab: (text) => forms.gitlab(text).bad === 0,
   junit: (text) => /<testsuites [^>]*failures="0" errors="0"/.test(text),
   tap: (text) => forms.tap(text).ok,

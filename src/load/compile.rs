@@ -83,7 +83,7 @@ pub(crate) fn compile(
     tests: Option<&mut dyn Hooks>,
 ) -> Compilation {
     let mut found = HostFunction::wrong(&options.host_functions, &options.product);
-    let texts = texts(sources, options.rego_v0, &mut found);
+    let texts = texts(sources, options.version(), &mut found);
     let data = crate::sources::merged(&sources.data, &mut found);
     let functions = program_options(options, &data, tests.is_some());
     let mut inspector = Inspector {
@@ -167,7 +167,7 @@ fn call_start(statement: Span, text: &str) -> (FileId, u32) {
 }
 
 /// Returns the texts to compile, each file once.
-fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
+fn texts(sources: &Sources, version: BaseVersion, found: &mut Vec<Diagnostic>) -> Vec<SourceText> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut texts = Vec::new();
     for module in &sources.modules {
@@ -178,12 +178,9 @@ fn texts(sources: &Sources, v0: bool, found: &mut Vec<Diagnostic>) -> Vec<Source
                 found.push(Diagnostic::error("module-conflict", message));
             }
             None => {
-                let version = match sources.versions.get(&module.path) {
-                    Some(version) => (*version).into(),
-                    None if v0 => BaseVersion::V0,
-                    None => BaseVersion::V1,
-                };
-                texts.push(SourceText::new(&module.path, &module.text).version(version));
+                let named = sources.versions.get(&module.path).map(|version| (*version).into());
+                let text = SourceText::new(&module.path, &module.text);
+                texts.push(text.version(named.unwrap_or(version)));
             }
         }
     }

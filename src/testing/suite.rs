@@ -137,6 +137,13 @@ impl Suite {
             matches(&package_name(&path.cloned().collect::<Vec<_>>()))
         });
     }
+
+    /// Keeps the tests that are definitions of a rule, by its path below `data`.
+    #[doc(hidden)]
+    pub fn retain_rule(&mut self, path: &[String]) {
+        self.members
+            .retain(|Member { found, .. }| found.package.iter().chain(&found.path).eq(path));
+    }
 }
 
 /// Returns the name of a package as OPA prints it: keywords are in brackets.

@@ -14,7 +14,7 @@ use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
-use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module};
+use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Ignore, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Position};
 use rego_platform_client::text::escape;
@@ -39,8 +39,7 @@ pub(super) fn read(
 /// Returns the package and imports of a query, as the beginning of a module declares them; `None` if
 /// it isn't valid.
 pub(super) fn query_context(text: &str, load: &LoadOptions) -> Option<QueryContext> {
-    let version = if load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 };
-    let module = parse_module(FileId(0), text, &ParseOptions::version(version)).ok()?;
+    let module = parse_module(FileId(0), text, &ParseOptions::version(load.version())).ok()?;
     let is_head = module.rules.is_empty();
     let (package, imports) = (Some(module.package), module.imports);
     is_head.then_some(QueryContext { package, imports, ..QueryContext::default() })

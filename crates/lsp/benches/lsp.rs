@@ -7,13 +7,14 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout)]
 #![allow(clippy::pedantic)]
 
-use std::path::Path;
+#[path = "../tests/it/editor.rs"]
+#[allow(dead_code)]
+mod editor;
+
 use std::time::{Duration, Instant};
 
-use lsp_server::{Connection, Message, Notification, Request};
-use rego_platform_lsp::{Options, serve};
-use serde_json::{Value, json};
-use url::Url;
+use editor::{Editor, folder};
+use serde_json::Value;
 
 const FILES: usize = 1_000;
 
@@ -29,55 +30,22 @@ fn policy(number: usize) -> String {
     )
 }
 
-/// An editor, in this process.
-struct Editor {
-    connection: Connection,
-    folder: Url,
-    version: i32,
+/// Waits for findings of a file with a text in them.
+fn wait(editor: &mut Editor, file: &str, text: &str) {
+    editor.wait(file, |found| found.to_string().contains(text));
 }
 
-impl Editor {
-    fn tell(&self, method: &str, params: Value) {
-        let message = Notification { method: method.to_owned(), params };
-        self.connection.sender.send(message.into()).unwrap();
-    }
+/// Changes a file, and returns the time until the findings of one have a text.
+fn change(editor: &mut Editor, file: &str, content: &str, text: &str, of: &str) -> Duration {
+    let start = Instant::now();
+    editor.change(file, content);
+    wait(editor, of, text);
+    start.elapsed()
+}
 
-    fn ask(&self, id: i32, method: &str, params: Value) {
-        let message = Request { id: id.into(), method: method.to_owned(), params };
-        self.connection.sender.send(message.into()).unwrap();
-        let is_answer = |message| matches!(message, Message::Response(_));
-        while !is_answer(self.connection.receiver.recv().unwrap()) {}
-    }
-
-    fn uri(&self, file: &str) -> String {
-        self.folder.join(file).unwrap().to_string()
-    }
-
-    /// Waits for findings of a file with a text in them.
-    fn wait(&self, file: &str, text: &str) {
-        let uri = self.uri(file);
-        loop {
-            let Message::Notification(message) = self.connection.receiver.recv().unwrap() else {
-                continue;
-            };
-            let params = message.params;
-            if params["uri"] == uri.as_str() && params["diagnostics"].to_string().contains(text) {
-                return;
-            }
-        }
-    }
-
-    /// Changes a file, and returns the time until findings have a text.
-    fn change(&mut self, file: &str, content: &str, text: &str, of: &str) -> Duration {
-        self.version += 1;
-        let document = json!({"uri": self.uri(file), "version": self.version});
-        let changes = json!([{"text": content}]);
-        let start = Instant::now();
-        let params = json!({"textDocument": document, "contentChanges": changes});
-        self.tell("textDocument/didChange", params);
-        self.wait(of, text);
-        start.elapsed()
-    }
+fn end(mut editor: Editor) {
+    editor.ask("shutdown", Value::Null).unwrap();
+    editor.tell("exit", Value::Null);
 }
 
 /// Returns the processor time that this process has used in its own code.
@@ -103,56 +71,40 @@ fn main() {
         return;
     }
     let rounds: usize = std::env::var("ROUNDS").map_or(50, |rounds| rounds.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: String, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("lib.rego".to_owned(), LIB);
-    for number in 0..FILES {
-        write(format!("p{number}.rego"), &policy(number));
-    }
-    write("p7.rego".to_owned(), &policy(7).replace("sprintf", "sprint"));
+    let mut texts = vec![("lib.rego".to_owned(), LIB.to_owned())];
+    texts.extend((0..FILES).map(|number| (format!("p{number}.rego"), policy(number))));
+    let mut files: Vec<(&str, &str)> =
+        texts.iter().map(|(file, text)| (&**file, &**text)).collect();
+    let wrong = policy(7).replace("sprintf", "sprint");
+    let right = std::mem::replace(&mut files[8], ("p7.rego", &wrong));
+    let folders: Vec<_> = (0..rounds.div_ceil(10)).map(|_| folder(&files)).collect();
     let (mut times, used) = (Vec::new(), user_time());
-    for _ in 0..rounds.div_ceil(10) {
+    for folder in folders {
         let start = Instant::now();
-        let editor = editor(folder.path());
-        editor.wait("p7.rego", "function sprint");
+        let mut editor = Editor::start(folder, &files);
+        wait(&mut editor, "p7.rego", "function sprint");
         times.push(start.elapsed());
-        editor.ask(2, "shutdown", Value::Null);
-        editor.tell("exit", Value::Null);
+        end(editor);
     }
     shown("the first findings", times, user_time() - used);
-    write("p7.rego".to_owned(), &policy(7));
-    let mut editor = editor(folder.path());
-    for (file, text) in [("p500.rego", policy(500)), ("lib.rego", LIB.to_owned())] {
-        let document =
-            json!({"uri": editor.uri(file), "languageId": "rego", "version": 1, "text": text});
-        editor.tell("textDocument/didOpen", json!({"textDocument": document}));
+    files[8] = right;
+    let mut editor = Editor::new(&files);
+    for file in ["p500.rego", "lib.rego"] {
+        editor.open(file);
     }
     let (mut times, used) = (Vec::new(), user_time());
     for round in 0..rounds {
         let wrong = policy(500).replace("startswith", &format!("startwith{round}"));
         let expected = format!("function startwith{round}");
-        times.push(editor.change("p500.rego", &wrong, &expected, "p500.rego"));
+        times.push(change(&mut editor, "p500.rego", &wrong, &expected, "p500.rego"));
     }
     shown("after a keystroke, those of the file", times, user_time() - used);
     let (mut times, used) = (Vec::new(), user_time());
     for round in 0..rounds {
         let other = format!("package lib\n\nok{round}(c) if c.user == \"app\"\n");
-        times.push(editor.change("lib.rego", &other, "data.lib.ok", "p999.rego"));
-        editor.change("lib.rego", LIB, "[]", "p999.rego");
+        times.push(change(&mut editor, "lib.rego", &other, "data.lib.ok", "p999.rego"));
+        change(&mut editor, "lib.rego", LIB, "[]", "p999.rego");
     }
     shown("those of all 1,000 files", times, user_time() - used);
-    editor.ask(2, "shutdown", Value::Null);
-    editor.tell("exit", Value::Null);
-}
-
-/// Starts a server for a folder.
-fn editor(folder: &Path) -> Editor {
-    let (server, client) = Connection::memory();
-    std::thread::spawn(move || serve(server, Options::default()).unwrap());
-    let folder = Url::from_directory_path(folder).unwrap();
-    let editor = Editor { connection: client, folder, version: 1 };
-    let folders = json!([{"uri": editor.folder.as_str(), "name": "p"}]);
-    editor.ask(1, "initialize", json!({"capabilities": {}, "workspaceFolders": folders}));
-    editor.tell("initialized", json!({}));
-    editor
+    end(editor);
 }

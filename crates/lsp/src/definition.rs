@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lsp_types::{Location, Position};
 
 use crate::files::{self, File, Files};
-use crate::names::{Declared, Target};
+use crate::names::Declared;
 
 /// Returns the definitions of the longest beginning of a path that is declared, with their files; else
 /// the packages of that name.
@@ -30,10 +30,7 @@ fn path_at(file: &File, position: Position) -> Option<Vec<String>> {
     if let Some(rule) = file.names.declared_at(offset) {
         return Some(rule.path.clone());
     }
-    match &file.names.at(offset)?.target {
-        Target::Path(path) => Some(path.clone()),
-        Target::Function(_) => None,
-    }
+    file.names.at(offset)?.path().map(<[String]>::to_vec)
 }
 
 fn location(path: &Path, file: &File, span: (usize, usize)) -> Option<Location> {
@@ -67,7 +64,7 @@ pub(crate) fn references(
     let mut found: Vec<(PathBuf, Location)> = Vec::new();
     for (at, file) in files.iter() {
         for used in &file.names.used {
-            let Target::Path(path) = &used.target else { continue };
+            let Some(path) = used.path() else { continue };
             let is_head = file
                 .names
                 .rules

@@ -11,7 +11,7 @@ use rego_platform::Error;
 use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources};
 use url::Url;
 
-use crate::names::{Names, Target};
+use crate::names::{Names, Used};
 use crate::text::Text;
 
 /// A policy file.
@@ -141,10 +141,7 @@ impl Files {
         let mut open: Vec<&Path> = needed.iter().copied().collect();
         let mut followed: BTreeSet<&[String]> = BTreeSet::new();
         while let Some(file) = open.pop().and_then(|path| self.get(path)) {
-            let used = file.names.used.iter().filter_map(|used| match &used.target {
-                Target::Path(path) => Some(path.as_slice()),
-                Target::Function(_) => None,
-            });
+            let used = file.names.used.iter().filter_map(Used::path);
             for path in used.chain([file.names.package.as_slice()]) {
                 if !followed.insert(path) {
                     continue;

@@ -140,7 +140,7 @@ impl Worker {
             let broken = broken.map(|(path, _)| path).take(ERRORS);
             let changed = state.changed.iter().chain(&wrong).map(PathBuf::as_path);
             let needed = state.files.needed(changed.chain(broken));
-            let mut by_file = self.found(&state, Some(&needed));
+            let mut by_file = self.check(&state, Some(&needed));
             let is_whole = needed.len() == state.files.iter().count();
             let mut shared = lock(&self.shared);
             if shared.settled >= state.number {
@@ -166,21 +166,17 @@ impl Worker {
     fn check_whole(&self) {
         while let Some(state) = self.next(|shared| shared.whole.take()) {
             if state.is_typed {
-                let (shared, changed) = &*self.shared;
-                let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let none = |shared: &mut Shared| shared.whole.is_none() && !shared.ended;
+                let waited = self.shared.1.wait_timeout_while(lock(&self.shared), PAUSE, none);
                 // Who types on is waited for.
-                if changed
-                    .wait_timeout_while(shared, PAUSE, none)
-                    .is_ok_and(|(_, end)| !end.timed_out())
-                {
+                if waited.is_ok_and(|(_, end)| !end.timed_out()) {
                     continue;
                 }
             }
             if lock(&self.shared).settled >= state.number {
                 continue;
             }
-            let by_file = self.found(&state, None);
+            let by_file = self.check(&state, None);
             let mut shared = lock(&self.shared);
             // Texts that have changed meanwhile have other findings by now.
             if shared.whole.is_none() && shared.settled < state.number {
@@ -190,7 +186,7 @@ impl Worker {
     }
 
     /// Returns the findings of a check by file.
-    fn found(
+    fn check(
         &self,
         state: &State,
         paths: Option<&BTreeSet<&Path>>,

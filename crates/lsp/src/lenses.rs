@@ -1,7 +1,7 @@
 //! What can be run from the text: a test, and the value of a rule.
 //!
 //! The input is the nearest `input.json` beside the file or above it, within the folders that the server
-//! reads; it isn't data then. Nothing answers calls of the service.
+//! reads; that file then isn't loaded as data. Nothing answers calls of the service.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use lsp_types::{CodeLens, Command};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print, compact, pretty};
 use rego_platform::load::LoadOptions;
 use rego_platform::testing::{Failure, Suite, TestOptions, TestOutcome};
-use rego_platform::text::shorten;
+use rego_platform::text::{data_reference, shorten};
 use rego_platform::{Error, ErrorKind, Value};
 use serde_json::json;
 
@@ -87,7 +87,7 @@ impl Task {
         let path: Vec<&str> = self.rule.iter().map(String::as_str).collect();
         let query = policies.query_path(&path);
         let evaluated = policies.evaluate(&query, input.as_ref(), &options());
-        let name = format!("data.{}", path.join("."));
+        let name = data_reference(&path);
         let found = evaluated.result?;
         let value = if found.is_undefined() {
             format!("{name} is undefined{of}")
@@ -100,15 +100,10 @@ impl Task {
     fn test(&self) -> Result<(String, bool), Error> {
         let sources = self.files.sources(Some(&self.files.needed(std::iter::once(&*self.file))));
         let mut suite = Suite::load(sources, self.load.clone())?;
-        let name = format!("data.{}", self.rule.join("."));
-        let (last, package) =
-            self.rule.split_last().map_or(("", &[][..]), |(last, package)| (last, package));
-        // Further tests of the same name have a number.
-        let further = format!("data.{}[\"{last}#", package.join("."));
-        suite.retain(|test| test == name || test.starts_with(&further));
+        suite.retain_rule(&self.rule);
         let run = suite.run(&TestOptions::new(options()))?;
         if run.results.is_empty() {
-            let message = format!("there is no test `{name}`");
+            let message = format!("there is no test `{}`", data_reference(&self.rule));
             return Err(Error::new(ErrorKind::Policy, message));
         }
         let (mut lines, mut is_good) = (Vec::new(), true);

@@ -71,6 +71,16 @@ pub(crate) struct Used {
     pub parts: Vec<Part>,
 }
 
+impl Used {
+    /// Returns the path below `data`; `None` for a function that isn't a rule.
+    pub fn path(&self) -> Option<&[String]> {
+        match &self.target {
+            Target::Path(path) => Some(path),
+            Target::Function(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A path below `data`.
@@ -155,6 +165,13 @@ impl Names {
     pub fn at(&self, offset: usize) -> Option<&Used> {
         let is_there = |used: &&Used| used.span.0 <= offset && offset <= used.span.1;
         self.used.iter().filter(is_there).min_by_key(|used| used.span.1 - used.span.0)
+    }
+
+    /// Returns the paths of rules, declared and used, with the names that they are written with.
+    pub fn written(&self) -> impl Iterator<Item = (&[String], &[Part])> {
+        let declared = self.rules.iter().map(|rule| (rule.path.as_slice(), rule.parts.as_slice()));
+        let used = self.used.iter().filter_map(|used| Some((used.path()?, used.parts.as_slice())));
+        declared.chain(used)
     }
 
     /// Returns the rule whose name is at a byte.

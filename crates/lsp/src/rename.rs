@@ -3,6 +3,7 @@
 //! A name is only changed if the policies mean the same afterwards: resolved, the texts before and after
 //! differ in this name and nothing else, and no error is new.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use rego_platform::sources::{ModuleSource, Sources};
 use rego_platform::{Level, check};
 
 use crate::files::{self, File, Files};
-use crate::names::{Part, Target};
+use crate::names::Part;
 
 /// A place in a text, as bytes.
 type Place = (usize, usize);
@@ -65,12 +66,8 @@ pub(crate) fn find(
     if let Some((name, import)) = names.imports.iter().find(|(_, import)| alias(import)) {
         return Ok(of_import(path, file, name, import.alias.unwrap_or_default()));
     }
-    let paths = names.used.iter().filter_map(|used| match &used.target {
-        Target::Path(path) => Some((path, &used.parts)),
-        Target::Function(_) => None,
-    });
-    let all = names.rules.iter().map(|rule| (&rule.path, &rule.parts)).chain(paths);
-    let parts = all.flat_map(|(path, parts)| parts.iter().map(move |part| (path, part)));
+    let parts =
+        names.written().flat_map(|(path, parts)| parts.iter().map(move |part| (path, part)));
     let at = parts
         .filter(|(_, part)| is_there(part.span))
         .min_by_key(|(_, part)| part.span.1 - part.span.0);
@@ -103,12 +100,7 @@ fn is_rule(files: &Files, path: &[String]) -> bool {
 fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
     let mut places: BTreeMap<PathBuf, BTreeSet<Place>> = BTreeMap::new();
     for (path, file) in files.iter() {
-        let used = file.names.used.iter().filter_map(|used| match &used.target {
-            Target::Path(path) => Some((path, &used.parts)),
-            Target::Function(_) => None,
-        });
-        let declared = file.names.rules.iter().map(|rule| (&rule.path, &rule.parts));
-        for (_, parts) in used.chain(declared).filter(|(path, _)| path.starts_with(rule)) {
+        for (_, parts) in file.names.written().filter(|(path, _)| path.starts_with(rule)) {
             let own = parts.iter().filter(|part| part.names == rule.len());
             let own = own.map(|part| unquoted(file, part));
             places.entry(path.to_owned()).or_default().extend(own);
@@ -165,23 +157,16 @@ fn of_variable(
     let module = module.ok_or("the file isn't one of the workspace")?;
     let bytes = |span: Span| (span.start as usize, span.end as usize);
     let mut variables: Vec<(Name, Place, u32)> = Vec::new();
-    for rule in &module.rules {
-        walk_terms(rule, &mut |term| {
-            if let TermKind::Var(name) = &term.kind
-                && !name.starts_with('$')
-                && !is_root(name)
-            {
-                variables.push((Name::clone(name), bytes(term.span), rule.span.start));
-            }
-            true
-        });
-    }
     let mut functions: BTreeSet<Place> = BTreeSet::new();
     let mut called = |terms: &[Term]| functions.extend(terms.first().map(|term| bytes(term.span)));
     for rule in &module.rules {
         walk_terms(rule, &mut |term| {
-            if let TermKind::Call(terms) = &term.kind {
-                called(terms);
+            match &term.kind {
+                TermKind::Var(name) if !name.starts_with('$') && !is_root(name) => {
+                    variables.push((Name::clone(name), bytes(term.span), rule.span.start));
+                }
+                TermKind::Call(terms) => called(terms),
+                _ => {}
             }
             true
         });
@@ -208,16 +193,15 @@ fn of_variable(
     // An argument is a variable of its own in each branch after `else`.
     let mut same: BTreeSet<&Name> = BTreeSet::from([variable]);
     let mut places: BTreeSet<Place> = BTreeSet::new();
+    let own = variables.iter().filter(|(_, place, of)| of == rule && written(*place) == name);
     loop {
         let before = (same.len(), places.len());
-        let own = variables.iter().filter(|(variable, place, of)| {
-            of == rule
-                && written(*place) == name
-                && (same.contains(variable) || places.contains(place))
-        });
-        let own: Vec<_> = own.collect();
-        same.extend(own.iter().map(|(variable, ..)| variable));
-        places.extend(own.iter().map(|(_, place, _)| *place));
+        for (variable, place, _) in own.clone() {
+            if same.contains(variable) || places.contains(place) {
+                same.insert(variable);
+                places.insert(*place);
+            }
+        }
         if before == (same.len(), places.len()) {
             break;
         }
@@ -271,22 +255,18 @@ pub(crate) fn rename(
             return Err(format!("there is already `data.{}`", taken.join(".")));
         }
     }
-    let refused = match edited(files, load, &found, (path, new)) {
-        Ok(edit) => return Ok(edit),
-        Err(refused) => refused,
-    };
+    let (edit, after) = edited(files, &found, new)?;
+    let before = Before::new(files.sources(None), load, &found, (path, new))?;
+    let Err(refused) = before.means(&after) else { return Ok(edit) };
     let some = found.some.take().ok_or_else(|| refused.clone())?;
     found.places.entry(path.to_owned()).or_default().insert(some);
-    edited(files, load, &found, (path, new)).map_err(|_| refused)
+    let (edit, after) = edited(files, &found, new)?;
+    before.means(&after).map_err(|_| refused)?;
+    Ok(edit)
 }
 
-/// Returns the edits, if nothing else changes by them.
-fn edited(
-    files: &Files,
-    load: &LoadOptions,
-    found: &Found,
-    (path, new): (&Path, &str),
-) -> Result<WorkspaceEdit, String> {
+/// Returns the edits, and the texts after them.
+fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sources), String> {
     let (mut changes, mut after) = (HashMap::new(), files.sources(None));
     for (path, places) in &found.places {
         let (Some(file), Some(uri)) = (files.get(path), files::uri(path)) else { continue };
@@ -297,7 +277,7 @@ fn edited(
         let mut text = file.text.content.clone();
         for ((from, to), new) in edits.iter().rev() {
             if from != to && text.get(*from..*to) != Some(found.name.as_str()) {
-                return Err(format!("`{}` is written in another way there", found.name));
+                return Err(format!("this isn't written as `{}` everywhere", found.name));
             }
             text.replace_range(from..to, new);
         }
@@ -309,8 +289,7 @@ fn edited(
             |((from, to), new): (Place, String)| TextEdit::new(file.text.range(from, to), new);
         changes.insert(uri, edits.into_iter().map(edit).collect());
     }
-    same_meaning(&files.sources(None), &after, load, found, (path, new))?;
-    Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+    Ok((WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }, after))
 }
 
 /// Returns `true` for what can name a rule or a variable.
@@ -323,38 +302,63 @@ fn is_name(text: &str) -> bool {
     !is_root(text) && module.is_ok_and(|module| head(&module).as_deref() == Some(text))
 }
 
-/// Fails if texts differ in more than a name.
-fn same_meaning(
-    before: &Sources,
-    after: &Sources,
-    load: &LoadOptions,
-    found: &Found,
-    (path, new): (&Path, &str),
-) -> Result<(), String> {
-    let (mut old, changed) = (resolved(before, load)?, resolved(after, load)?);
-    let path = path.display().to_string();
-    for (of, module) in &mut old {
-        let mut naming = Naming { package: Vec::new(), of: &found.named, new, rule: 0 };
-        naming.package = names(module.package.path.get(1..).unwrap_or_default());
-        if matches!(found.named, Named::Rule(_)) || *of == path {
-            walk_module_mut(&mut naming, module);
+/// The texts before a name is changed.
+struct Before<'a> {
+    load: &'a LoadOptions,
+    sources: Sources,
+    /// What they are to mean.
+    wanted: Vec<String>,
+    /// Why they don't mean it.
+    other: String,
+    /// The messages of their errors, once these are asked for.
+    errors: OnceCell<Vec<String>>,
+}
+
+impl<'a> Before<'a> {
+    fn new(
+        sources: Sources,
+        load: &'a LoadOptions,
+        found: &Found,
+        (path, new): (&Path, &str),
+    ) -> Result<Self, String> {
+        let mut modules = resolved(&sources, load)?;
+        let path = path.display().to_string();
+        for (of, module) in &mut modules {
+            let mut naming = Naming { package: Vec::new(), of: &found.named, new, rule: 0 };
+            naming.package = names(module.package.path.get(1..).unwrap_or_default());
+            if matches!(found.named, Named::Rule(_)) || *of == path {
+                walk_module_mut(&mut naming, module);
+            }
+        }
+        let other = format!("`{new}` has another meaning where `{}` is", found.name);
+        Ok(Self { load, sources, wanted: shown(&modules), other, errors: OnceCell::new() })
+    }
+
+    /// Fails if texts differ in more than the name.
+    fn means(&self, after: &Sources) -> Result<(), String> {
+        if self.wanted != shown(&resolved(after, self.load)?) {
+            return Err(self.other.clone());
+        }
+        let new = errors(after, self.load);
+        if new.is_empty() {
+            return Ok(());
+        }
+        let old = self.errors.get_or_init(|| errors(&self.sources, self.load));
+        match new.iter().find(|message| !old.contains(message)).filter(|_| new.len() > old.len()) {
+            Some(message) => Err(message.clone()),
+            None => Ok(()),
         }
     }
-    let text = |all: &[(String, Module)]| -> Vec<String> {
-        all.iter().map(|(_, module)| module.to_string()).collect()
-    };
-    if text(&old) != text(&changed) {
-        return Err(format!("`{new}` has another meaning where `{}` is", found.name));
-    }
-    let errors = |sources: &Sources| -> Vec<String> {
-        let found = check::check(sources, load.clone()).into_iter();
-        found.filter(|one| one.level == Level::Error).map(|one| one.message).collect()
-    };
-    let (old, all) = (errors(before), errors(after));
-    match all.iter().find(|message| !old.contains(message)).filter(|_| all.len() > old.len()) {
-        Some(message) => Err(message.clone()),
-        None => Ok(()),
-    }
+}
+
+fn shown(modules: &[(String, Module)]) -> Vec<String> {
+    modules.iter().map(|(_, module)| module.to_string()).collect()
+}
+
+/// Returns the messages of all errors.
+fn errors(sources: &Sources, load: &LoadOptions) -> Vec<String> {
+    let found = check::check(sources, load.clone()).into_iter();
+    found.filter(|one| one.level == Level::Error).map(|one| one.message).collect()
 }
 
 fn names(terms: &[Term]) -> Vec<String> {
@@ -428,10 +432,9 @@ impl Hooks for Taken {
 
 /// Returns modules in which references are complete and local variables have names of their own.
 fn resolved(sources: &Sources, load: &LoadOptions) -> Result<Vec<(String, Module)>, String> {
-    let version = if load.rego_v0 { rego::BaseVersion::V0 } else { rego::BaseVersion::V1 };
     let text = |module: &ModuleSource| {
         let named = sources.versions.get(&module.path).map(|version| (*version).into());
-        SourceText::new(&module.path, &module.text).version(named.unwrap_or(version))
+        SourceText::new(&module.path, &module.text).version(named.unwrap_or(load.version()))
     };
     let mut taken = Taken::default();
     let compiled = Program::compile_with(

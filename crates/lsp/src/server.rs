@@ -15,11 +15,10 @@ use lsp_types::{
     RenameOptions, ServerCapabilities, ShowMessageParams, TextDocumentPositionParams,
     TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkDoneProgressOptions,
 };
-use rego::BaseVersion;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::Ignore;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::files::{self, Files};
@@ -177,8 +176,8 @@ impl Server {
         if paths.is_empty() {
             paths.extend(given.root_uri.as_ref().and_then(files::path));
         }
-        let version = if options.load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 };
-        Self { options, paths, files: Files::new(version), checker }
+        let files = Files::new(options.load.version());
+        Self { options, paths, files, checker }
     }
 
     /// Reads the disk; what can't be read is shown, and what was read before stays.
@@ -308,72 +307,78 @@ impl Server {
     fn result(&self, method: &str, params: Value) -> Option<Answer> {
         let product = &self.options.load.product;
         Some(match method {
-            request::HoverRequest::METHOD => Self::at(params, |path, at, _| {
-                Ok(serde_json::to_value(hover::hover(&self.files, product, path, at))?)
-            }),
+            request::HoverRequest::METHOD => {
+                Self::at(params, |path, at, _| Ok(hover::hover(&self.files, product, path, at)))
+            }
             request::Completion::METHOD => Self::at(params, |path, at, _| {
                 let items = completion::completions(&self.files, &self.options.load, path, at);
-                Ok(serde_json::to_value(CompletionResponse::Array(items))?)
+                Ok(CompletionResponse::Array(items))
             }),
             request::GotoDefinition::METHOD => Self::at(params, |path, at, _| {
                 let found = definition::definitions(&self.files, path, at);
-                Ok(serde_json::to_value(GotoDefinitionResponse::Array(found))?)
+                Ok(GotoDefinitionResponse::Array(found))
             }),
             request::References::METHOD => Self::at(params, |path, at, params| {
                 let wanted = params.pointer("/context/includeDeclaration");
                 let wanted = wanted.and_then(Value::as_bool).unwrap_or(true);
-                Ok(serde_json::to_value(definition::references(&self.files, path, at, wanted))?)
+                Ok(definition::references(&self.files, path, at, wanted))
             }),
             request::DocumentSymbolRequest::METHOD => self.of(params, |file, _, _| {
-                Ok(serde_json::to_value(DocumentSymbolResponse::Nested(symbols::symbols(file)))?)
+                Ok(DocumentSymbolResponse::Nested(symbols::symbols(file)))
             }),
-            request::Formatting::METHOD => self.of(params, |file, path, _| {
-                Ok(serde_json::to_value(actions::formatted(path, file))?)
-            }),
+            request::Formatting::METHOD => {
+                self.of(params, |file, path, _| Ok(actions::formatted(path, file)))
+            }
             request::CodeLensRequest::METHOD => self.of(params, |file, _, params| {
                 let uri = params.pointer("/textDocument/uri").and_then(Value::as_str);
-                Ok(serde_json::to_value(lenses::lenses(file, uri.unwrap_or_default()))?)
+                Ok(lenses::lenses(file, uri.unwrap_or_default()))
             }),
             request::PrepareRenameRequest::METHOD => Self::at(params, |path, at, _| {
                 let found = rename::find(&self.files, &self.options.load, path, at);
-                let found = found.map_err(Refused::Failed)?;
-                let (range, placeholder) = (found.range, found.name);
-                Ok(serde_json::to_value(PrepareRenameResponse::RangeWithPlaceholder {
-                    range,
-                    placeholder,
-                })?)
+                let rename::Found { range, name: placeholder, .. } =
+                    found.map_err(Refused::Failed)?;
+                Ok(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
             }),
             request::Rename::METHOD => Self::at(params, |path, at, params| {
                 let new = params.get("newName").and_then(Value::as_str).unwrap_or_default();
                 let edit = rename::rename(&self.files, &self.options.load, path, at, new);
-                Ok(serde_json::to_value(edit.map_err(Refused::Failed)?)?)
+                edit.map_err(Refused::Failed)
             }),
             request::CodeActionRequest::METHOD => self.of(params, |file, path, params| {
                 let range = params.get("range").cloned().unwrap_or_default();
                 let range = serde_json::from_value(range)?;
                 let fixes = actions::fixes(path, file, range, &self.checker.found(path));
                 let fixes = fixes.into_iter().map(CodeActionOrCommand::CodeAction);
-                Ok(serde_json::to_value(fixes.collect::<Vec<_>>())?)
+                Ok(fixes.collect::<Vec<_>>())
             }),
             _ => return None,
         })
     }
 
     /// Answers a request about a position.
-    fn at(params: Value, answer: impl Fn(&Path, lsp_types::Position, &Value) -> Answer) -> Answer {
+    fn at<T: Serialize>(
+        params: Value,
+        answer: impl Fn(&Path, lsp_types::Position, &Value) -> Result<T, Refused>,
+    ) -> Answer {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
         match files::path(&about.text_document.uri) {
-            Some(path) => answer(&path, about.position, &params),
+            Some(path) => Ok(serde_json::to_value(answer(&path, about.position, &params)?)?),
             None => Ok(Value::Null),
         }
     }
 
     /// Answers a request about a file.
-    fn of(&self, params: Value, answer: impl Fn(&files::File, &Path, &Value) -> Answer) -> Answer {
+    fn of<T: Serialize>(
+        &self,
+        params: Value,
+        answer: impl Fn(&files::File, &Path, &Value) -> Result<T, Refused>,
+    ) -> Answer {
         let about: OfDocument = serde_json::from_value(params.clone())?;
         let path = files::path(&about.text_document.uri);
-        let file = path.as_deref().and_then(|path| Some((self.files.get(path)?, path)));
-        file.map_or(Ok(Value::Null), |(file, path)| answer(file, path, &params))
+        match path.as_deref().and_then(|path| Some((self.files.get(path)?, path))) {
+            Some((file, path)) => Ok(serde_json::to_value(answer(file, path, &params)?)?),
+            None => Ok(Value::Null),
+        }
     }
 }
 

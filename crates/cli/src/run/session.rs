@@ -13,7 +13,6 @@ use rego_platform::evaluate::{
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::compile::QueryContext;
-use rego_platform::rego::syntax::BaseVersion;
 use rego_platform::sources::{ModuleSource, Sources};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, escape_for_log, nearest};
@@ -159,7 +158,7 @@ impl Session {
 
     /// Executes a text; `last` means that no more lines follow.
     pub fn take(&mut self, text: &str, last: bool) -> LineResult {
-        let done = match classify(text, self.version(), last) {
+        let done = match classify(text, self.load.version(), last) {
             Statement::Nothing => Ok(()),
             Statement::Unfinished => return LineResult::More,
             Statement::Command(word, _) if matches!(&*word, "quit" | "exit" | "q") => {
@@ -181,10 +180,6 @@ impl Session {
             Ok(()) => LineResult::Done,
             Err(error) => LineResult::Failed(error),
         }
-    }
-
-    fn version(&self) -> BaseVersion {
-        if self.load.rego_v0 { BaseVersion::V0 } else { BaseVersion::V1 }
     }
 
     fn command(&mut self, word: &str, rest: &str) -> Result<(), Error> {

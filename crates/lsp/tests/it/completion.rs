@@ -42,6 +42,7 @@ fn answers_have_fields_and_questions_filters() {
     has(&complete("platform.evidence({\"|"), &["kind", "search"]);
     has(&complete("platform.evidence({\"kind\": \"S|\"})"), &["SARIF", "SBOM_CYCLONEDX_JSON"]);
     has(&complete("platform.discover(input.image, \"|\")"), &["CONTAINER_IMAGE"]);
+    has(&complete("platform.discover(\"é😀\", \"|\")"), &["CONTAINER_IMAGE"]);
     has(&complete("platform.discover(input.image, \"\").kind == \"|\""), &["SARIF"]);
     // Nothing is known of what else there is.
     assert_eq!(complete("input.image.|"), [""; 0]);

@@ -19,12 +19,22 @@ pub struct Editor {
     pub found: BTreeMap<String, Value>,
 }
 
+/// Writes a folder.
+pub fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
 impl Editor {
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            std::fs::write(folder.path().join(name), text).unwrap();
-        }
+        Self::start(folder(files), files)
+    }
+
+    /// Starts a server for a folder with these files.
+    pub fn start(folder: TempDir, files: &[(&str, &str)]) -> Self {
         let (server, connection) = Connection::memory();
         std::thread::spawn(move || serve(server, Options::default()).unwrap());
         let own = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
@@ -51,11 +61,11 @@ impl Editor {
         let message = self.connection.receiver.recv_timeout(Duration::from_mins(1));
         match message.unwrap() {
             Message::Response(response) => Some(response),
-            Message::Notification(message) => {
+            Message::Notification(mut message) => {
                 if message.method == "textDocument/publishDiagnostics" {
                     let uri = message.params["uri"].as_str().unwrap();
                     let file = uri.rsplit('/').next().unwrap().to_owned();
-                    self.found.insert(file, message.params["diagnostics"].clone());
+                    self.found.insert(file, message.params["diagnostics"].take());
                 }
                 None
             }
@@ -111,7 +121,7 @@ impl Editor {
         let place = text.find(&marked.replace('|', "")).unwrap() + marked.find('|').unwrap();
         let before = &text[..place];
         let line = before.matches('\n').count();
-        let character = before.rsplit('\n').next().unwrap().len();
+        let character = before.rsplit('\n').next().unwrap().encode_utf16().count();
         let mut params = json!({"textDocument": {"uri": self.uri(file)},
             "position": {"line": line, "character": character}});
         for (key, value) in more.as_object().into_iter().flatten() {

@@ -13,6 +13,10 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
     let mut editor = Editor::new(&[
         ("p.rego", POLICY),
         ("lib.rego", "package lib\n\nusers := {\"ann\"}\n"),
+        (
+            "brackets.rego",
+            "package a[\"b-c\"]\n\nx := 1\n\ntest_x if x == 1\n\ntest_x if x == 2\n\ntest_xs if x == 3\n",
+        ),
         ("wrong.rego", "package wrong\n\nx := y\n"),
         ("input.json", &json!({"user": "ann", "image": image}).to_string()),
         (
@@ -25,7 +29,9 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
         let uri = editor.uri(file);
         let lenses = editor.ask("textDocument/codeLens", json!({"textDocument": {"uri": uri}}));
         let lenses = lenses.unwrap();
-        let path = |lens: &&Value| lens["command"]["arguments"][1][1] == rule;
+        let path = |lens: &&Value| {
+            lens["command"]["arguments"][1].as_array().unwrap().last().unwrap() == rule
+        };
         let command = lenses.as_array().unwrap().iter().find(path).unwrap()["command"].clone();
         let arguments = command["arguments"].clone();
         let params = json!({"command": command["command"], "arguments": arguments});
@@ -39,6 +45,12 @@ fn tests_and_rules_run_on_the_texts_of_the_editor() {
     assert!(error.contains("sends nothing to the service"), "{error}");
     let error = run("wrong.rego", "x").1.unwrap_err();
     assert!(error.contains("var y is unsafe"), "{error}");
+    let value = run("brackets.rego", "x").1.unwrap();
+    assert_eq!(value, "data.a[\"b-c\"].x with input.json: 1");
+    let outcome = run("brackets.rego", "test_x").1.unwrap();
+    let both = "data.a[\"b-c\"].test_x: passed\ndata.a[\"b-c\"].test_x#01: failed: line 7, \
+                `test_x if x == 2` is false\n  x: 1";
+    assert_eq!(outcome, both);
     let (title, outcome) = run("p_test.rego", "test_ann");
     assert_eq!(title, "Run this test");
     assert_eq!(outcome.unwrap(), "data.p_test.test_ann: passed");

@@ -5,5 +5,8 @@
 mod completion;
 mod editor;
 mod lenses;
+#[allow(dead_code, reason = "other tests need more of it")]
+#[path = "../../../rego/tests/generate/random.rs"]
+mod random;
 mod rename;
 mod settled;

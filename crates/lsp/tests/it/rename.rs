@@ -108,6 +108,16 @@ fn names_within_a_file_are_renamed_there() {
 }
 
 #[test]
+fn errors_that_were_there_prevent_no_renaming() {
+    let more = "package main\n\nwarn contains \"x\" if startwith(input.x)\n";
+    let mut editor = Editor::new(&[("main.rego", MAIN), ("more.rego", more), ("lib.rego", LIB)]);
+    let changed = rename(&mut editor, "main.rego", "lev|el(x)", "height").unwrap();
+    assert_eq!(changed["main.rego"], MAIN.replace("level(", "height("));
+    let error = rename(&mut editor, "main.rego", "some im|age", "msg").unwrap_err();
+    assert!(error.contains("var msg declared above"), "{error}");
+}
+
+#[test]
 fn a_name_that_would_mean_something_else_is_refused() {
     let mut editor = editor();
     let mut refused = |file: &str, marked: &str, new: &str, why: &str| {
@@ -126,6 +136,11 @@ fn a_name_that_would_mean_something_else_is_refused() {
     refused("main.rego", "in|put.images", "other", "this isn't a rule");
     refused("lib.rego", "starts|with", "other", "this isn't a rule");
     refused("main.rego", "input.ima|ges", "other", "this isn't a rule");
+    let lib = &format!("{LIB}\nother if data.lib[\"\\u0074rusted\"](\"a\")\n");
+    editor.open("lib.rego");
+    editor.change("lib.rego", lib);
+    let error = rename(&mut editor, "lib.rego", "tru|sted(image)", "signed").unwrap_err();
+    assert_eq!(error, "this isn't written as `trusted` everywhere");
     let method = "textDocument/prepareRename";
     let found = editor.at(method, "main.rego", "some im|age", &Value::Null).unwrap();
     assert_eq!(found["placeholder"], "image");

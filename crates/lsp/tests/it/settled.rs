@@ -9,6 +9,7 @@ use rego_platform::sources::{ReadOptions, Sources};
 use serde_json::{Value, json};
 
 use crate::editor::Editor;
+use crate::random::Random;
 
 const FILES: [(&str, &str); 5] = [
     (
@@ -52,17 +53,6 @@ const EDITS: [(&str, &str); 14] = [
     ("count(", "conut("),
 ];
 
-/// Numbers that look random, the same in each run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-}
-
 /// A finding: its line and column from 0, its code and message.
 type Finding = (u64, u64, String, String);
 
@@ -101,16 +91,16 @@ fn sent(found: &BTreeMap<String, Value>) -> BTreeMap<String, Vec<Finding>> {
 #[test]
 fn findings_settle_to_those_of_check() {
     let mut editor = Editor::new(&FILES);
-    let mut numbers = Numbers(7);
+    let mut random = Random::new(6);
     for (file, _) in &FILES[..4] {
         editor.open(file);
     }
     let (mut with_errors, mut with_warnings) = (0, 0);
     for round in 0..60 {
-        for _ in 0..=numbers.below(3) {
-            let (file, original) = FILES[numbers.below(4)];
-            let (from, to) = EDITS[numbers.below(EDITS.len())];
-            let text = match numbers.below(4) {
+        for _ in 0..=random.below(3) {
+            let (file, original) = *random.pick(&FILES[..4]);
+            let (from, to) = *random.pick(&EDITS);
+            let text = match random.below(4) {
                 0 => original.to_owned(),
                 1 => editor.texts[file].replacen(to, from, usize::from(!to.is_empty())),
                 _ => editor.texts[file].replacen(from, to, 1),

@@ -1,6 +1,6 @@
 //! Randomness that is the same everywhere for a seed.
 
-/// A generator of random numbers (SplitMix64).
+/// A generator of random numbers (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
