@@ -72,12 +72,14 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     Ok(read.value.unwrap_or(Value::Null))
 }
 
-/// Returns `true` for a policy document: an object with the text `apiVersion` and the kind `Policy`, or
-/// that of a group of policies, which none of its readers takes for data.
+/// Returns `true` for a policy document or a group: an object whose `apiVersion` begins with
+/// `workflowcontract.`, unless its kind is `Contract`. Another kind, such as one that is misspelt, is refused by
+/// their reader: as data, a policy would silently not be evaluated.
 pub(super) fn is_policy(value: &Value) -> bool {
     let Value::Object(fields) = value else { return false };
     let text = |name: &str| fields.get(&Value::from(name)).and_then(Value::as_str);
-    text("apiVersion").is_some() && matches!(text("kind"), Some("Policy" | "PolicyGroup"))
+    text("apiVersion").is_some_and(|version| version.starts_with("workflowcontract."))
+        && text("kind") != Some("Contract")
 }
 
 /// Reads the only document of a YAML text into a type.

@@ -124,16 +124,17 @@ pub(super) fn given(
     inventory: &mut Inventory,
     timeout: Duration,
 ) -> Result<Waivers, Error> {
+    let today = chrono::Utc::now().date_naive();
     let mut all = Waivers::default();
     if let Some(path) = file {
-        let (source, waivers) = read(path, chrono::Utc::now().date_naive(), timeout)?;
+        let (source, waivers) = read(path, today, timeout)?;
         inventory.waivers = Some(source);
         all = waivers;
     }
     for path in vex {
         let text = option_files::read("the VEX document", path, MAX_VEX, timeout)?;
         inventory.vex.push(option_files::source(path, &text));
-        all.add_vex(&text, path)?;
+        all.add_vex(&text, path, today)?;
     }
     Ok(all)
 }

@@ -15,7 +15,7 @@ use super::model::{
 use super::options::Hint;
 use super::packages::VerdictPackage;
 use super::verdict::{Item, RawVerdict, excepts};
-use super::waivers::{Candidate, Waivers};
+use super::waivers::{Candidate, InputWaivers, Waivers};
 use crate::setting;
 
 /// The circumstances that a verdict depends on besides the policy's own result.
@@ -33,7 +33,8 @@ pub(super) struct VerdictContext<'a> {
 pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
-    let own = Own { ignored, exceptions: &raw.exceptions };
+    let waivers = context.waivers.of_input(context.input, context.input_digest, context.subjects);
+    let own = Own { ignored, exceptions: &raw.exceptions, waivers };
     let violations: Vec<Violation> =
         raw.items.into_iter().map(|item| violation(item, &own, context)).collect();
     let status = if ignored {
@@ -57,10 +58,12 @@ pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict 
     }
 }
 
-/// What a policy says about its own violations.
+/// What is said about the violations of a policy.
 struct Own<'a> {
     ignored: bool,
     exceptions: &'a [String],
+    /// What its user says about them.
+    waivers: InputWaivers<'a>,
 }
 
 fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violation {
@@ -85,14 +88,13 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
     };
-    let matching = context.waivers.matching(&Candidate {
+    let matching = own.waivers.matching(&Candidate {
         policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),
         // A digest that isn't text matches nothing.
         digest: item.fields.get("digest").map(|own| own.as_str().unwrap_or_default()),
         purl: item.fields.get("package_purl").and_then(serde_json::Value::as_str),
-        input: context.input,
         input_digest: context.input_digest,
         subjects: context.subjects,
     });

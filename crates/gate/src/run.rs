@@ -70,7 +70,7 @@ impl Gate {
         if nothing && !options.without_input {
             self.refuse_no_input()?;
         }
-        self.refuse_data(&places)?;
+        self.refuse_own_judge(&places, &options.inventory)?;
         self.refuse_unread_annotations(&options.documents.metadata)?;
         let files: Vec<_> = if nothing || options.documents.combine {
             vec![None]

@@ -195,7 +195,6 @@ pub(super) struct Candidate<'a> {
     pub digest: Option<&'a str>,
     /// The URL of the package that the violation is about (`package_purl`).
     pub purl: Option<&'a str>,
-    pub input: &'a str,
     pub input_digest: Option<&'a str>,
     pub subjects: &'a [model::Subject],
 }
@@ -244,14 +243,14 @@ impl Waivers {
         Ok(Self { entries, vex: Vex::default() })
     }
 
-    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0): one that a product is `not_affected` or
+    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0), as of `today`: one that a product is `not_affected` or
     /// `fixed` sets aside the violations whose identifier is that of the vulnerability, and whose
     /// `package_purl`, or the digest of what they are about, that of the product.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete.
-    pub fn add_vex(&mut self, text: &[u8], path: &Path) -> Result<(), Error> {
-        self.vex.add(text, path)
+    /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete or of a later day.
+    pub fn add_vex(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
+        self.vex.add(text, path, today)
     }
 
     /// Returns the waivers as reports show them, in the order of the file, without matches yet.
@@ -271,44 +270,66 @@ impl Waivers {
         self.entries.iter().map(shown).chain(self.vex.shown()).collect()
     }
 
+    /// Returns those that may cover violations of an input.
+    pub(super) fn of_input(
+        &self,
+        input: &str,
+        digest: Option<&str>,
+        subjects: &[model::Subject],
+    ) -> InputWaivers<'_> {
+        let concerns = |subject: &Subject| match subject {
+            Subject::Digest(own) => digest == Some(own.as_str()),
+            Subject::Input(names) => named(names, input),
+            // An attestation about several subjects is covered only if each of them is.
+            Subject::Name(names) => {
+                !subjects.is_empty() && subjects.iter().all(|subject| named(names, &subject.name))
+            }
+            // The violation decides.
+            Subject::Violation(_) => true,
+        };
+        let entries = self.entries.iter().enumerate();
+        let entries = entries.filter(|(_, entry)| concerns(&entry.written.subject)).collect();
+        InputWaivers { all: self, entries }
+    }
+}
+
+/// The waivers and VEX statements that may cover violations of an input.
+#[derive(Debug)]
+pub(super) struct InputWaivers<'a> {
+    all: &'a Waivers,
+    /// With their indices.
+    entries: Vec<(usize, &'a DatedWaiver)>,
+}
+
+impl InputWaivers<'_> {
     /// Returns the waiver or VEX statement that covers a violation, or else one that matches it: its index,
     /// and whether it covers it.
-    pub(super) fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
-        let matching =
-            || self.entries.iter().enumerate().filter(|(_, entry)| entry.matches(candidate));
+    pub fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
+        let matching = || self.entries.iter().filter(|(_, entry)| entry.matches(candidate));
         if let Some((index, _)) = matching().find(|(_, entry)| !entry.expired) {
-            return Some((index, true));
+            return Some((*index, true));
         }
-        let stated = self.vex.deciding(candidate);
-        let stated = stated.map(|(index, covers)| (self.entries.len() + index, covers));
-        let expired = || matching().next().map(|(index, _)| (index, false));
+        let stated = self.all.vex.deciding(candidate);
+        let stated = stated.map(|(index, covers)| (self.all.entries.len() + index, covers));
+        let expired = || matching().next().map(|(index, _)| (*index, false));
         stated.filter(|(_, covers)| *covers).or_else(expired).or(stated)
     }
 }
 
 impl DatedWaiver {
+    /// Returns `true` for a violation of an input that this is about.
     fn matches(&self, candidate: &Candidate<'_>) -> bool {
         let written = &self.written;
-        written.policy.as_deref().is_none_or(|policy| policy == candidate.policy)
+        let concerns = match &written.subject {
+            Subject::Violation(digest) => candidate.digest == Some(digest.as_str()),
+            Subject::Digest(_) | Subject::Input(_) | Subject::Name(_) => true,
+        };
+        concerns
+            && written.policy.as_deref().is_none_or(|policy| policy == candidate.policy)
             && written
                 .finding
                 .as_deref()
                 .is_none_or(|finding| candidate.id == Some(finding) || candidate.message == finding)
-            && self.concerns(candidate)
-    }
-
-    fn concerns(&self, candidate: &Candidate<'_>) -> bool {
-        match &self.written.subject {
-            Subject::Digest(digest) => candidate.input_digest == Some(digest.as_str()),
-            Subject::Input(names) => named(names, candidate.input),
-            // An attestation about several subjects is covered only if each of them is.
-            Subject::Name(names) => {
-                let mut subjects = candidate.subjects.iter();
-                !candidate.subjects.is_empty()
-                    && subjects.all(|subject| named(names, &subject.name))
-            }
-            Subject::Violation(digest) => candidate.digest == Some(digest.as_str()),
-        }
     }
 }
 
@@ -373,10 +394,14 @@ mod tests {
             id: Some("CVE-1"),
             digest: None,
             purl: None,
-            input: "in.json",
             input_digest: Some("sha256:aa"),
             subjects,
         }
+    }
+
+    fn matching(waivers: &Waivers, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
+        let of_input = waivers.of_input("in.json", candidate.input_digest, candidate.subjects);
+        of_input.matching(candidate)
     }
 
     fn digest(pair: &str) -> String {
@@ -390,7 +415,7 @@ mod tests {
             let text = format!("waivers:\n- {{{rest}, {DATE}{day}}}\n");
             let own =
                 Candidate { input_digest: Some(&own), digest: Some(&other), ..candidate(&[]) };
-            waivers(&text).unwrap().matching(&own)
+            matching(&waivers(&text).unwrap(), &own)
         };
         let named = "policy: p, subject: {input: '*.json'}";
         assert_eq!(matching(named, "2026-03-01"), Some((0, true)));
@@ -443,8 +468,8 @@ mod tests {
             name: name.to_owned(),
             digest: [("sha256".to_owned(), "bb".to_owned())].into(),
         };
-        assert!(waivers.matching(&candidate(&[subject("app-a")])).is_some());
-        assert!(waivers.matching(&candidate(&[subject("app-a"), subject("lib")])).is_none());
+        assert!(matching(&waivers, &candidate(&[subject("app-a")])).is_some());
+        assert!(matching(&waivers, &candidate(&[subject("app-a"), subject("lib")])).is_none());
     }
 
     #[test]

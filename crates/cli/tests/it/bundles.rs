@@ -205,7 +205,7 @@ fn every_command_takes_a_bundle_as_an_archive_and_as_a_folder() {
     sandbox.run(&beside).output().fails("OPA would drop that");
     // A policy document beside it isn't data.
     let whole = archive(&sandbox, "whole.tar.gz", &[("q.rego", V1)]);
-    let document = "apiVersion: x/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  policies:\n    - \
+    let document = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  policies:\n    - \
         embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains \"d\" if input.bad\n";
     let document = sandbox.write("document.yaml", document);
     let bad = bad(&sandbox);

@@ -30,7 +30,13 @@ pub(super) enum Document {
 
 #[derive(Deserialize)]
 struct OfKind {
-    kind: String,
+    kind: Kind,
+}
+
+#[derive(Deserialize)]
+enum Kind {
+    Policy,
+    PolicyGroup,
 }
 
 /// Moves policy documents out of the data. One to which a group refers is evaluated as the group says, and
@@ -45,10 +51,9 @@ pub(super) fn split_off_documents(
     let mut policies = Vec::new();
     for (path, text) in &texts {
         let file = Place { path, text };
-        if typed_as::<OfKind>(file, "policy document")?.kind == "PolicyGroup" {
-            groups.push(parse_group(file, elsewhere)?);
-        } else {
-            policies.push(parse_policy(file, elsewhere)?);
+        match typed_as::<OfKind>(file, "policy document")?.kind {
+            Kind::Policy => policies.push(parse_policy(file, elsewhere)?),
+            Kind::PolicyGroup => groups.push(parse_group(file, elsewhere)?),
         }
     }
     let referred: Vec<_> = groups.iter().map(PolicyGroup::files).collect();

@@ -1,7 +1,8 @@
 //! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
 //! once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use rego_platform::{Diagnostic, Error, ErrorKind, Level};
 use rego_platform_client::text::{escape, nearest};
@@ -11,6 +12,7 @@ use super::{Check, FileId, Gate, GateOptions, wrong};
 use crate::documents::ARGUMENTS;
 use crate::inputs::InputSource;
 use crate::metadata::Metadata;
+use crate::model::Inventory;
 use crate::policy_documents::PolicyDocument;
 use crate::setting;
 
@@ -60,14 +62,27 @@ impl Gate {
         wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
     }
 
-    /// Refuses an input that is data of the policies as well: its author would write both.
-    pub(crate) fn refuse_data(&self, places: &[InputSource]) -> Result<(), Error> {
+    /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
+    /// both.
+    pub(crate) fn refuse_own_judge(
+        &self,
+        places: &[InputSource],
+        given: &Inventory,
+    ) -> Result<(), Error> {
+        let waiving = given.waivers.iter().chain(&given.vex);
+        let waiving: HashSet<FileId> =
+            waiving.filter_map(|source| FileId::of(Path::new(&source.path)).ok()).collect();
         for place in places {
             let InputSource::File(path) = place else { continue };
-            if FileId::of(path).is_ok_and(|file| self.data.contains(&file)) {
-                let shown = escape(&path.to_string_lossy());
-                return Err(wrong(format!("the input `{shown}` is data of the policies as well"))
-                    .by_setting(setting::IGNORED));
+            let Ok(file) = FileId::of(path) else { continue };
+            let refused = |what: &str| {
+                wrong(format!("the input `{}` {what}", escape(&path.to_string_lossy())))
+            };
+            if self.data.contains(&file) {
+                return Err(refused("is data of the policies as well").by_setting(setting::IGNORED));
+            }
+            if waiving.contains(&file) {
+                return Err(refused("waives findings as well").by_setting(setting::IGNORED));
             }
         }
         Ok(())

@@ -262,7 +262,7 @@ mod tests {
         super::parse(Place { path, text }, elsewhere)
     }
 
-    const GOOD: &str = "apiVersion: x.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
+    const GOOD: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
         inputs:\n    - {name: a, required: true}\n    - {name: b, default: 'x,y'}\n  policies:\n    \
         - kind: SARIF\n      embedded: |\n        package main\n\n        import rego.v1\n\n        violations := []\n";
 
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(document.entries[0].phases, ["PUSH"]);
         assert_eq!(document.auto_match.as_deref(), Some("embedded"));
         assert_eq!(document.finding.unwrap().name, "SAST");
-        let old = "apiVersion: x.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
+        let old = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
         let document = parse("p.yaml", old, Elsewhere::default()).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, NaiveDate, Utc};
 use percent_encoding::percent_decode_str;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
@@ -214,8 +214,8 @@ impl VexStatus {
 }
 
 impl Vex {
-    /// Adds the statements of the document at `path`.
-    pub fn add(&mut self, text: &[u8], path: &Path) -> Result<(), Error> {
+    /// Adds the statements of the document at `path`, as of `today`.
+    pub fn add(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
         let file = path.display().to_string();
         let name = escape(&file);
         let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
@@ -246,6 +246,13 @@ impl Vex {
                 return Err(wrong("it has an alias without a name".to_owned()));
             }
             let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
+            // It would decide until then, whatever is stated later.
+            if one.time.with_timezone(&Utc).date_naive() > today {
+                return Err(wrong(format!(
+                    "its time, {}, is in the future",
+                    one.time.to_rfc3339()
+                )));
+            }
             let place = self.statements.len();
             for name in names {
                 let by_product = self.by_product.entry(name).or_default();
@@ -466,6 +473,7 @@ mod tests {
     use crate::model::Subject;
 
     const PURL: &str = "pkg:npm/a@1";
+    const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 6, 1).unwrap();
 
     fn hex(pair: &str) -> String {
         pair.repeat(32)
@@ -480,7 +488,7 @@ mod tests {
 
     fn read(document: &Value) -> Result<Vex, String> {
         let mut vex = Vex::default();
-        let added = vex.add(document.to_string().as_bytes(), Path::new("vex.json"));
+        let added = vex.add(document.to_string().as_bytes(), Path::new("vex.json"), TODAY);
         added.map(|()| vex).map_err(|error| error.report())
     }
 
@@ -506,7 +514,6 @@ mod tests {
             id: Some("CVE-1"),
             digest,
             purl,
-            input: "in.json",
             input_digest: None,
             subjects: &[],
         }
@@ -604,6 +611,7 @@ mod tests {
             document
         };
         read(&statements(json!({}))).unwrap();
+        read(&statements(json!({"timestamp": "2026-06-02T01:00:00+02:00"}))).unwrap();
         let product = |changes: Value| statements(json!({"products": [changes]}));
         for (document, says) in [
             (json!({"payload": "", "payloadType": "x"}), "unknown field `payload`"),
@@ -625,6 +633,11 @@ mod tests {
             (statements(json!({"justification": "trust_me"})), "unknown variant `trust_me`"),
             (statements(json!({"products": []})), "statement 1: it names no product"),
             (statements(json!({"timestamp": "2026-13-01T00:00:00Z"})), "isn't a time"),
+            (
+                statements(json!({"timestamp": "2026-06-02T00:00:00Z"})),
+                "statement 1: its time, 2026-06-02T00:00:00+00:00, is in the future",
+            ),
+            (of("timestamp", "2027-01-01T00:00:00Z".into()), "is in the future"),
             (statements(json!({"vulnerability": "CVE-1"})), "invalid type"),
             (statements(json!({"vulnerability": {"name": ""}})), "it is empty"),
             (
@@ -643,6 +656,7 @@ mod tests {
         ] {
             let error = read(&document).unwrap_err();
             assert!(error.contains(says), "{error}");
+            assert!(error.matches("statement 1").count() < 2, "{error}");
         }
         let twice = document(json!([])).to_string();
         for (text, says) in [
@@ -651,7 +665,8 @@ mod tests {
             ("[".repeat(1000), "invalid type"),
             ("\u{feff}".to_owned() + &twice, "expected value"),
         ] {
-            let error = Vex::default().add(text.as_bytes(), Path::new("v")).unwrap_err().report();
+            let error = Vex::default().add(text.as_bytes(), Path::new("v"), TODAY);
+            let error = error.unwrap_err().report();
             assert!(error.contains(says), "{error}");
         }
         let many = vec![statement(json!({})); MAX_STATEMENTS + 1];

@@ -11,7 +11,7 @@ const BUNDLE: &[u8] = include_bytes!("../../../../../testdata/bundles/policies.t
 const SCHEMA: &str = "{\"required\": [\"a\"], \"properties\": {\"a\": {\"type\": \"number\"}, \"b\": \
                       {\"type\": \"string\"}}}";
 
-const DOCUMENT: &str = "apiVersion: workflowcontract.chainloop.dev/v1
+const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1
 kind: Policy
 metadata:
   name: release

@@ -90,10 +90,15 @@ fn every_code_is_described_once() {
     }
 }
 
-/// Collects the codes in the sources: those after `Diagnostic::error(` and `Diagnostic::warning(`,
-/// and strings with a hyphen that are passed to helpers.
+/// Collects the codes in the sources: those after `Diagnostic::error(` and `Diagnostic::warning(`, where a constant
+/// has its code's name, and strings with a hyphen that are passed to helpers.
 fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
-    let pattern = regex::Regex::new(r#"Diagnostic::(error|warning)\(\s*"([a-z-]+)""#).unwrap();
+    let pattern =
+        regex::Regex::new(r#"Diagnostic::(error|warning)\(\s*(?:"([a-z-]+)"|([A-Z_]+),)"#).unwrap();
+    let code = |c: &regex::Captures<'_>| match c.get(2) {
+        Some(code) => code.as_str().to_owned(),
+        None => c[3].to_lowercase().replace('_', "-"),
+    };
     let helpers = regex::Regex::new(
         r#"(?:self\.push|problem)\([^"()]*(?:\(\))?[^"()]*"([a-z]+(?:-[a-z]+)*)","#,
     )
@@ -108,7 +113,7 @@ fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
         } else if path.extension().is_some_and(|e| e == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
             let found = pattern.captures_iter(&text);
-            out.extend(found.map(|c| (c[2].to_owned(), c[1].to_owned())));
+            out.extend(found.map(|c| (code(&c), c[1].to_owned())));
             let found = helpers.captures_iter(&text);
             out.extend(found.map(|c| (c[1].to_owned(), "error".to_owned())));
         }

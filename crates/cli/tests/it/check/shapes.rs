@@ -61,7 +61,7 @@ fn names_that_a_gate_refuses_are_found() {
 #[test]
 fn what_a_gate_refuses_is_found() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: mine\nspec:\n  policies:\n  \
+    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: mine\nspec:\n  policies:\n  \
                 - kind: SARIF\n    embedded: |\n      package main\n\n      import rego.v1\n\n      \
                 violations contains \"x\" if input.x\n";
     let (one, two) = (sandbox.write("one.yaml", text), sandbox.write("two.yaml", text));
@@ -80,7 +80,7 @@ fn what_a_gate_refuses_is_found() {
     let output = sandbox.run(&["check", &one, empty.to_str().unwrap()]).output().code(1);
     assert!(output.stdout.contains("contains no policies and no data"), "{output:#?}");
     // JSON is read as a policy document, too.
-    let json = "{\"apiVersion\": \"example/v1\", \"kind\": \"Policy\", \"metadata\": {\"name\": \
+    let json = "{\"apiVersion\": \"workflowcontract.example/v1\", \"kind\": \"Policy\", \"metadata\": {\"name\": \
                 \"m\"}, \"spec\": {\"policies\": []}}";
     let json = sandbox.write("policy.json", json);
     sandbox.run(&["check", &one, &json]).output().fails("`policies` is empty");
@@ -92,7 +92,7 @@ fn policy_documents_and_bundles_are_checked() {
     let document = |rego: &str| {
         let rego = rego.replace('\n', "\n    ");
         format!(
-            "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata:\n  \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  \
              name: mine\nspec:\n  policies:\n  - kind: SARIF\n    embedded: |\n      {}\n",
             rego.replace('\n', "\n  ")
         )

@@ -178,7 +178,7 @@ fn case_3_every_file_of_a_folder_is_read_left_out_or_refused() {
         ("strict.tgz", "x"),
         ("strict.rego.txt", "package strict\n"),
         ("more.sarif", "{\"a\": 1}"),
-        ("policy", "apiVersion: x/v1\nkind: Policy\nspec: {}\n"),
+        ("policy", "apiVersion: workflowcontract.example/v1\nkind: Policy\nspec: {}\n"),
     ] {
         let report = folder(&sandbox, &[files[0], (name, text)], &["-i", "-"]).code(0).json();
         let left = &report["inventory"]["policies"][0]["left_out"][0];
@@ -309,7 +309,7 @@ fn case_4_only_the_services_own_not_found_is_undefined() {
     }
 }
 
-const ARGUMENTS: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: args\nspec:\n  policies:\n    \
+const ARGUMENTS: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: args\nspec:\n  policies:\n    \
     - embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains json.marshal(input) if true\n";
 
 #[test]
@@ -352,7 +352,7 @@ fn case_6_what_a_skipped_policy_found_counts() {
         )
     };
     let document = |scripts: &[&str]| {
-        let head = "apiVersion: x/v1\nkind: Policy\nmetadata:\n  name: two\nspec:\n  policies:\n";
+        let head = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: two\nspec:\n  policies:\n";
         head.to_owned() + &scripts.iter().map(|rules| script(rules)).collect::<String>()
     };
     let skipped = "result := {\"skipped\": true, \"violations\": [\"found\"]}";

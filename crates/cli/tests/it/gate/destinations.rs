@@ -69,7 +69,7 @@ fn a_report_takes_the_place_of_no_policy() {
     // A module that a policy document names.
     let document = sandbox.write(
         "d.yaml",
-        "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata: {name: x}\n\
+        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: x}\n\
          spec:\n  policies:\n  - {kind: SARIF, path: m.rego}\n",
     );
     sandbox.write("m.rego", format!("# words\n{DENY_BAD}"));

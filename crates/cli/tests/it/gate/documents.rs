@@ -5,7 +5,7 @@ use crate::cli::{Output, Sandbox};
 /// A document with these lines of metadata and of `spec`, whose findings are the input's.
 fn run(sandbox: &Sandbox, metadata: &str, spec: &str, input: &str) -> Output {
     let text = format!(
-        "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: scan\n{metadata}spec:\n{spec}  \
+        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: scan\n{metadata}spec:\n{spec}  \
          policies:\n    - kind: ATTESTATION\n      attestation_phases: [INIT, PUSH]\n      embedded: |\n        \
          package main\n\n        import rego.v1\n\n        violations contains x if some x in input.found\n"
     );
@@ -48,7 +48,7 @@ fn a_policy_document_makes_findings_of_vulnerabilities() {
     let sandbox = Sandbox::new();
     let text = |call: &str| {
         format!(
-            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: scan\n  finding_type: VULNERABILITY\n\
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: scan\n  finding_type: VULNERABILITY\n\
              spec:\n  policies:\n    - kind: EVIDENCE\n      embedded: |\n        package main\n\n        \
              import rego.v1\n\n        violations contains {call} if input.id\n"
         )
@@ -91,7 +91,7 @@ fn a_module_is_a_file_with_a_digest() {
         let file = sandbox.write(
             "d/p.yaml",
             format!(
-                "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    \
+                "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    \
                  - ref: {reference}\n"
             ),
         );

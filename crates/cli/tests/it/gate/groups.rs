@@ -3,14 +3,14 @@
 use crate::cli::{Output, Sandbox};
 
 /// A policy that takes the argument `max`, and says how its input is known.
-const LIMIT: &str = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {name: limit}\nspec:\n  inputs:\n    \
+const LIMIT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: limit}\nspec:\n  inputs:\n    \
     - {name: max, required: true}\n    - {name: unit, default: 'of {{ inputs.team }}'}\n  policies:\n    \
     - kind: SBOM_SPDX_JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
     violations contains msg if {\n          input.n > to_number(input.args.max)\n          \
     own := input.platform_metadata.annotations\n          \
     msg := sprintf(\"%d %s %s\", [input.n, input.args.unit, own[\"platform.material.name\"]])\n        }\n";
 
-const GROUP: &str = "apiVersion: chainloop.dev/v1\nkind: PolicyGroup\nmetadata: {name: g}\nspec:\n  inputs:\n    \
+const GROUP: &str = "apiVersion: workflowcontract.example/v1\nkind: PolicyGroup\nmetadata: {name: g}\nspec:\n  inputs:\n    \
     - {name: limit, required: true}\n    - {name: sbom, default: sbom}\n    - {name: team}\n  policies:\n    \
     materials:\n      - name: '{{ inputs.sbom }}'\n        type: SBOM_SPDX_JSON\n        policies:\n          \
     - ref: file://p/limit.yaml\n            with:\n              max: '{{ inputs.limit }}'\n      \
@@ -264,7 +264,7 @@ fn a_broken_group_is_refused_with_its_place() {
     gate(&sandbox, &optional, &["--material", "sbom=a.json"])
         .fails("the policy `g/limit` needs the argument `max`")
         .says("--> g.yaml:16:20");
-    let none = "apiVersion: chainloop.dev/v1\nkind: PolicyGroup\nmetadata: {name: g}\nspec: {policies: {}}\n";
+    let none = "apiVersion: workflowcontract.example/v1\nkind: PolicyGroup\nmetadata: {name: g}\nspec: {policies: {}}\n";
     gate(&sandbox, none, &["--no-input"]).fails("the group attaches no policy");
 }
 

@@ -16,7 +16,7 @@ fn run(sandbox: &Sandbox, files: &[(&str, &str)], more: &[&str]) -> Output {
     sandbox.run(&[&fixed[..], more].concat()).stdin("{\"bad\": true}").output()
 }
 
-const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  policies:\n    \
+const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  policies:\n    \
     - embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains \"bad\" if input.bad\n";
 
 #[test]
@@ -45,7 +45,7 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
     let module =
         "package main\\n\\nimport rego.v1\\n\\nviolations contains \\\"bad\\\" if input.bad\\n";
     let flow = format!(
-        "{{apiVersion: example/v1, kind: Policy, metadata: {{name: n}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
+        "{{apiVersion: workflowcontract.example/v1, kind: Policy, metadata: {{name: n}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
     );
     let quoted = DOCUMENT
         .replace("apiVersion:", "\"apiVersion\":")
@@ -56,16 +56,24 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
     }
     // Anything else is data, and a file is accounted for by its first document.
     for text in [
-        DOCUMENT.replace("kind: Policy", "kind: policy"),
-        DOCUMENT.replace("apiVersion: example/v1", "apiVersion: 1"),
-        DOCUMENT.replace("kind: Policy\n", ""),
+        DOCUMENT.replace("kind: Policy", "kind: Contract"),
+        DOCUMENT.replace("workflowcontract.example", "policies.example"),
+        DOCUMENT.replace("apiVersion: workflowcontract.example/v1", "apiVersion: 1"),
         format!("kind: List\nitems:\n- {}", DOCUMENT.replace('\n', "\n  ")),
-        "a: {apiVersion: x/v1, kind: Policy}\n".to_owned(),
+        "a: {apiVersion: workflowcontract.example/v1, kind: Policy}\n".to_owned(),
     ] {
         run(&sandbox, &[("d.yaml", &text)], &[]).code(0);
         let file = sandbox.path("policies/d.yaml");
         let alone = ["gate", "-d", file.to_str().unwrap(), "-i", "-"];
         sandbox.run(&alone).stdin("{}").output().fails("no policies to evaluate");
+    }
+    // A policy whose kind is misspelt isn't left unevaluated.
+    for (kind, says) in [
+        ("kind: policy\n", "not a valid policy document: unknown variant `policy`"),
+        ("", "missing field `kind`"),
+    ] {
+        let text = DOCUMENT.replace("kind: Policy\n", kind);
+        run(&sandbox, &[("p.yaml", &text)], &[]).fails(says);
     }
     let second = format!("a: 1\n---\n{DOCUMENT}");
     let report = run(&sandbox, &[("d.yaml", &second)], &[]).code(0).json();

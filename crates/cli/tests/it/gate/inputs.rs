@@ -327,7 +327,7 @@ fn a_wrapped_array_is_in_elements() {
         let embedded = rego(body).replace("package p\n", "package p\nimport rego.v1\n");
         let embedded = embedded.replace('\n', "\n      ");
         format!(
-            "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  \
              policies:\n  - kind: SARIF\n    embedded: |\n      {embedded}\n"
         )
     };

@@ -166,7 +166,7 @@ fn a_policy_document_is_refused_and_what_is_silenced_is_not() {
     let call = format!("platform.discover(\"{CLEAN_IMAGE}\", \"\")");
     let document = |rules: &str| {
         format!(
-            "apiVersion: workflowcontract.chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: d\nspec:\n  \
              policies:\n  - embedded: |\n      package d\n      import rego.v1\n      {rules}\n"
         )
     };

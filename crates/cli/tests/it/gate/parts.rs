@@ -179,13 +179,14 @@ fn parts_that_do_not_belong_together_are_refused() {
     // One that ended before it was evaluated says why.
     gate(&sandbox, &["--shard", "3/3", "-o", "json=failed.json", "-d", "nothing"]).fails("nothing");
     refused(&["failed.json", all[0], all[1]], "the report `failed.json` isn't that of a part: ");
+    sandbox.write("more.json", "{\"n\": 1}");
     for (differing, what) in [
         (&["--no-fail"][..], "rules"),
         (&["--fail-on", "high"], "rules"),
         (&["-n", "main"], "policies"),
         (&["--set", "a=1"], "inventory"),
         (&["--ignore", "1.json"], "inventory"),
-        (&["-i", "waivers.yaml"], "inventory"),
+        (&["-i", "more.json"], "inventory"),
         (&["--no-strict-builtin-errors"], "inventory"),
         (&["--parser", "json"], "inventory"),
         (&["--wrap-arrays"], "inventory"),

@@ -3,7 +3,7 @@
 use super::{DENY_BAD, gate};
 use crate::cli::Sandbox;
 
-const DOCUMENT: &str = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  \
+const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  \
     inputs:\n    - name: max\n      required: true\n    - name: names\n      default: a,b\n  \
     policies:\n    - kind: JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
     valid_input if input.n\n\n        \
@@ -48,7 +48,7 @@ fn a_module_has_the_positions_of_its_document() {
         violations contains sprintf(\"%s\", [x]) if {\n          some x in input.a\n        }\n";
     let text = |first: &str, second: &str| {
         format!(
-            "apiVersion: x/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: A\n      \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: A\n      \
              embedded: |\n        {first}    - kind: B\n      embedded: |\n        {second}"
         )
     };
@@ -85,7 +85,7 @@ fn a_module_has_the_positions_of_its_document() {
 #[test]
 fn policies_for_other_kinds_are_left_out_and_named() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: NAME\nspec:\n  policies:\n    \
+    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: NAME\nspec:\n  policies:\n    \
         - kind: KIND\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains \"never\"\n";
     let file =
@@ -139,7 +139,7 @@ fn policies_of_a_document_are_chosen_by_the_names_of_reports() {
         format!("embedded: |\n        package main\n\n        import rego.v1\n\n        {rule}\n")
     };
     let text = format!(
-        "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n    \
+        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n    \
          - kind: SARIF\n      {}    - kind: JUNIT_XML\n      {}",
         module("violations contains \"s\" if input.s"),
         module("violations contains \"j\" if input.j")
@@ -172,7 +172,7 @@ fn policies_of_a_document_are_chosen_by_the_names_of_reports() {
 #[test]
 fn documents_may_leave_out_what_others_supply() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: old\n  \
+    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: old\n  \
         finding_type: SAST\n  organization: o\nspec:\n  type: SARIF\n  auto_match: {embedded: x}\n  \
         embedded: |\n    package main\n\n    import rego.v1\n\n    result := {\n      \"skipped\": \
         skipped,\n      \"violations\": violations,\n      \"skip_reason\": skip_reason,\n    }\n\n    \
@@ -187,7 +187,7 @@ fn documents_may_leave_out_what_others_supply() {
 #[test]
 fn a_policy_document_knows_its_inputs_name_and_digest() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: known\nspec:\n  policies:\n    \
+    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: known\nspec:\n  policies:\n    \
         - embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains input.chainloop_metadata.digest.sha256\n\n        \
         violations contains input.chainloop_metadata.name\n";
@@ -210,7 +210,7 @@ fn policies_find_annotations_in_the_metadata() {
     let document = sandbox.write(
         "d.yaml",
         format!(
-            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  policies:\n    \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  policies:\n    \
              - kind: SARIF\n      embedded: |\n        {module}\n"
         ),
     );
@@ -262,7 +262,7 @@ fn a_policy_document_is_read_as_rego_v0() {
 #[test]
 fn json_lines_are_the_elements_of_a_policy_documents_input() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: example/v1\nkind: Policy\nmetadata:\n  name: leaks\nspec:\n  policies:\n    \
+    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: leaks\nspec:\n  policies:\n    \
         - kind: TRUFFLEHOG_JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains leak.name if {\n          some leak in input.elements\n          leak.verified\n        }\n";
     let lines = "{\"name\": \"a\", \"verified\": false}\n{\"name\": \"b\", \"verified\": true}\n";

@@ -136,3 +136,25 @@ fn a_document_that_is_not_understood_is_no_verdict() {
     gate(&sandbox, &found, &[], &["--vex", &file]).fails("isn't an OpenVEX document");
     gate(&sandbox, &found, &[], &["--vex", "none.json"]).fails("`none.json` doesn't exist");
 }
+
+#[test]
+fn an_input_does_not_waive_its_own_findings() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", "package p\n\ndeny contains \"bad\" if input.version\n");
+    let vex = sandbox.write("vex.json", document(&[]).to_string());
+    let waivers = sandbox.write("w.json", "{\"waivers\": []}");
+    for (option, file) in [("--vex", &vex), ("--waivers", &waivers)] {
+        let arguments = ["gate", "-d", &policy, "-i", file, option, file];
+        sandbox.run(&arguments).output().fails("waives findings as well");
+        #[cfg(unix)]
+        {
+            let link = sandbox.path("link.json");
+            std::fs::hard_link(file, &link).unwrap();
+            let arguments = ["gate", "-d", &policy, "-i", link.to_str().unwrap(), option, file];
+            sandbox.run(&arguments).output().fails("link.json` waives findings as well");
+            std::fs::remove_file(link).unwrap();
+        }
+    }
+    let arguments = ["gate", "-d", &policy, "-i", &vex, "--waivers", &waivers];
+    sandbox.run(&arguments).output().code(1);
+}
