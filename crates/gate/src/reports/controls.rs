@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::facts;
 use crate::model::{
-    AnsweredBy, Effect, Input, Outcome, Policy, Requirement, Rule, Run, Status, Verdict, Violation,
+    AnsweredBy, Effect, Input, Outcome, Policy, Relaxation, Requirement, Rule, Run, Status,
+    Verdict, Violation,
 };
 use rego_platform_client::text::counted;
 
@@ -158,6 +159,12 @@ fn doubts(run: &Run) -> Vec<String> {
     if run.totals.not_evaluated > 0 {
         doubts.push(format!("{} not evaluated", counted(run.totals.not_evaluated, "input")));
     }
+    let left_out = run.inventory.options.iter().filter(|option| option.name == Relaxation::Skip);
+    let left_out: Vec<String> =
+        left_out.filter_map(|option| option.value.as_deref()).map(quoted).collect();
+    if !left_out.is_empty() {
+        doubts.push(format!("policies of these names were left out: {}", left_out.join(", ")));
+    }
     let answered = (run.totals.calls > 0).then_some(run.answers);
     match answered {
         Some(AnsweredBy::Emulator) => doubts.push("the answers are an emulator's".to_owned()),
@@ -219,6 +226,6 @@ fn reason(verdict: &Verdict) -> &str {
     error.or(verdict.reason.as_deref()).unwrap_or("no reason given")
 }
 
-fn quoted(status: &str) -> String {
-    if status.is_empty() { "missing".to_owned() } else { format!("`{status}`") }
+fn quoted(text: &str) -> String {
+    if text.is_empty() { "missing".to_owned() } else { format!("`{text}`") }
 }

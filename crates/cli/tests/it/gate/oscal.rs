@@ -121,3 +121,24 @@ fn a_list_that_a_policy_cuts_meets_no_control() {
     let report = run.env("PLATFORM_TOKEN", "token-of-this-test").output().code(0).json();
     assert!(states(&report).contains(&"sbom not-satisfied other".to_owned()), "{report}");
 }
+
+#[test]
+fn a_policy_that_is_left_out_leaves_every_control_open() {
+    let sandbox = Sandbox::new();
+    let policy = |name: &str| {
+        let head = "# METADATA\n# custom:\n#   controls: [AC-2]\npackage";
+        sandbox.write(
+            &format!("{name}.rego"),
+            format!("{head} {name}\n\ndeny contains \"no\" if input.bad\n"),
+        )
+    };
+    let (one, other) = (policy("one"), policy("other"));
+    let input = sandbox.write("good.json", "{}");
+    let arguments = ["gate", "-d", &one, "-d", &other, "-i", &input, "-f", "oscal"];
+    let report = sandbox.run(&arguments).output().code(0).json();
+    assert_eq!(states(&report), ["AC-2 satisfied pass"]);
+    let skip = [&arguments[..], &["--skip", "other"]].concat();
+    let report = sandbox.run(&skip).output().code(0).json();
+    assert_eq!(states(&report), ["AC-2 not-satisfied other"]);
+    assert!(report.to_string().contains("were left out: `other`"), "{report}");
+}
