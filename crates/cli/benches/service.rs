@@ -1,7 +1,7 @@
-//! Calls that are sent together: one image and its 200 references, and walks of the graph.
+//! Calls that are sent together: one image and its 200 or 2,000 references, and walks of the graph.
 //!
 //! ```text
-//! cargo bench --bench service [-- references grpc regorus walk]
+//! cargo bench --bench service [-- references many grpc regorus walk]
 //! ```
 //! `OPA=/path/to/opa` adds the same policy on OPA with `http.send`.
 
@@ -66,7 +66,10 @@ fn main() {
         return;
     }
     if wanted("references") {
-        references();
+        references(REFERENCES, LATENCY, &[64, 256]);
+    }
+    if wanted("many") {
+        references(2_000, Duration::from_millis(5), &[256]);
     }
     if wanted("grpc") {
         transports();
@@ -86,7 +89,8 @@ fn client() {
     let dependent = std::env::var("BENCH_DEPENDENT").is_ok();
     let url = |level, index| format!("{base}/discover/{}", digest(level, index));
     let first = url(0, 0);
-    let others: Vec<_> = (0..REFERENCES).map(|index| url(1, index)).collect();
+    let width: usize = std::env::var("BENCH_WIDTH").unwrap().parse().unwrap();
+    let others: Vec<_> = (0..width).map(|index| url(1, index)).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let total: usize = runtime.block_on(async {
         let provider = rustls::crypto::ring::default_provider();
@@ -120,18 +124,19 @@ fn client() {
     println!("{total}");
 }
 
-fn bare_client(service: &Service, in_flight: usize, dependent: bool) -> Command {
+fn bare_client(service: &Service, width: usize, in_flight: usize, dependent: bool) -> Command {
     let mut command = again("client");
     command.env("BENCH_URL", service.url()).env("BENCH_IN_FLIGHT", in_flight.to_string());
+    command.env("BENCH_WIDTH", width.to_string());
     if dependent {
         command.env("BENCH_DEPENDENT", "1");
     }
     command
 }
 
-/// One image and its 200 references, whole commands against the same service.
-fn references() {
-    let content = Content { latency: LATENCY, width: REFERENCES, depth: 1, ..Content::default() };
+/// One image and its references, whole commands against the same service.
+fn references(width: usize, latency: Duration, in_flight: &[usize]) {
+    let content = Content { latency, width, depth: 1, ..Content::default() };
     let service = Service::start(content);
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -146,37 +151,38 @@ fn references() {
         &format!(r#"{{"digest":"{root}","url":"{}","token":"{TOKEN}"}}"#, service.url()),
     );
     let query = "count(data.walk.found)";
-    for in_flight in [64_usize, 256] {
+    let answer = width.to_string();
+    let bare = |in_flight, dependent| {
+        let mut client = bare_client(&service, width, in_flight, dependent);
+        expect(&mut client, &(1 + width).to_string(), width, &service)
+    };
+    for &in_flight in in_flight {
         let eval = || {
             let mut eval = command(&service);
             eval.args(["eval", "-d", &ours, "-i", &input, "-f", "raw", query]);
             eval.arg(format!("--concurrency={in_flight}"));
-            expect(&mut eval, "200", &service)
+            expect(&mut eval, &answer, width, &service)
         };
         let mut contenders = vec![
             Contender::timed("rego-platform eval", eval),
-            Contender::timed("bare client, the first answer first", || {
-                expect(&mut bare_client(&service, in_flight, true), "201", &service)
-            }),
-            Contender::timed("bare client, all URLs known", || {
-                expect(&mut bare_client(&service, in_flight, false), "201", &service)
-            }),
+            Contender::timed("bare client, the first answer first", || bare(in_flight, true)),
+            Contender::timed("bare client, all URLs known", || bare(in_flight, false)),
         ];
         let rounds = rounds(15);
         if let Some(opa) = opa() {
             let (opas, input) = (opas.clone(), input.clone());
-            let service = &service;
+            let (service, answer) = (&service, answer.clone());
             contenders.insert(
                 0,
                 Contender::timed("opa eval with http.send", move || {
                     let mut eval = Command::new(&opa);
                     eval.args(["eval", "-d", &opas, "-i", &input, "-f", "raw", query]);
-                    expect(&mut eval, "200", service)
+                    expect(&mut eval, &answer, width, service)
                 }),
             );
         }
         compare(
-            &format!("1 + 200 calls, 20 ms each, {in_flight} in flight"),
+            &format!("1 + {width} calls, {} ms each, {in_flight} in flight", latency.as_millis()),
             rounds,
             &mut contenders,
         );
@@ -200,7 +206,7 @@ fn transports() {
     let eval = |mut command: Command| {
         command.arg("eval").arg("-d").arg(&policy).arg("-i").arg(&input);
         command.args(["-f", "raw", "count(data.walk.found)"]);
-        expect(&mut command, "200", &service)
+        expect(&mut command, "200", REFERENCES, &service)
     };
     let over_grpc = || {
         let mut command = command(&service);
@@ -259,12 +265,12 @@ fn opa() -> Option<String> {
     std::env::var("OPA").ok().filter(|path| Path::new(path).exists())
 }
 
-/// Runs a contender, which must send 201 requests and print `answer`.
-fn expect(command: &mut Command, answer: &str, service: &Service) -> Duration {
+/// Runs a contender, which must send a request for the image and each of its references, and print `answer`.
+fn expect(command: &mut Command, answer: &str, width: usize, service: &Service) -> Duration {
     service.requests();
     let (took, said) = run(command);
     assert_eq!(said.trim(), answer, "{command:?}");
-    assert_eq!(service.requests(), 1 + REFERENCES);
+    assert_eq!(service.requests(), 1 + width);
     took
 }
 
