@@ -84,6 +84,8 @@ async fn run(
     let run = tokio::task::spawn_blocking(move || {
         let mut options = asking.options(&running);
         options.cancellation = Some(cancellation);
+        // The run as a whole ends in time; the report has the limit that was set, not what was left of it.
+        options.budget.timeout = running.evaluate.budget.timeout;
         let refuse = |error: &Error| Refusal::of_evaluation(error, None);
         let gate = set.gate.as_ref().map_err(refuse)?;
         let mut options = (running.gate.0)(options);

@@ -108,8 +108,8 @@ fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
             }
         } else if path.extension().is_some_and(|e| e == "rs") {
             let mut text = std::fs::read_to_string(&path).unwrap();
-            let named: Vec<_> = constants.captures_iter(&text).map(|c| c.extract().1).collect();
-            let named: Vec<[String; 2]> = named.iter().map(|of| of.map(str::to_owned)).collect();
+            let named = constants.captures_iter(&text).map(|c| c.extract().1.map(str::to_owned));
+            let named: Vec<[String; 2]> = named.collect();
             for [name, code] in named {
                 text = text.replace(&format!("({name},"), &format!("({code},"));
             }
