@@ -90,11 +90,15 @@ fn every_code_is_described_once() {
     }
 }
 
-/// Collects the codes in the sources: those after `Diagnostic::error(` and `Diagnostic::warning(`, of
-/// which the file's constants have some, and strings with a hyphen that are passed to helpers.
+/// Collects the codes in the sources: those after `Diagnostic::error(` and `Diagnostic::warning(`, where a constant
+/// has its code's name, and strings with a hyphen that are passed to helpers.
 fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
-    let pattern = regex::Regex::new(r#"Diagnostic::(error|warning)\(\s*"([a-z-]+)""#).unwrap();
-    let constants = regex::Regex::new(r#"const ([A-Z_]+): &str = ("[a-z-]+");"#).unwrap();
+    let pattern =
+        regex::Regex::new(r#"Diagnostic::(error|warning)\(\s*(?:"([a-z-]+)"|([A-Z_]+),)"#).unwrap();
+    let code = |c: &regex::Captures<'_>| match c.get(2) {
+        Some(code) => code.as_str().to_owned(),
+        None => c[3].to_lowercase().replace('_', "-"),
+    };
     let helpers = regex::Regex::new(
         r#"(?:self\.push|problem)\([^"()]*(?:\(\))?[^"()]*"([a-z]+(?:-[a-z]+)*)","#,
     )
@@ -107,14 +111,9 @@ fn codes_in(folder: &std::path::Path, out: &mut Vec<(String, String)>) {
                 codes_in(&path, out);
             }
         } else if path.extension().is_some_and(|e| e == "rs") {
-            let mut text = std::fs::read_to_string(&path).unwrap();
-            let named = constants.captures_iter(&text).map(|c| c.extract().1.map(str::to_owned));
-            let named: Vec<[String; 2]> = named.collect();
-            for [name, code] in named {
-                text = text.replace(&format!("({name},"), &format!("({code},"));
-            }
+            let text = std::fs::read_to_string(&path).unwrap();
             let found = pattern.captures_iter(&text);
-            out.extend(found.map(|c| (c[2].to_owned(), c[1].to_owned())));
+            out.extend(found.map(|c| (code(&c), c[1].to_owned())));
             let found = helpers.captures_iter(&text);
             out.extend(found.map(|c| (c[1].to_owned(), "error".to_owned())));
         }
