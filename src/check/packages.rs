@@ -13,11 +13,20 @@ use crate::rego::syntax::tree::{Module, Span};
 const TESTS_HINT: &str =
     "the name of a test package ends in `_test`, or its file names in `_test.rego`";
 
+/// The documents that a server asks for itself, as OPA's does: nothing else has to use them.
+const OF_SERVERS: [&[&str]; 4] = [
+    &["system", "health"],
+    &["system", "log", "drop"],
+    &["system", "log", "mask"],
+    &["system", "main"],
+];
+
 /// Finds packages without a verdict rule to which no package with one refers, directly or through others.
 pub(super) fn check(all: &Inspected<'_>, out: &mut Vec<Diagnostic>) {
     let packages = all.packages;
     let gives = |name: &str| role(name, all.origin).is_some_and(Role::gives_verdict);
-    let is_root = |package: &&Package| package.is_test || names(package).any(gives);
+    let is_root =
+        |package: &&Package| package.is_test || names(package).any(gives) || serves(package);
     let by_path: HashMap<&[String], &Package> =
         packages.iter().map(|package| (package.path.as_slice(), package)).collect();
     let mut open: Vec<&Package> = packages.iter().filter(is_root).collect();
@@ -46,6 +55,16 @@ fn names(package: &Package) -> impl Iterator<Item = &str> {
         .iter()
         .filter(|rule| !matches!(rule.kind, RuleKind::Function { .. }))
         .filter_map(move |rule| rule.path.get(own).map(String::as_str))
+}
+
+/// Returns `true` if a rule of the package makes a document that a server asks for.
+fn serves(package: &Package) -> bool {
+    let is_asked = |path: &[String]| {
+        OF_SERVERS.iter().any(|asked| {
+            asked.len() <= path.len() && asked.iter().zip(path).all(|(asked, part)| asked == part)
+        })
+    };
+    package.rules.iter().any(|rule| is_asked(&rule.path))
 }
 
 fn finding(

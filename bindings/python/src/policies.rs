@@ -208,17 +208,21 @@ impl Policies {
     }
 }
 
-/// Parses JSON in a `str` or `bytes`.
+/// Parses JSON in a `str` or `bytes`, without Python's lock.
 fn parsed(json: &Bound<'_, PyAny>) -> PyResult<Value> {
     let refused =
         |error: String| PyValueError::new_err(format!("`input_json` isn't JSON: {error}"));
+    let parse = |text: &str| {
+        let value = json.py().detach(|| Value::from_json(text));
+        value.map_err(|error| refused(error.to_string()))
+    };
     if let Ok(bytes) = json.cast::<PyBytes>() {
         let text =
             std::str::from_utf8(bytes.as_bytes()).map_err(|error| refused(error.to_string()))?;
-        return Value::from_json(text).map_err(|error| refused(error.to_string()));
+        return parse(text);
     }
     let text = json
         .cast::<PyString>()
         .map_err(|_| PyTypeError::new_err("`input_json` is neither a str nor bytes"))?;
-    Value::from_json(&text.to_cow()?).map_err(|error| refused(error.to_string()))
+    parse(&text.to_cow()?)
 }

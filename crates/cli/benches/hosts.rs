@@ -1,4 +1,4 @@
-//! The server of `serve` beside OPA's: the same policies, the same clients.
+//! The command's `serve` beside OPA's server: the same policies, the same clients.
 //!
 //! `OPA=/path/to/opa cargo bench --bench hosts`; `SECONDS=n` for each cell, five by default. Each
 //! server is its own process, the clients are this one; it also contains the service that policies
@@ -11,19 +11,14 @@ mod support;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rego_platform::evaluate::sources::Sources;
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
-use rego_platform::{Error, ErrorKind, Platform, Token};
-use rego_platform_gate::RunOptions;
-use rego_platform_gate::model::{AnsweredBy, Tool};
-use rego_platform_serve::{GateRun, Journal, Load, Loaded, ServerOptions};
 use support::service::{Content, Service, TOKEN, digest};
-use support::{again, is_measuring, role, wanted};
+use support::{is_measuring, wanted};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -44,11 +39,8 @@ fn calls(ask: &str) -> String {
 }
 
 fn main() {
-    match role().as_deref() {
-        Some("host") => return host(),
-        Some(other) => panic!("no role `{other}`"),
-        None if !is_measuring() => return,
-        None => {}
+    if !is_measuring() {
+        return;
     }
     let quick = Service::start(Content {
         latency: Duration::from_millis(5),
@@ -57,7 +49,7 @@ fn main() {
     });
     let slow = Service::start(Content { latency: Duration::from_secs(3), ..Content::default() });
     let mut servers =
-        vec![("rego-platform", start_host(&quick)), ("rego-platform, slow", start_host(&slow))];
+        vec![("rego-platform", start_serve(&quick)), ("rego-platform, slow", start_serve(&slow))];
     let opa = std::env::var("OPA").ok();
     if let Some(opa) = &opa {
         servers.push(("OPA", start_opa(opa, &quick)));
@@ -95,6 +87,7 @@ struct Server {
     process: Child,
     address: SocketAddr,
     idle: (usize, u64),
+    _folder: TempDir,
 }
 
 impl Drop for Server {
@@ -117,39 +110,55 @@ impl Server {
     }
 }
 
-fn start_host(service: &Service) -> Server {
-    let mut command = again("host");
-    command.env("SERVICE", service.url()).stdout(Stdio::piped());
-    let mut process = command.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    ready(process, line.trim().parse().unwrap())
+/// Starts the command.
+fn start_serve(service: &Service) -> Server {
+    let (folder, policies) = policies("platform.discover(digest, \"\")");
+    let url = service.url();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rego-platform"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--concurrency", "2000"]);
+    command.args(["--controlplane-url", &url, "--base-url", &url]);
+    command.args(policies.iter().flat_map(|policy| ["-d".as_ref(), policy.as_os_str()]));
+    // Neither a proxy nor a login of this machine's.
+    command.env_clear().env("PLATFORM_TOKEN", TOKEN);
+    let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let address = lines.find_map(|line| {
+        let address = line.strip_prefix("serving http://")?.strip_suffix(" until interrupted")?;
+        address.parse().ok()
+    });
+    // What it says later is nobody's.
+    std::thread::spawn(move || lines.for_each(drop));
+    ready(process, address.unwrap(), folder)
+}
+
+/// Writes the policies, which call the service by `ask`.
+fn policies(ask: &str) -> (TempDir, [PathBuf; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["plain.rego", "calls.rego"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], PLAIN).unwrap();
+    std::fs::write(&paths[1], calls(ask)).unwrap();
+    (folder, paths)
 }
 
 fn start_opa(opa: &str, service: &Service) -> Server {
-    let name = format!("hosts-{}-{}", std::process::id(), service.url().replace([':', '/'], "-"));
-    let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    let (plain, asking) = (folder.join("plain.rego"), folder.join("calls.rego"));
-    std::fs::write(&plain, PLAIN).unwrap();
     // Nothing is cached: every evaluation asks, as on this crate.
     let ask = format!(
         "http.send({{\"method\": \"GET\", \"url\": concat(\"\", [\"{}/discover/\", digest]), \
          \"headers\": {{\"authorization\": \"Bearer {TOKEN}\"}}, \"timeout\": \"60s\"}}).body.result",
         service.url()
     );
-    std::fs::write(&asking, calls(&ask)).unwrap();
+    let (folder, policies) = policies(&ask);
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = Command::new(opa);
     command.args(["run", "--server", "--disable-telemetry", "--log-level", "error", "--addr"]);
-    command.arg(address.to_string()).args([plain, asking]);
+    command.arg(address.to_string()).args(policies);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    ready(command.spawn().unwrap(), address)
+    ready(command.spawn().unwrap(), address, folder)
 }
 
 /// Waits until the server listens, and reads its idle resources.
-fn ready(process: Child, address: SocketAddr) -> Server {
-    let mut server = Server { process, address, idle: (0, 0) };
+fn ready(process: Child, address: SocketAddr, folder: TempDir) -> Server {
+    let mut server = Server { process, address, idle: (0, 0), _folder: folder };
     for _ in 0..1000 {
         if std::net::TcpStream::connect(address).is_ok() {
             std::thread::sleep(Duration::from_millis(500));
@@ -159,48 +168,6 @@ fn ready(process: Child, address: SocketAddr) -> Server {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("no server listens on {address}");
-}
-
-/// What the command's `serve` starts, over the policies' texts.
-fn host() {
-    let url = std::env::var("SERVICE").unwrap();
-    let platform = Platform::builder()
-        .controlplane_url(&url)
-        .base_url(&url)
-        .token(Token::new(TOKEN).unwrap())
-        .proxy_from_env(false)
-        .concurrency(2000)
-        .build()
-        .unwrap();
-    let load = Load(Box::new(|| {
-        let mut sources = Sources::text("plain.rego", PLAIN);
-        let asking = Sources::text("calls.rego", calls("platform.discover(digest, \"\")"));
-        sources.modules.extend(asking.modules);
-        let gate = Err(Error::new(ErrorKind::Configuration, "there is no gate here"));
-        Ok(Loaded { policies: Policies::builder().load(&sources)?, gate })
-    }));
-    let tool = || Tool::new("hosts", "");
-    let gate = move |evaluate| RunOptions::new(evaluate, AnsweredBy::Service, tool());
-    let evaluate = EvaluateOptions::new(Answers::Service(platform));
-    let mut options = ServerOptions::new(evaluate, GateRun(Box::new(gate)), Arc::new(Unheard));
-    options.listen.set_port(0);
-    let server = rego_platform_serve::Server::start(load, options).unwrap();
-    println!("{}", server.address());
-    // Until the process is killed.
-    loop {
-        std::thread::park();
-    }
-}
-
-#[derive(Debug)]
-struct Unheard;
-
-impl Journal for Unheard {
-    fn printed(&self, _: &Print) {}
-
-    fn failed(&self, error: &Error) {
-        panic!("{error}");
-    }
 }
 
 /// Returns a body that was never sent before.

@@ -135,18 +135,50 @@ fn is_help(error: &clap::Error) -> bool {
     matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// Adds a tip if policies seem to be named without their option, as in `opa check`.
+/// The options of `opa run --server`, and what has their place.
+const OF_OPA_RUN: &[(&[&str], &str)] = &[
+    (&["--addr", "-a"], "`--listen ADDR` sets the address"),
+    (
+        &["--authentication", "--authorization"],
+        "`--auth-token-file FILE` or `--tls-client-ca FILE` says who may ask",
+    ),
+    (&["--tls-cert-file"], "`--tls-cert FILE` names the certificate"),
+    (&["--tls-private-key-file"], "`--tls-key FILE` names the key"),
+    (&["--tls-ca-cert-file"], "`--tls-client-ca FILE` names the authorities of clients"),
+    (&["--shutdown-grace-period"], "`--grace TIME` sets the time, such as `--grace 10s`"),
+    (&["--verification-key"], "`--bundle-key FILE` names the key of the bundles' signer"),
+    (&["--log-level", "-l"], "`-vv` logs more"),
+    (
+        &["--config-file", "-c", "--set", "--set-file"],
+        "each setting is an option: `serve --help` lists them, such as `--decision-log`",
+    ),
+];
+
+/// Adds a tip to an error about an argument that OPA's command of this name has, or if policies seem to be
+/// named without their option.
 fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
-    let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(name)))
-            if !name.starts_with('-') && arguments.iter().any(|word| word == "eval") =>
-        {
-            "policies are named with `-d`; the query is one argument, in quotes"
-        }
-        _ => return error,
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return error;
     };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    let is = |name: &str| arguments.iter().any(|word| word == name);
+    let of_opa =
+        |(names, tip): &(&[&str], &'static str)| names.contains(&given.as_str()).then_some(*tip);
+    let tip = match given.starts_with('-') {
+        false if is("eval") => {
+            Some("policies are named with `-d`; the query is one argument, in quotes")
+        }
+        false if is("serve") => Some("policies are named with `-d`"),
+        true if is("serve") => OF_OPA_RUN.iter().find_map(of_opa),
+        true if is("run") && given == "--server" => Some("`rego-platform serve` is the server"),
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     error
 }
 

@@ -126,13 +126,17 @@ mod tests {
 
     #[test]
     fn every_setting_has_words() {
-        let layers = [rego_platform_client::setting::ALL, setting::ALL, gate::ALL, &[DATA_SET]];
-        let mut settings = layers.concat();
-        #[cfg(feature = "remote")]
-        settings.extend(rego_platform_remote::setting::ALL);
-        #[cfg(feature = "serve")]
-        settings.extend(rego_platform_serve::setting::ALL);
-        for setting in settings {
+        let layers = [
+            rego_platform_client::setting::ALL,
+            setting::ALL,
+            gate::ALL,
+            &[DATA_SET],
+            #[cfg(feature = "remote")]
+            rego_platform_remote::setting::ALL,
+            #[cfg(feature = "serve")]
+            rego_platform_serve::setting::ALL,
+        ];
+        for setting in layers.concat() {
             let item = if setting == setting::FUNCTION { setting.of("products") } else { setting };
             assert!(option(item).is_some(), "{setting:?}");
         }

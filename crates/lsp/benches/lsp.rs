@@ -98,7 +98,14 @@ fn main() {
         let expected = format!("function startwith{round}");
         times.push(change(&mut editor, "p500.rego", &wrong, &expected, "p500.rego"));
     }
-    shown("after a keystroke, those of the file", times, user_time() - used);
+    shown("after a keystroke, the errors of the file", times, user_time() - used);
+    let (mut times, used) = (Vec::new(), user_time());
+    for round in 0..rounds {
+        let unknown = policy(500).replace("lib.ok(c)", &format!("lib.ok(c)\n\tdata.none{round}"));
+        let expected = format!("data.none{round}");
+        times.push(change(&mut editor, "p500.rego", &unknown, &expected, "p500.rego"));
+    }
+    shown("after a keystroke, a warning of the file", times, user_time() - used);
     let (mut times, used) = (Vec::new(), user_time());
     for round in 0..rounds {
         let other = format!("package lib\n\nok{round}(c) if c.user == \"app\"\n");

@@ -1,9 +1,9 @@
 //! Findings: those of `check`, on threads of their own.
 //!
-//! A change is followed by two checks. The first is of the changed files and what they refer to: their
-//! errors are known at once. Their warnings, which also depend on who uses them, go with their lines until
-//! the second check, of everything, once nothing has changed for a moment. What that one finds is what
-//! `check` finds; it is the last word on each state of the texts.
+//! A change is followed by two checks. The first is of the changed files and what they refer to: what is
+//! found in them is known at once. Warnings that also depend on who uses them go with their lines until the
+//! second check, of everything, once nothing has changed for a moment. What that one finds is what `check`
+//! finds; it is the last word on each state of the texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ use crate::text::Text;
 
 /// How long nothing changes before everything is checked.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The warnings that also depend on who uses a file.
+const OF_USERS: [&str; 4] = ["dead-rule", "no-verdict", "unused-ignore", "unused-rule"];
 
 /// How many files with errors are checked with a changed one: an error elsewhere ends a compilation before
 /// it comes to later ones.
@@ -153,10 +156,10 @@ impl Worker {
             for path in &state.changed {
                 let Some(file) = state.files.get(path) else { continue };
                 let mut found = by_file.remove(path).unwrap_or_default();
-                found.retain(|finding| finding.level == Level::Error);
+                found.retain(|finding| !is_of_users(finding));
                 if let Some(known) = shared.known.get(path) {
-                    let warnings = known.found.iter().filter(|one| one.level != Level::Error);
-                    found.extend(warnings.filter_map(|one| moved(one, &known.text, &file.text)));
+                    let of_users = known.found.iter().filter(|finding| is_of_users(finding));
+                    found.extend(of_users.filter_map(|one| moved(one, &known.text, &file.text)));
                 }
                 self.give(&mut shared, path, &file.text, found);
             }
@@ -240,6 +243,10 @@ impl Shared {
     }
 }
 
+fn is_of_users(finding: &Diagnostic) -> bool {
+    OF_USERS.contains(&finding.code)
+}
+
 /// Returns a finding where its line has gone; `None` if that was changed.
 fn moved(finding: &Diagnostic, before: &Text, after: &Text) -> Option<Diagnostic> {
     let mut finding = finding.clone();
@@ -262,5 +269,59 @@ fn converted(finding: &Diagnostic, text: &Text) -> lsp_types::Diagnostic {
         source: Some("rego-platform".to_owned()),
         message: format!("{}{}", finding.message, hint.unwrap_or_default()),
         ..lsp_types::Diagnostic::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIB: &str = "package lib\n\nlimit := 3\n\nspare := 4\n\nunused if input.x\n";
+    const MAIN: &str = "package main\n\nimport data.lib\n\ndeny contains \"x\" if {\n\tinput.n > lib.limit\n\thelper\n}\n\ndead if input.y\n";
+    const MORE: &str = "package main\n\nhelper if input.z\n";
+    const USER: &str = "package user\n\nimport data.main\n\nwarn contains \"y\" if main.deny\n";
+
+    fn found(files: &Files, path: &Path, paths: Option<&BTreeSet<&Path>>) -> Vec<Diagnostic> {
+        let mut found = check::check(&files.sources(paths), LoadOptions::default());
+        let path = path.to_str();
+        found.retain(|one| one.position.as_ref().map(|at| &*at.file) == path && !is_of_users(one));
+        found
+    }
+
+    /// A warning that depends on more than what a file refers to would come and go with each keystroke.
+    #[test]
+    fn what_a_file_refers_to_decides_on_its_findings_but_those_of_its_users() {
+        let call = "\thelper\n\tplatform.discover(input.image, \"\")";
+        for (to, code) in [
+            ("\thelpr\n".to_owned(), "unsafe-variable"),
+            ("\thelper\n\tlib.limits\n".to_owned(), "unknown-rule"),
+            ("\thelper\n\tdata.absent\n".to_owned(), "missing-data"),
+            (format!("{call}.digst\n"), "unknown-field"),
+            (format!("{call}.kind == \"CONTAINER\"\n"), "unknown-value"),
+            ("\thelper\n\tx := 1\n".to_owned(), "unused-local"),
+            ("}\n\ndeny := 1 if {\n\thelper\n".to_owned(), "type-error"),
+            (
+                "}\n\nimport data.user\n\nwarn contains 1 if {\n\thelper\n".to_owned(),
+                "unused-import",
+            ),
+            ("}\n\nresult := {\"passed\": false} if {\n\thelper\n".to_owned(), "verdict-shape"),
+        ] {
+            let mut files = Files::default();
+            let main = Path::new("/main.rego");
+            let edited = MAIN.replace("\thelper\n", &to);
+            for (path, text) in [
+                ("/lib.rego", LIB),
+                ("/main.rego", &*edited),
+                ("/more.rego", MORE),
+                ("/user.rego", USER),
+            ] {
+                files.open(path.into(), 1, text.to_owned());
+            }
+            let needed = files.needed(std::iter::once(main));
+            let (first, whole) = (found(&files, main, Some(&needed)), found(&files, main, None));
+            let codes: Vec<_> = whole.iter().map(|one| one.code).collect();
+            assert!(codes.contains(&code), "{code}: {whole:#?}");
+            assert_eq!(format!("{first:?}"), format!("{whole:?}"), "{code}");
+        }
     }
 }

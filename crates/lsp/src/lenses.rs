@@ -11,7 +11,7 @@ use lsp_types::{CodeLens, Command};
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print, compact, pretty};
 use rego_platform::load::LoadOptions;
 use rego_platform::testing::{Failure, Suite, TestOptions, TestOutcome};
-use rego_platform::text::{data_reference, shorten};
+use rego_platform::text::{data_reference, escape_lines};
 use rego_platform::{Error, ErrorKind, Value};
 use serde_json::json;
 
@@ -68,7 +68,10 @@ impl Task {
     /// Runs it, and returns what is to be shown, and whether it is as its author wishes.
     pub fn run(&self) -> Result<(String, bool), Error> {
         let (text, is_good) = if self.is_test { self.test() } else { self.evaluate() }?;
-        Ok((shorten(&text, MAX_SHOWN), is_good))
+        let end = text.char_indices().nth(MAX_SHOWN).map(|(end, _)| end);
+        let shown = end.and_then(|end| text.get(..end)).unwrap_or(&text);
+        let more = if end.is_some() { "…" } else { "" };
+        Ok((format!("{}{more}", escape_lines(shown)), is_good))
     }
 
     fn evaluate(&self) -> Result<(String, bool), Error> {

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use chrono::Utc;
-use rego_platform::evaluate::{EvaluateOptions, QueryOutput};
+use rego_platform::evaluate::{EvaluateOptions, QueryOutput, Recording};
 use rego_platform::{TraceParent, Value};
 use uuid::Uuid;
 
-use super::answer::{Refusal, object};
+use super::answer::Refusal;
 use super::app::App;
-use super::decision_log::{Event, Subject};
+use super::decision_log::{Event, Subject, bindings};
 use super::policy_set::{PolicySet, Prepared};
 
 /// The address of a client.
@@ -52,6 +52,43 @@ impl Asking {
         options.observer = Some(app.metrics.clone());
         options.trace.clone_from(&self.trace);
         options
+    }
+
+    /// Returns the times that a decision for this request took so far, in nanoseconds.
+    pub fn metrics(&self, parsing: Duration, evaluating: Duration) -> [(&'static str, Value); 3] {
+        let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX).into();
+        [
+            ("timer_rego_input_parse_ns", nanos(parsing)),
+            ("timer_rego_query_eval_ns", nanos(evaluating)),
+            ("timer_server_handler_ns", nanos(self.began.elapsed())),
+        ]
+    }
+
+    /// Returns an entry of the log for a decision of this request, so far without what was decided.
+    pub fn event(&self, app: &App, set: &PolicySet, id: String, subject: Subject) -> Event {
+        Event {
+            labels: app.labels(),
+            revision: set.revision.clone(),
+            id,
+            batch: None,
+            subject,
+            input: None,
+            outcome: Ok(None),
+            recording: Ok(Recording::new()),
+            peer: self.peer,
+            at: Utc::now(),
+            metrics: Value::new_object(),
+            request: self.number,
+        }
+    }
+
+    /// Writes a decision to the log, if there is one. One that can't be written isn't given.
+    pub async fn log(&self, app: &App, set: &PolicySet, event: Event) -> Result<(), Refusal> {
+        let Some(log) = &app.decision_log else { return Ok(()) };
+        log.write(set, &self.options(app), event).await.map_err(|error| {
+            app.journal.failed(&error);
+            Refusal::internal(format!("decision_logs: {}", error.report()))
+        })
     }
 }
 
@@ -109,40 +146,32 @@ pub(crate) async fn decide(
     options.strict_builtin_errors |= question.is_strict;
     let began = Instant::now();
     let evaluated = set.policies.evaluate_async(query, input.clone(), options).await;
-    let nanos =
-        |time: Duration| Some(Value::from(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)));
-    let metrics = object([
-        ("counter_server_query_cache_hit", Some(Value::from(i64::from(was_prepared)))),
-        ("timer_rego_input_parse_ns", nanos(parsing)),
-        ("timer_rego_query_eval_ns", nanos(began.elapsed())),
-        ("timer_server_handler_ns", nanos(asking.began.elapsed())),
-    ]);
+    let hit = ("counter_server_query_cache_hit", Value::from(i64::from(was_prepared)));
+    let metrics: Value =
+        asking.metrics(parsing, began.elapsed()).into_iter().chain([hit]).collect();
     app.metrics.swallowed(evaluated.builtin_errors());
     for print in &evaluated.prints {
         app.journal.printed(print);
     }
-    let recording = app.decision_log.as_ref().map(|_| evaluated.recording());
+    let recording = id.as_ref().map(|_| evaluated.recording());
     let place = evaluated.failed_at;
     let result = evaluated.result.map_err(|error| Refusal::of_evaluation(&error, place.as_ref()));
     let logged = id.clone().map(Value::from);
-    if let (Some(log), Some(recording)) = (&app.decision_log, recording) {
-        let event = Event {
-            labels: app.labels(),
-            revision: set.revision.clone(),
-            id: id.unwrap_or_default(),
-            batch: question.batch,
-            subject,
-            input,
-            outcome: result.as_ref().map_err(Refusal::value),
-            recording,
-            peer: asking.peer,
-            at: Utc::now(),
-            metrics: metrics.clone(),
-            request: asking.number,
+    if let (Some(id), Some(recording)) = (id, recording) {
+        let answer = |output: &QueryOutput| match subject {
+            Subject::Query(_) => Some(bindings(output)),
+            Subject::Document(_) | Subject::Gate => output.value().cloned(),
         };
-        if let Err(error) = log.write(set, &asking.options(app), event).await {
-            app.journal.failed(&error);
-            let refusal = Refusal::internal(format!("decision_logs: {}", error.report()));
+        let outcome = result.as_ref().map(answer).map_err(Refusal::value);
+        let event = Event {
+            batch: question.batch,
+            input,
+            outcome,
+            recording,
+            metrics: metrics.clone(),
+            ..asking.event(app, set, id, subject)
+        };
+        if let Err(refusal) = asking.log(app, set, event).await {
             return Err(Undecided { refusal, id: logged });
         }
     }

@@ -42,7 +42,7 @@ impl DecisionLog {
         &self,
         set: &PolicySet,
         options: &EvaluateOptions,
-        event: Event<'_>,
+        event: Event,
     ) -> Result<(), Error> {
         let event = event.value()?;
         if answer(set, &DROP, options, &event).await? == Some(Value::Bool(true)) {

@@ -211,6 +211,24 @@ fn a_missing_token_for_the_service_is_said_at_the_start() {
 }
 
 #[test]
+fn an_option_of_opas_server_names_the_one_in_its_place() {
+    let sandbox = Sandbox::new();
+    for (arguments, says) in [
+        (&["serve", "--addr", ":8181"][..], "`--listen ADDR`"),
+        (&["serve", "-a", ":8181"], "`--listen ADDR`"),
+        (&["serve", "--authentication=token"], "`--auth-token-file FILE`"),
+        (&["serve", "--tls-cert-file", "c"], "`--tls-cert FILE`"),
+        (&["serve", "--log-level", "debug"], "`-vv`"),
+        (&["serve", "--set", "decision_logs.console=true"], "`--decision-log`"),
+        (&["serve", "policies"], "policies are named with `-d`"),
+        (&["run", "--server"], "`rego-platform serve`"),
+    ] {
+        sandbox.run(arguments).output().fails(says);
+    }
+    sandbox.run(&["serve", "--nonsense"]).output().fails("unexpected argument '--nonsense' found");
+}
+
+#[test]
 fn what_would_be_unsafe_or_has_no_effect_is_refused() {
     let sandbox = Sandbox::new();
     let policies = policies(&sandbox);

@@ -9,9 +9,14 @@ use rego_platform::{Error, ErrorKind, Value};
 use crate::answer::object;
 use crate::policy_set::{POLICIES, timestamp};
 
+/// The path of a gate's run in the log: with a slash before it, as no document's has.
+const GATE: &str = "/v1/gate";
+
 /// What is decided about.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
+    /// All policies, as a gate.
+    Gate,
     /// A document, by its path in an address.
     Document(String),
     /// A query, by its text.
@@ -20,14 +25,15 @@ pub(crate) enum Subject {
 
 /// A decision.
 #[derive(Debug)]
-pub(crate) struct Event<'a> {
+pub(crate) struct Event {
     pub labels: Value,
     pub revision: String,
     pub id: String,
     pub batch: Option<String>,
     pub subject: Subject,
     pub input: Option<Value>,
-    pub outcome: Result<&'a QueryOutput, Value>,
+    /// What is answered, if anything is defined, or why nothing is.
+    pub outcome: Result<Option<Value>, Value>,
     pub recording: Result<Recording, Error>,
     pub peer: Option<SocketAddr>,
     pub at: DateTime<Utc>,
@@ -35,18 +41,18 @@ pub(crate) struct Event<'a> {
     pub request: u64,
 }
 
-impl Event<'_> {
+impl Event {
     /// Returns the entry.
     ///
     /// # Errors
     /// When a call of the evaluation can't be written as JSON.
     pub fn value(self) -> Result<Value, Error> {
-        let (result, error) = match (&self.subject, self.outcome) {
-            (Subject::Document(_), Ok(output)) => (output.value().cloned(), None),
-            (Subject::Query(_), Ok(output)) => (Some(bindings(output)), None),
-            (_, Err(error)) => (None, Some(error)),
+        let (result, error) = match self.outcome {
+            Ok(result) => (result, None),
+            Err(error) => (None, Some(error)),
         };
         let (path, query) = match self.subject {
+            Subject::Gate => (Some(GATE.to_owned()), None),
             Subject::Document(path) => (Some(path), None),
             Subject::Query(text) => (None, Some(text)),
         };

@@ -61,22 +61,15 @@ impl State {
 impl Spool {
     /// Opens a folder, with the entries that an earlier process left there.
     pub fn open(folder: PathBuf, chunk: u64, most: u64) -> Result<Self, Error> {
-        let failed = |error: io::Error| {
+        // A link's name may end as a folder's.
+        let folder: PathBuf = folder.components().collect();
+        let failed = |unfit: Unfit| {
             let shown = escape(&folder.display().to_string());
-            let error = error.to_string();
-            Error::new(ErrorKind::Configuration, format!("the spool `{shown}` can't be used"))
-                .with_source(error)
+            let message = format!("the spool `{shown}` can't be used");
+            let error = Error::new(ErrorKind::Configuration, message).with_source(unfit.why);
+            unfit.hint.into_iter().fold(error, Error::with_hint)
         };
-        private_folder(&folder).map_err(failed)?;
-        let lock = private().open(folder.join("lock")).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                let error = io::Error::other("another process uses it");
-                return Err(failed(error).with_hint("each server needs a spool of its own"));
-            }
-            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        let lock = locked(&folder).map_err(failed)?;
         let complete = left(&folder).map_err(failed)?;
         let next = complete.back().map_or(1, |chunk| chunk.number.saturating_add(1));
         let state = State { complete, next, ..State::default() };
@@ -199,13 +192,14 @@ fn count(lines: &[u8]) -> u64 {
 
 /// Returns the chunks in a folder. What an earlier process was writing when it ended is cut off: that decision
 /// wasn't given.
-fn left(folder: &Path) -> io::Result<VecDeque<Chunk>> {
+fn left(folder: &Path) -> Result<VecDeque<Chunk>, Unfit> {
     let mut chunks = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let number: Option<u64> = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         // Other files are somebody else's.
         let Some(number) = number.filter(|number| path.ends_with(name(*number))) else { continue };
+        refuse_special(&path)?;
         let lines = fs::read(&path)?;
         let whole = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         if whole == 0 {
@@ -230,10 +224,75 @@ pub(super) fn private() -> fs::OpenOptions {
     options
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
+/// Why a folder can't be used, and what to do about it.
+struct Unfit {
+    why: String,
+    hint: Option<&'static str>,
+}
+
+impl Unfit {
+    fn new(why: impl Into<String>, hint: &'static str) -> Self {
+        Self { why: why.into(), hint: Some(hint) }
+    }
+}
+
+impl From<io::Error> for Unfit {
+    fn from(error: io::Error) -> Self {
+        Self { why: error.to_string(), hint: None }
+    }
+}
+
+/// Creates a folder, unless it is there, and takes it for this process.
+fn locked(folder: &Path) -> Result<File, Unfit> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    refuse_shared(folder)?;
+    let path = folder.join("lock");
+    refuse_special(&path)?;
+    let lock = private().open(path)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(Unfit::new("another process uses it", "each server needs a spool of its own"))
+        }
+        Err(fs::TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Refuses a folder that is elsewhere than it seems, or in which somebody else could put files or links: entries
+/// would be written where they lead to.
+fn refuse_shared(folder: &Path) -> Result<(), Unfit> {
+    let metadata = fs::symlink_metadata(folder)?;
+    if metadata.is_symlink() {
+        return Err(Unfit::new("it is a link", "name the folder that it leads to"));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let hint = "name a folder in it that doesn't exist yet, or make it yours alone (`chown`, `chmod go-w`)";
+        if metadata.mode() & 0o022 != 0 {
+            return Err(Unfit::new("others may write to it", hint));
+        }
+        // What this process creates has its owner.
+        let probe = folder.join(format!(".{}", uuid::Uuid::new_v4()));
+        let owner = private().create_new(true).open(&probe)?.metadata()?.uid();
+        fs::remove_file(probe)?;
+        if metadata.uid() != owner {
+            return Err(Unfit::new("it is another user's", hint));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is there under the name of a file without being one.
+fn refuse_special(path: &Path) -> Result<(), Unfit> {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        let name = escape(&path.file_name().unwrap_or_default().to_string_lossy());
+        let why = format!("`{name}` in it isn't a regular file");
+        return Err(Unfit::new(why, "remove that, or name another folder"));
+    }
+    Ok(())
 }

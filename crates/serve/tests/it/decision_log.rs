@@ -1,9 +1,10 @@
 //! The log of decisions.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rego_platform::Value;
-use rego_platform::evaluate::Answers;
+use rego_platform::evaluate::{Answers, Recording, Replay};
 use rego_platform_serve::LogDestination;
 
 use super::support::{CLEAN_IMAGE, Served, emulator, platform, serve, unavailable};
@@ -145,4 +146,94 @@ async fn a_batch_is_logged_input_by_input() {
     ids.sort();
     answered.sort();
     assert_eq!(ids, answered);
+}
+
+/// A gate that asks the service, and a log that masks.
+const GATE: [(&str, &str); 2] = [
+    (
+        "p.rego",
+        "package p\n\ndeny contains \"it is no image\" if platform.discover(input.image, \"\").kind != \"CONTAINER_IMAGE\"\n",
+    ),
+    (
+        "log.rego",
+        r#"package system.log
+
+mask contains sprintf("/input/%s/password", [replace(urlquery.encode(name), "+", "%20")]) if {
+    input.path == "/v1/gate"
+    some name, _ in input.input
+}
+
+drop if input.input.boring
+"#,
+    ),
+];
+
+fn inputs(name: &str) -> String {
+    format!(r#"{{"inputs": {{"{name}": {{"image": "{CLEAN_IMAGE}", "password": "hunter2"}}}}}}"#)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_the_gate_is_an_entry_whose_calls_answer_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let emulator = emulator();
+    let served = logged(&GATE, Answers::Service(platform(&emulator)), &log);
+    let report = served.post("/v1/gate", &inputs("a b/c.json")).await.json();
+    served.post("/v1/gate", &inputs("boring")).await;
+    let [entry] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
+    assert_eq!(entry.get_str("path"), Some(&"/v1/gate".into()));
+    assert_eq!(at(entry, &["input", "a b/c.json", "image"]), Some(&CLEAN_IMAGE.into()));
+    assert_eq!(at(entry, &["input", "a b/c.json", "password"]), None);
+    assert_eq!(entry.get_str("erased").unwrap().to_json(), r#"["/input/a%20b%2Fc.json/password"]"#);
+    let (mut answered, written) = (report.clone(), entry.get_str("result").unwrap());
+    let id = answered.as_object_mut().unwrap().remove(&"decision_id".into());
+    assert_eq!((id.as_ref(), &answered), (entry.get_str("decision_id"), written));
+    assert_eq!(written.get_str("outcome"), Some(&"passed".into()), "{}", written.to_json());
+    for name in ["labels", "bundles", "requested_by", "timestamp", "metrics", "req_id"] {
+        assert!(entry.get_str(name).is_some(), "{name}: {}", entry.to_json());
+    }
+    assert!(!entry.to_json().contains(&emulator.default_token()));
+
+    let calls = entry.get_str("nd_builtin_cache").unwrap().to_json();
+    let recording = format!(r#"{{"version": 1, "nd_builtin_cache": {calls}}}"#);
+    let recording = Recording::from_slice(recording.as_bytes()).unwrap();
+    let replay = Answers::Replay(Arc::new(Replay::new(recording)));
+    let again = serve(&GATE, replay, |_| {});
+    let given = format!(r#"{{"inputs": {}}}"#, entry.get_str("input").unwrap().to_json());
+    let answer = again.post("/v1/gate", &given).await;
+    // Times aside.
+    let of = |report: &Value| {
+        let [input] = report.get_str("inputs").and_then(Value::as_array).unwrap().as_slice() else {
+            panic!("{answer:?}")
+        };
+        let [verdict] = input.get_str("verdicts").and_then(Value::as_array).unwrap().as_slice()
+        else {
+            panic!("{answer:?}")
+        };
+        ["policy", "status", "violations"].map(|name| verdict.get_str(name).unwrap().to_json())
+    };
+    assert_eq!(of(&answer.json()), of(&report), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_a_verdict_is_logged_and_one_that_cannot_be_logged_is_not_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let served = logged(&GATE, unavailable(), &log);
+    assert_eq!(served.post("/v1/gate", &inputs("a")).await.status, 500);
+    let library = logged(&[("p.rego", "package p\n\nallow := true\n")], unavailable(), &log);
+    assert_eq!(library.post("/v1/gate", &inputs("a")).await.status, 500);
+    let [run, library] = &entries(&log)[..] else { panic!("{:?}", entries(&log)) };
+    assert!(!run.to_json().contains("hunter2"), "{}", run.to_json());
+    assert_eq!(at(run, &["result", "exit"]), Some(&2.into()), "{}", run.to_json());
+    let why = at(library, &["error", "message"]).and_then(Value::as_str).unwrap();
+    assert!(why.contains("no policies to evaluate"), "{why}");
+
+    let mask = ("mask.rego", "package system.log\n\nmask contains 1\n");
+    let policy = ("p.rego", "package p\n\ndeny contains \"bad\" if input.bad\n");
+    let served = logged(&[policy, mask], unavailable(), &log);
+    let answer = served.post("/v1/gate", r#"{"inputs": {"a": {"bad": false}}}"#).await;
+    assert_eq!(answer.status, 500, "{answer:?}");
+    assert!(answer.body.contains("decision_logs: "), "{answer:?}");
+    assert_eq!(entries(&log).len(), 2);
 }

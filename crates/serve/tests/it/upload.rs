@@ -269,3 +269,58 @@ fn addresses_and_tokens_are_checked_before_the_start() {
     #[cfg(unix)]
     with_token(Path::new("/dev/zero"), "isn't one line of visible ASCII");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_spool_that_leads_elsewhere_or_is_shared_is_refused() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let outside = tempfile::tempdir().unwrap();
+    let victim = outside.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    let refused = |make: &dyn Fn(&Path) -> std::path::PathBuf, why: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = make(folder.path());
+        write(folder.path(), &[("p.rego", POLICY)]);
+        let journal = Arc::new(Heard::default());
+        let mut options = options(unavailable(), &journal);
+        let upload = upload("http://127.0.0.1:1", &spool);
+        options.decision_log = Some(LogDestination::Upload(Box::new(upload)));
+        let error = Server::start(load(folder.path()), options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{why}");
+        assert!(error.report().contains(why) && error.hint().is_some(), "{why}: {error:?}");
+    };
+    let spool = |folder: &Path| {
+        let spool = folder.join("spool");
+        std::fs::create_dir(&spool).unwrap();
+        spool
+    };
+    let to_itself = |folder: &Path| {
+        symlink(spool(folder), folder.join("link")).unwrap();
+        folder.join("link/")
+    };
+    refused(&to_itself, "it is a link");
+    for mode in [0o770, 0o707, 0o1777] {
+        let shared = move |folder: &Path| {
+            let spool = spool(folder);
+            std::fs::set_permissions(&spool, PermissionsExt::from_mode(mode)).unwrap();
+            spool
+        };
+        refused(&shared, "others may write to it");
+    }
+    // Only root can give one away, and only for root it matters.
+    let foreign = |folder: &Path| {
+        chown(spool(folder), Some(65_534), None).unwrap();
+        folder.join("spool")
+    };
+    if chown(outside.path(), Some(65_534), None).is_ok() {
+        refused(&foreign, "it is another user's");
+    }
+    for name in ["lock", "00000000000000000001.jsonl"] {
+        let linked = |folder: &Path| {
+            symlink(&victim, spool(folder).join(name)).unwrap();
+            folder.join("spool")
+        };
+        refused(&linked, "in it isn't a regular file");
+    }
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
+}

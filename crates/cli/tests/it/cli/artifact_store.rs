@@ -245,6 +245,7 @@ fn an_address_that_is_none_of_a_store_is_refused_without_its_secrets() {
     for (address, reason) in [
         ("s3:bucket", "isn't the address of an artifact store"),
         ("bucket", "isn't a URL"),
+        ("file:folder", "`file:folder` isn't the address of an artifact store"),
         ("file:///", "isn't the address of an artifact store"),
         ("file://host/folder", "isn't the address of an artifact store"),
         ("https://bucket.example/a", "isn't the address of an artifact store"),

@@ -393,6 +393,22 @@ fn packages_that_only_refer_to_each_other_need_a_verdict() {
 }
 
 #[test]
+fn what_a_server_asks_for_needs_no_verdict_and_anything_beside_it_does() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", DENY_BAD);
+    let run = |package: &str, rule: &str| {
+        let text = format!("package {package}\n\n{rule} if input.x\n");
+        let file = sandbox.write("server.rego", text);
+        sandbox.run(&["gate", "-d", &policy, "-d", &file, "-i", "-"]).stdin("{}").output()
+    };
+    run("system.log", "mask contains \"/input/a\"").code(0);
+    run("system", "main").code(0);
+    run("system.health", "live").code(0);
+    run("system.log", "masks contains \"/input/a\"").fails("`system.log` has no verdict rule");
+    run("system.authz", "allow").fails("`system.authz` has no verdict rule");
+}
+
+#[test]
 fn a_package_whose_tests_are_functions_or_constants_is_no_package_of_tests() {
     let sandbox = Sandbox::new();
     for (rule, code) in [

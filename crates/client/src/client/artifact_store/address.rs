@@ -40,15 +40,17 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         return Err(Error::new(ErrorKind::Configuration, message)
             .with_hint("credentials and the rest come from the environment"));
     }
+    // What is relative to nothing would be taken from the root.
+    let is_absolute = text.split_once(':').is_some_and(|(_, path)| path.starts_with('/'));
     let has_place = match url.scheme() {
-        "file" => !url.has_host() && url.path() != "/",
+        "file" => is_absolute && !url.has_host() && url.path() != "/",
         "s3" | "gs" | "az" => url.has_host(),
         _ => false,
     };
     if has_place {
         return Ok(url);
     }
-    Err(wrong(format!("`{}` isn't the address of an artifact store", escape(url.as_str()))))
+    Err(wrong(format!("`{}` isn't the address of an artifact store", escape(text))))
 }
 
 /// Returns the store at an address, and the path in it.
