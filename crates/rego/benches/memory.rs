@@ -3,7 +3,13 @@
 //!
 //! `cargo bench --bench memory`; `COMPONENTS=n` for a smaller or larger SBOM.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::needless_pass_by_value
+)]
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
