@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_form_depends_on_the_content_and_not_on_its_chunks() {
-        let text = "größer ".repeat(20_000).into_bytes();
+        let text = "größer ".repeat(SNIFFED / 8).into_bytes();
         // Invalid at the beginning, within the sniffed part, after it, and at the very end.
         let bad = |at: usize| {
             let mut bytes = text.clone();
@@ -292,7 +292,7 @@ mod tests {
             bytes
         };
         let cut = text.get(..text.len() - 4).unwrap().to_vec();
-        let binary = [bad(0), bad(1000), bad(100_000), bad(text.len() - 1), cut];
+        let binary = [bad(0), bad(1000), bad(SNIFFED + 1000), bad(text.len() - 1), cut];
         for chunk in [1, 2, 3, 7, 1000, 65_537, 1 << 20] {
             for announced in [0, text.len(), 10 * text.len()] {
                 let Content::Text(found) = collected(&text, chunk, RequestedForm::Text, announced)
