@@ -89,8 +89,11 @@ impl Sandbox {
     }
 
     /// A command line that asks the shipped data set, which this process serves to all tests: reading it
-    /// takes longer than most commands.
+    /// takes longer than most commands. Faults are of a service of the command's own.
     pub fn served(&self, arguments: &[&str]) -> Run {
+        if arguments.contains(&"--fault") {
+            return self.local(arguments);
+        }
         static SERVICE: LazyLock<Emulator> =
             LazyLock::new(|| crate::emulator::start(EmulatorOptions::default()));
         self.run(arguments)
