@@ -269,7 +269,7 @@ fn what_regorus_answers_otherwise_is_documented() {
     let compare = std::thread::Builder::new().stack_size(256 << 20).spawn(move || {
         let unknown = Differences::of_files(&regressions, 1).unwrap().unknown;
         assert!(unknown.is_empty(), "{} of no row:\n{}", unknown.len(), unknown[0]);
-        Differences::of_files(&files, 23).unwrap()
+        Differences::of_files(&files, 37).unwrap()
     });
     let found = compare.unwrap().join().unwrap();
     let unknown = &found.unknown;
@@ -286,7 +286,7 @@ fn a_record_of_what_is_reached_changes_no_answer() {
     let file = |name: &str| format!("{}/crates/rego/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
     let files = [file("generated.jsonl.gz"), file("regressions.jsonl")];
     let compare =
-        std::thread::Builder::new().stack_size(256 << 20).spawn(move || surveyed(&files, 5));
+        std::thread::Builder::new().stack_size(256 << 20).spawn(move || surveyed(&files, 11));
     let (answers, different) = compare.unwrap().join().unwrap().unwrap();
     assert!(different.is_empty(), "{} differ\n{}", different.len(), different[0]);
     assert!(answers > 1_000, "{answers}");

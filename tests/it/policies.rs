@@ -1,7 +1,9 @@
 //! The shipped policies over the shipped data: their verdicts on their inputs, in passes and one
 //! call at a time, and on missing and hostile answers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
@@ -37,17 +39,26 @@ fn token(emulator: &Emulator, name: &str) -> Token {
     Token::new(emulator.token(name).unwrap()).unwrap()
 }
 
+/// Returns a policy, which is compiled once.
+fn compiled(name: &str) -> Arc<Policies> {
+    static COMPILED: Mutex<BTreeMap<String, Arc<Policies>>> = Mutex::new(BTreeMap::new());
+    let compile = || {
+        let (path, text) = policy(name);
+        Arc::new(support::policies(&[(&path, &text)]))
+    };
+    let mut compiled = COMPILED.lock().unwrap();
+    Arc::clone(compiled.entry(name.to_owned()).or_insert_with(compile))
+}
+
 /// Evaluates a rule in passes.
 fn batched(platform: &Platform, name: &str, rule: &str, input: &str) -> Evaluated {
-    let (path, text) = policy(name);
-    let policies = support::policies(&[(&path, &text)]);
+    let policies = compiled(name);
     support::evaluate(&policies, &format!("data.{name}.{rule}"), input, &options(platform))
 }
 
 /// Evaluates a rule with one call at a time.
 fn plain(platform: &Platform, name: &str, rule: &str, input: &str) -> Value {
-    let (path, text) = policy(name);
-    let policies = support::policies(&[(&path, &text)]);
+    let policies = compiled(name);
     let mut options = options(platform);
     options.budget.one_at_a_time = true;
     let query = format!("data.{name}.{rule}");
@@ -78,10 +89,9 @@ fn verdict(platform: &Platform, name: &str, rule: &str, input: &str) -> Json {
     let output = evaluated.result.unwrap_or_else(|e| panic!("{name}: {}", e.report()));
     let found = value(&output);
     assert_eq!(found, as_json(&plain(platform, name, rule, input)), "{name}.{rule}");
-    let (path, text) = policy(name);
     let mut surveyed = options(platform);
     surveyed.reached = true;
-    let policies = support::policies(&[(&path, &text)]);
+    let policies = compiled(name);
     let evaluated = support::evaluate(&policies, &format!("data.{name}.{rule}"), input, &surveyed);
     assert_eq!(found, value(&evaluated.result.unwrap()), "{name}.{rule} differs when surveyed");
     found

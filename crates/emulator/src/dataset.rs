@@ -47,6 +47,7 @@ use files::{Folder, Problems, code};
 /// The data that an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
 ///
 /// `testdata/platform/README.md` describes the files.
+#[derive(Clone)]
 pub struct Dataset {
     pub(super) service: Service,
     pub(super) identity: Identity,

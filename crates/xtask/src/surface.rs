@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::{Outcome, output, published, root, run, tool};
+use super::{Outcome, cargo, output, published, root, run};
 
 /// Compares the listings with the code; with `--update`, writes them.
 pub(super) fn check(arguments: &[String]) -> Outcome {
@@ -12,17 +12,29 @@ pub(super) fn check(arguments: &[String]) -> Outcome {
         println!("NOT CHECKED: nightly Rust, which lists the items, can't be had here");
         return Ok(());
     }
-    let listing = tool("cargo-public-api", "0.52.0")?;
+    let mut members = published();
+    // The command has no items for others.
+    members.retain(|member| member.name != "rego-platform-cli");
+    // All at once, so that each dependency is checked once; in a folder of its own, since what another
+    // compiler leaves is of use to nothing else.
+    let target = root().join("target/surface");
+    let mut document = cargo(&["+nightly", "doc", "--locked", "--no-deps", "--lib"]);
+    document.args(["--all-features", "--quiet"]);
+    for member in &members {
+        document.args(["--package", &member.name]);
+    }
+    document.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
+    run(document.env("CARGO_TARGET_DIR", &target))?;
     let mut changed = Vec::new();
-    for member in published() {
-        // The command has no items for others.
-        if member.name == "rego-platform-cli" {
-            continue;
-        }
-        let mut command = Command::new(&listing);
+    for member in members {
+        let file = target.join("doc").join(member.name.replace('-', "_") + ".json");
         // Without the implementations that follow from others.
-        command.args(["public-api", "--all-features", "-sss", "--color", "never", "--package"]);
-        let now = output(command.arg(&member.name).current_dir(root()))?;
+        let items = public_api::Builder::from_rustdoc_json(file)
+            .omit_blanket_impls(true)
+            .omit_auto_trait_impls(true)
+            .omit_auto_derived_impls(true)
+            .build();
+        let now = items.map_err(|error| format!("{}: {error}", member.name))?.to_string();
         let path = member.folder.join("public-api.txt");
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         if updates {

@@ -10,24 +10,22 @@ const PRODUCT: &str = "f6ffc9c7-4dc5-52a6-89b3-c3bcdf4abf63";
 const PRODUCT_VERSION: &str = "a89601f5-271a-55e5-a205-4a3be66201af";
 const SECURITY: &str = "05bb449f-aba1-5eee-918b-786ed8b8839a";
 
-/// Returns every way in which the service may write and page the same objects.
+/// Returns the ways in which the service may write and page the same objects: each value of an option with
+/// each of every other.
 fn ways() -> Vec<EmulatorOptions> {
     let mut ways = Vec::new();
-    for casing in [None, Some(Casing::Camel), Some(Casing::Snake)] {
-        for (paging, ragged_pages) in
-            [(Paging::Cursor, false), (Paging::Cursor, true), (Paging::Page, false)]
-        {
-            for omit_defaults in [false, true] {
-                ways.push(EmulatorOptions {
-                    casing,
-                    omit_defaults,
-                    ragged_pages,
-                    evidence_paging: Some(paging),
-                    compliance_paging: Some(paging),
-                    max_page_size: Some(7),
-                    ..EmulatorOptions::default()
-                });
-            }
+    for (c, casing) in [None, Some(Casing::Camel), Some(Casing::Snake)].into_iter().enumerate() {
+        let pages = [(Paging::Cursor, false), (Paging::Cursor, true), (Paging::Page, false)];
+        for (p, (paging, ragged_pages)) in pages.into_iter().enumerate() {
+            ways.push(EmulatorOptions {
+                casing,
+                omit_defaults: (c + p) % 2 == 0,
+                ragged_pages,
+                evidence_paging: Some(paging),
+                compliance_paging: Some(paging),
+                max_page_size: Some(7),
+                ..EmulatorOptions::default()
+            });
         }
     }
     ways

@@ -112,9 +112,9 @@ fn every_command_ends_whatever_a_policy_does() {
         let file = sandbox.write("d/p.rego", &policy);
         let folder = sandbox.path("d").to_str().unwrap().to_owned();
         for arguments in [
-            &["eval", "--timeout", "300ms", "-d", &file, "data.p.deny"][..],
-            &["gate", "--timeout", "300ms", "-d", &file, "--no-input", "--allow-warnings"],
-            &["test", "--timeout", "300ms", &file],
+            &["eval", "--timeout", "100ms", "-d", &file, "data.p.deny"][..],
+            &["gate", "--timeout", "100ms", "-d", &file, "--no-input", "--allow-warnings"],
+            &["test", "--timeout", "100ms", &file],
         ] {
             let (code, stdout, stderr) = run(&sandbox, arguments, None);
             assert!(code.is_some(), "{name}: {arguments:?} didn't end");
@@ -124,7 +124,7 @@ fn every_command_ends_whatever_a_policy_does() {
             let (code, ..) = run(&sandbox, arguments, None);
             assert!(code.is_some(), "{name}: {arguments:?} didn't end");
         }
-        let session = ["run", "--timeout", "300ms", "-d", &file];
+        let session = ["run", "--timeout", "100ms", "-d", &file];
         let (code, stdout, stderr) = run(&sandbox, &session, Some("data.p.deny\n"));
         assert!(code.is_some(), "{name}: {session:?} didn't end");
         let said = format!("{stdout}{stderr}");

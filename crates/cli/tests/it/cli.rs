@@ -18,6 +18,7 @@ mod recordings;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use rego_platform_emulator::{Emulator, EmulatorOptions};
@@ -82,9 +83,23 @@ impl Sandbox {
         Run { command, stdin: Vec::new() }
     }
 
-    /// A command line that asks the shipped data set.
+    /// A command line that asks the shipped data set, which it reads itself.
     pub fn local(&self, arguments: &[&str]) -> Run {
         self.run(&[arguments, &["--local", "testdata/platform"]].concat())
+    }
+
+    /// A command line that asks the shipped data set, which this process serves to all tests: reading it
+    /// takes longer than most commands. Faults are of a service of the command's own.
+    pub fn served(&self, arguments: &[&str]) -> Run {
+        if arguments.contains(&"--fault") {
+            return self.local(arguments);
+        }
+        static SERVICE: LazyLock<Emulator> =
+            LazyLock::new(|| crate::emulator::start(EmulatorOptions::default()));
+        self.run(arguments)
+            .env("PLATFORM_CONTROLPLANE_URL", &SERVICE.controlplane_url())
+            .env("PLATFORM_BASE_URL", &SERVICE.base_url())
+            .env("PLATFORM_TOKEN", &SERVICE.default_token())
     }
 }
 

@@ -12,7 +12,7 @@ const DIFFERS: &str = "package p\n\ndeny contains x if some {\"n\": x} in [input
 
 #[track_caller]
 fn eval(sandbox: &Sandbox, engine: &str, arguments: &[&str]) -> Output {
-    sandbox.local(&[&["eval", "--engine", engine, "--format", "raw"], arguments].concat()).output()
+    sandbox.served(&[&["eval", "--engine", engine, "--format", "raw"], arguments].concat()).output()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn the_shipped_policies_have_the_same_verdicts_on_both_engines() {
         for engine in ["regorus", "both"] {
             let gate = ["gate", "-d", policy, "-i", &inputs, "--engine", engine];
             let gate = [&gate[..], &["--functions", "all", "--format", "json"]].concat();
-            let report = sandbox.local(&gate).output().code(1).json();
+            let report = sandbox.served(&gate).output().code(1).json();
             let status = |at: usize| report["inputs"][at]["outcome"].as_str().unwrap();
             assert_eq!((status(0), status(1)), ("failed", "passed"), "{policy} on {engine}");
             assert_eq!(report["inventory"]["engine"], engine);
@@ -96,7 +96,7 @@ fn a_difference_is_no_verdict_and_both_values_are_shown() {
     let gate = |input: &str| {
         let arguments =
             ["gate", "-d", &policy, "-i", input, "--engine", "both", "--format", "json"];
-        sandbox.local(&arguments).output()
+        sandbox.served(&arguments).output()
     };
     gate(&same).code(1);
     let report = gate(&other).fails("regorus gives another answer").stdout;

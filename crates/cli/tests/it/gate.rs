@@ -47,7 +47,7 @@ fn gate_with(sandbox: &Sandbox, policy: &str, arguments: &[&str], stdin: &str) -
 
 /// Runs `gate` with the shipped policies and data set.
 fn shipped(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    sandbox.local(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
+    sandbox.served(&[&["gate", "-d", "policies", "--format", "json"], arguments].concat()).output()
 }
 
 /// Returns the digest of bytes, as reports have it.

@@ -284,35 +284,36 @@ mod tests {
 
     #[test]
     fn the_form_depends_on_the_content_and_not_on_its_chunks() {
-        let text = "größer ".repeat(20_000).into_bytes();
-        // Invalid at the beginning, within the sniffed part, after it, and at the very end.
-        let bad = |at: usize| {
-            let mut bytes = text.clone();
-            *bytes.get_mut(at).unwrap() = 0xff;
-            bytes
-        };
-        let cut = text.get(..text.len() - 4).unwrap().to_vec();
-        let binary = [bad(0), bad(1000), bad(100_000), bad(text.len() - 1), cut];
-        for chunk in [1, 2, 3, 7, 1000, 65_537, 1 << 20] {
-            for announced in [0, text.len(), 10 * text.len()] {
-                let Content::Text(found) = collected(&text, chunk, RequestedForm::Text, announced)
-                else {
-                    panic!("no text in chunks of {chunk}")
-                };
-                assert_eq!(found.as_bytes(), text);
-                for bytes in &binary {
-                    let Content::Base64(found) =
-                        collected(bytes, chunk, RequestedForm::Text, announced)
-                    else {
-                        panic!("no base64 in chunks of {chunk}")
+        // Each small chunk has the sniffed part read again: the long text has larger ones.
+        for (length, chunks) in
+            [(SNIFFED / 64, &[1, 2, 3, 7][..]), (SNIFFED / 8, &[101, 1000, 65_537, 1 << 20])]
+        {
+            let text = "größer ".repeat(length).into_bytes();
+            // Invalid at the beginning, within the sniffed part, of the long text after it, and at the very end.
+            let bad = |at: usize| {
+                let mut bytes = text.clone();
+                *bytes.get_mut(at).unwrap() = 0xff;
+                bytes
+            };
+            let cut = text.get(..text.len() - 4).unwrap().to_vec();
+            let binary = [bad(0), bad(1000), bad(text.len() / 10 * 9), bad(text.len() - 1), cut];
+            for &chunk in chunks {
+                for announced in [0, text.len(), 10 * text.len()] {
+                    let how = |bytes, wanted| collected(bytes, chunk, wanted, announced);
+                    let Content::Text(found) = how(&text, RequestedForm::Text) else {
+                        panic!("no text in chunks of {chunk}")
                     };
-                    assert_eq!(found, STANDARD.encode(bytes));
-                    let Content::Bytes(found) =
-                        collected(bytes, chunk, RequestedForm::Bytes, announced)
-                    else {
-                        panic!("no bytes in chunks of {chunk}")
-                    };
-                    assert_eq!(found, *bytes);
+                    assert_eq!(found.as_bytes(), text);
+                    for bytes in &binary {
+                        let Content::Base64(found) = how(bytes, RequestedForm::Text) else {
+                            panic!("no base64 in chunks of {chunk}")
+                        };
+                        assert_eq!(found, STANDARD.encode(bytes));
+                        let Content::Bytes(found) = how(bytes, RequestedForm::Bytes) else {
+                            panic!("no bytes in chunks of {chunk}")
+                        };
+                        assert_eq!(found, *bytes);
+                    }
                 }
             }
         }

@@ -21,6 +21,7 @@ struct ArtifactEntry {
 }
 
 /// A file of the content store.
+#[derive(Clone)]
 pub(crate) struct Artifact {
     pub name: String,
     pub content_type: String,

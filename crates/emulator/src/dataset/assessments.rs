@@ -36,6 +36,7 @@ struct AssessmentEntry {
 }
 
 /// A revision of an assessment.
+#[derive(Clone)]
 pub(crate) struct Assessment {
     pub id: Id,
     pub organization: usize,

@@ -41,6 +41,7 @@ struct ResultEntry {
 }
 
 /// The evaluation of a project version against a requirement.
+#[derive(Clone)]
 pub(crate) struct Evaluation {
     pub requirement: Arc<Requirement>,
     pub project_version_id: Id,

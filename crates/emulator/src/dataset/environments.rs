@@ -22,6 +22,7 @@ struct EnvironmentEntry {
     r#type: Option<Name>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Environment {
     id: Id,
     pub organization: usize,

@@ -33,6 +33,7 @@ struct MaterialEntry {
 }
 
 /// An item of evidence, with its names resolved.
+#[derive(Clone)]
 pub(crate) struct Evidence {
     pub id: Id,
     pub name: String,

@@ -59,7 +59,7 @@ pub(crate) struct Requirement {
     manual_evidence: u32,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Section {
     id: Id,
@@ -71,6 +71,7 @@ struct Section {
     sections: Vec<Section>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Framework {
     pub id: Id,
     pub name: String,

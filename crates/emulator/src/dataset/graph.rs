@@ -46,6 +46,7 @@ struct ReferenceEntry {
 }
 
 /// A digest under one kind.
+#[derive(Clone)]
 pub(crate) struct Node {
     pub digest: Digest,
     pub kind: Kind,
@@ -59,7 +60,7 @@ pub(crate) struct Node {
 }
 
 /// The reference graph.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
     by_digest: HashMap<Digest, Vec<usize>>,

@@ -7,7 +7,7 @@ use super::super::scalars::{Id, Name, Timestamp};
 use super::fields::compact;
 use super::files::{Folder, Problem, Problems, Source, code};
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Organization {
     pub id: Id,
@@ -77,6 +77,7 @@ enum KindName {
 }
 
 /// The owner of a token.
+#[derive(Clone)]
 pub(crate) enum TokenKind {
     /// A person, who may choose among their organizations.
     User { user: Id, organizations: Vec<usize> },
@@ -85,6 +86,7 @@ pub(crate) enum TokenKind {
 }
 
 /// A token of the data set, before it is encoded as a JWT.
+#[derive(Clone)]
 pub(crate) struct Credential {
     pub name: Name,
     pub kind: TokenKind,
@@ -94,7 +96,7 @@ pub(crate) struct Credential {
 }
 
 /// Organizations and tokens.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Identity {
     pub organizations: Vec<Organization>,
     pub credentials: Vec<Credential>,

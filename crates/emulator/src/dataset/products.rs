@@ -57,6 +57,7 @@ struct Link {
     track_latest: bool,
 }
 
+#[derive(Clone)]
 pub(crate) struct Product {
     pub id: Id,
     pub organization: usize,
@@ -64,6 +65,7 @@ pub(crate) struct Product {
     pub json: Value,
 }
 
+#[derive(Clone)]
 pub(crate) struct ProductVersion {
     pub id: Id,
     pub json: Value,

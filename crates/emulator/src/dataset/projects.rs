@@ -46,7 +46,7 @@ struct VersionEntry {
     frameworks: Vec<Name>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workflow {
     pub id: Id,
@@ -63,6 +63,7 @@ pub(crate) struct Workflow {
     inputs: BTreeMap<String, String>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Project {
     pub id: Id,
     pub organization: usize,
@@ -78,6 +79,7 @@ pub(crate) struct Project {
 }
 
 /// A version of a project, with the products that it belongs to.
+#[derive(Clone)]
 pub(crate) struct Version {
     pub id: Id,
     pub name: String,
@@ -88,7 +90,7 @@ pub(crate) struct Version {
     pub json: Value,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Projects {
     pub projects: Vec<Project>,
 }

@@ -52,7 +52,7 @@ impl Default for PromptOutcome {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer {
     digest: Option<Digest>,
@@ -63,7 +63,7 @@ struct Answer {
 }
 
 /// The canned answers, tried in the order of the file.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Prompts {
     polls: Polls,
     default: PromptOutcome,

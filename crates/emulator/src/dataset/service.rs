@@ -21,7 +21,7 @@ pub enum Paging {
 }
 
 /// `service.yaml`.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Service {
     pub infoz: Infoz,
@@ -44,7 +44,7 @@ pub(crate) struct Pagings {
 }
 
 /// The answer of `/infoz` (interface 1.6).
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Infoz {
     #[serde(rename = "loginURL")]

@@ -1,6 +1,7 @@
 //! The shipped data set behind an emulator, its identifiers, and requests to it.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 use serde_json::Value;
@@ -49,9 +50,15 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The shipped data set, which is read once: nearly every test starts an emulator.
+pub fn dataset() -> Dataset {
+    static SHIPPED: LazyLock<Dataset> = LazyLock::new(|| Dataset::load(&data()).unwrap());
+    SHIPPED.clone()
+}
+
 /// The shipped data set behind an emulator.
 pub fn start(options: EmulatorOptions) -> Emulator {
-    Emulator::start(Dataset::load(&data()).unwrap(), options).unwrap()
+    Emulator::start(dataset(), options).unwrap()
 }
 
 /// An HTTP answer.

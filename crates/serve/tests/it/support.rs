@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
@@ -72,8 +72,9 @@ pub fn unavailable() -> Answers {
 }
 
 pub fn emulator() -> Emulator {
-    let data = Dataset::load("../../testdata/platform".as_ref()).unwrap();
-    Emulator::start(data, EmulatorOptions::default()).unwrap()
+    static SHIPPED: LazyLock<Dataset> =
+        LazyLock::new(|| Dataset::load("../../testdata/platform".as_ref()).unwrap());
+    Emulator::start(SHIPPED.clone(), EmulatorOptions::default()).unwrap()
 }
 
 pub fn platform(emulator: &Emulator) -> Platform {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use rego_platform::ErrorKind;
 use rego_platform::evaluate::{Answers, Evaluated, Recording, Replay};
+use rego_platform_emulator::Emulator;
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -193,6 +194,13 @@ static RECORDED: LazyLock<String> = LazyLock::new(|| {
     std::fs::read_to_string(path).unwrap()
 });
 
+/// What it answers.
+static RIGHT: LazyLock<Vec<Result<String, ErrorKind>>> =
+    LazyLock::new(|| answers(replayed(RECORDED.as_bytes()).unwrap()));
+
+/// A service that no replay may ask.
+static SERVICE: LazyLock<Emulator> = LazyLock::new(support::emulator);
+
 fn queries() -> [String; 3] {
     [
         format!("platform.download_artifact(\"{BINARY}\")"),
@@ -207,8 +215,8 @@ fn replayed(text: &[u8]) -> Option<Vec<Evaluated>> {
     let path = folder.path().join("recording.json");
     std::fs::write(&path, text).unwrap();
     let recording = Recording::load(&path).ok()?;
-    let emulator = support::emulator();
-    let mut options = support::options(&support::platform(&emulator));
+    let emulator = &*SERVICE;
+    let mut options = support::options(&support::platform(emulator));
     options.answers = Answers::Replay(Replay::new(recording).into());
     let policies = support::policies(&[]);
     let each = queries().map(|query| support::evaluate(&policies, &query, "{}", &options));
@@ -216,12 +224,12 @@ fn replayed(text: &[u8]) -> Option<Vec<Evaluated>> {
     Some(each.into())
 }
 
-fn answers(text: &[u8]) -> Vec<Result<String, ErrorKind>> {
+fn answers(replayed: Vec<Evaluated>) -> Vec<Result<String, ErrorKind>> {
     let answer = |evaluated: Evaluated| {
         let value = evaluated.result.map(|answer| answer.value().map(ToString::to_string));
         value.map(Option::unwrap_or_default).map_err(|error| error.kind())
     };
-    replayed(text).unwrap().into_iter().map(answer).collect()
+    replayed.into_iter().map(answer).collect()
 }
 
 proptest! {
@@ -242,7 +250,7 @@ proptest! {
         cut in prop::bool::weighted(0.2),
     ) {
         let mut text = RECORDED.clone().into_bytes();
-        let right = answers(&text);
+        let right = &*RIGHT;
         prop_assert_eq!(&right[2], &Err(ErrorKind::NotFound));
         let at = at.index(text.len());
         if cut {
@@ -250,10 +258,7 @@ proptest! {
         } else {
             text[at] = byte;
         }
-        if replayed(&text).is_none() {
-            return Ok(());
-        }
-        let found = answers(&text);
+        let Some(found) = replayed(&text).map(answers) else { return Ok(()) };
         // Content hashes to its digest, and an answer is about the question.
         prop_assert!(found[0] == right[0] || found[0].is_err(), "{:?}", found[0]);
         prop_assert!(found[1] == right[1] || found[1].is_err(), "{:?}", found[1]);

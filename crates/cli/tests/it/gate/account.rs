@@ -289,7 +289,7 @@ fn case_4_only_the_services_own_not_found_is_undefined() {
     let policy = sandbox.write("p.rego", ASKS);
     let run = |more: &[&str]| {
         let fixed = ["gate", "-d", &policy, "-i", "-", "-f", "json", "--not-found", "undefined"];
-        sandbox.local(&[&fixed[..], more].concat()).stdin(image()).output()
+        sandbox.served(&[&fixed[..], more].concat()).stdin(image()).output()
     };
     let report = run(&[]).code(0).json();
     let option = &report["inventory"]["options"][0];
@@ -717,7 +717,7 @@ fn answered(sandbox: &Sandbox, call: &str, route: &str, body: &str) -> Output {
     let file = sandbox.write("answered.rego", policy);
     let fault = format!("{route}:status=200:body={body}");
     let run = ["gate", "-d", &file, "-f", "json", "--fault", &fault];
-    sandbox.local(&run).output()
+    sandbox.served(&run).output()
 }
 
 #[test]
@@ -795,7 +795,7 @@ fn case_11_content_that_became_base64_is_reported() {
             "package p\n\ndeny contains \"GPL\" if contains(platform.download_artifact(\"{digest}\"), \"GPL-3.0\")\n"
         );
         let file = sandbox.write("p.rego", policy);
-        sandbox.local(&["gate", "-d", &file, "-f", format, "-v"]).output().code(0)
+        sandbox.served(&["gate", "-d", &file, "-f", format, "-v"]).output().code(0)
     };
     let report = run(binary, "json").json();
     assert_eq!(report["inputs"][0]["ledger"]["calls"][0]["form"], "base64");

@@ -212,7 +212,7 @@ fn a_time_out_names_what_it_hung_on() {
         ),
     );
     let more = ["--fault", "discover:latency=30s"];
-    let run = sandbox.local(&[&["gate", "-d", &asks], &fixed[..], &more].concat());
+    let run = sandbox.served(&[&["gate", "-d", &asks], &fixed[..], &more].concat());
     let report = run.output().fails("the evaluation timed out after 2s, waiting for").json();
     let (message, _) = error(&report);
     assert!(message.contains("waiting for `platform.discover` [\"sha256:aaaa"), "{message}");

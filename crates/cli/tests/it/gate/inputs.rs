@@ -150,7 +150,7 @@ fn a_digest_reaches_a_policy_without_a_file() {
          platform.discover(input.image, \"\").kind != \"CONTAINER_IMAGE\"\n}\n",
     );
     let run = |option: &str, value: &str| {
-        sandbox.local(&["gate", "-d", &policy, "--no-input", option, value]).output()
+        sandbox.served(&["gate", "-d", &policy, "--no-input", option, value]).output()
     };
     run("--set", &format!("image={CLEAN_IMAGE}")).code(0);
     // An argument of this name is nothing that the policy reads.

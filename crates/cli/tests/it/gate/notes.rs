@@ -25,7 +25,7 @@ fn run(sandbox: &Sandbox, policies: &str, inputs: &[&str]) -> (serde_json::Value
     if inputs.is_empty() {
         arguments.push("--no-input");
     }
-    let people = sandbox.local(&arguments).output().code(0).stdout;
+    let people = sandbox.served(&arguments).output().code(0).stdout;
     (serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap(), people)
 }
 
@@ -38,7 +38,7 @@ fn noted(report: &serde_json::Value, code: &str) -> Vec<String> {
 
 /// Runs `gate` and returns what it refuses.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    sandbox.local(arguments).output().fails("error[").stderr
+    sandbox.served(arguments).output().fails("error[").stderr
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn data_that_no_file_has_is_refused() {
     assert_eq!(said.matches("error[").count(), 2, "{said}");
     assert!(said.contains("`--allow-warnings`"), "{said}");
     let allowed = [&run[..], &["--allow-warnings"]].concat();
-    let shown = sandbox.local(&allowed).output().code(0).stdout;
+    let shown = sandbox.served(&allowed).output().code(0).stdout;
     assert!(shown.contains("data.lists.banned"), "{shown}");
 }
 
@@ -74,7 +74,7 @@ fn data_without_members_is_refused_where_the_policy_looks_for_some() {
             .write("p/p.rego", format!("package p\n\ndeny contains \"x\" if {{\n\t{body}\n}}\n"));
         sandbox.write("p/data.json", format!("{{\"lists\": {data}}}"));
         let output =
-            sandbox.local(&["gate", "-d", folder.to_str().unwrap(), "-i", &input]).output();
+            sandbox.served(&["gate", "-d", folder.to_str().unwrap(), "-i", &input]).output();
         let said = output.stderr.lines().filter(|line| line.contains("error[missing-data]"));
         let said: Vec<_> = said.map(str::to_owned).collect();
         assert_eq!(output.code == Some(2), !said.is_empty(), "{body}: {data}: {output:?}");
@@ -124,7 +124,7 @@ fn fields_and_values_that_do_not_exist_are_refused() {
         assert!(said.contains(line) && said.contains(hint), "{said}");
     }
     let run = ["gate", "-d", &folder, "--no-input", "--allow-warnings"];
-    let shown = sandbox.local(&run).output().code(0).stdout;
+    let shown = sandbox.served(&run).output().code(0).stdout;
     assert_eq!(shown.matches("(unknown-field)").count(), 1, "{shown}");
 }
 
@@ -155,7 +155,7 @@ fn statuses_and_kinds_that_are_not_known_are_refused() {
             silenced.replacen("]}).results", "]}).results # check:ignore unknown-value", 1);
         let silenced = silenced.replacen("e.digest # check:ignore unknown-value", "e.digest", 1);
         let policy = sandbox.write("p.rego", silenced);
-        let code = sandbox.local(&["gate", "-d", &policy, "--no-input"]).output().code;
+        let code = sandbox.served(&["gate", "-d", &policy, "--no-input"]).output().code;
         assert!(matches!(code, Some(0 | 1)), "{text}");
     }
 }
@@ -185,7 +185,7 @@ fn a_policy_document_is_refused_and_what_is_silenced_is_not() {
     }
     let fine = "violations contains \"x\" if input.x\n      skipped := false";
     let file = sandbox.write("d.yaml", document(fine));
-    sandbox.local(&["gate", "-d", &file, "-i", &input]).output().code(0);
+    sandbox.served(&["gate", "-d", &file, "-i", &input]).output().code(0);
 
     for rules in [
         format!("deny contains \"a\" if {call}.knid == \"x\" # check:ignore unknown-field"),
@@ -240,7 +240,7 @@ fn an_analysis_that_was_skipped_is_noted_and_did_not_take_part() {
         assert_eq!(people.contains("analysis was skipped"), !ai, "{people}");
     }
     let query = r#"platform.evidence_prompt("anything", "is it complete?").violations"#;
-    sandbox.local(&["eval", query]).output().code(0).says("the analysis was skipped");
+    sandbox.served(&["eval", query]).output().code(0).says("the analysis was skipped");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn rules_that_no_verdict_uses_are_refused() {
         assert!(said.contains("error[dead-rule]") && said.contains("p.rego:7:"), "{said}");
         assert!(said.contains(hint) && !said.contains("`used`"), "{said}");
         let allowed = [&run[..], &["--allow-warnings"]].concat();
-        let shown = sandbox.local(&allowed).output().code(0).stdout;
+        let shown = sandbox.served(&allowed).output().code(0).stdout;
         assert!(shown.contains("(dead-rule)"), "{shown}");
     }
     // A literal and a function are only noted.
@@ -272,7 +272,7 @@ fn rules_that_no_verdict_uses_are_refused() {
         assert_eq!(noted(&report, "nothing uses the rule").len(), 1, "{report:#}");
         assert!(people.contains("(unused-rule)"), "{people}");
         sandbox
-            .local(&["gate", "-d", &policy, "-i", &input, "--fail-on-notes"])
+            .served(&["gate", "-d", &policy, "-i", &input, "--fail-on-notes"])
             .output()
             .fails("nothing uses the rule");
     }
@@ -290,10 +290,10 @@ fn policies_with_warnings_are_rejected_unless_they_are_allowed() {
     sandbox.write("p/q.rego", "package q\n\ndeny contains \"x\" if data.lib.bad\n");
     let folder = sandbox.path("p");
     let arguments = ["gate", "-d", folder.to_str().unwrap(), "--no-input"];
-    let output = sandbox.local(&arguments).output().fails("`--allow-warnings`");
+    let output = sandbox.served(&arguments).output().fails("`--allow-warnings`");
     assert_eq!(output.stderr.matches("--allow-warnings").count(), 1, "{output:?}");
     let allowed = [&arguments[..], &["--allow-warnings", "-f", "json"]].concat();
-    let report = sandbox.local(&allowed).output().code(0).json();
+    let report = sandbox.served(&allowed).output().code(0).json();
     let used = &report["inventory"]["options"][0];
     assert_eq!((&used["effect"], &used["times"]), (&"took_effect".into(), &3.into()), "{used}");
 }
@@ -304,7 +304,7 @@ fn a_result_has_its_five_fields_and_leaves_nothing_out() {
     let input = sandbox.write("1.json", r#"{"bad": true}"#);
     let gate = |rules: &str, options: &[&str]| {
         let policy = sandbox.write("p.rego", format!("package p\n\n{rules}\n"));
-        sandbox.local(&[&["gate", "-d", &policy, "-i", &input], options].concat()).output()
+        sandbox.served(&[&["gate", "-d", &policy, "-i", &input], options].concat()).output()
     };
     let deny = "deny contains \"x\" if input.bad";
     for (rules, code, says) in [
@@ -353,7 +353,7 @@ fn an_input_that_cant_be_read_or_asked_about_has_no_verdict() {
     let utf_16 = utf_16.display().to_string();
     for input in [&wrong, &broken, &utf_16] {
         let output =
-            sandbox.local(&["gate", "-d", &policy, "-i", input]).output().fails_with_one_of(&[
+            sandbox.served(&["gate", "-d", &policy, "-i", input]).output().fails_with_one_of(&[
                 "platform.discover: argument `digest` is `sha256:abc`, which",
                 "invalid JSON: unexpected end of JSON input",
                 "the input can't be read: it is UTF-16: save it as UTF-8",
@@ -388,7 +388,7 @@ fn a_policy_is_no_input() {
     let text = "package p\n\ndeny contains \"x\" if true\n";
     let (one, two) = (sandbox.write("a.rego", text), sandbox.write("b.rego", text));
     // What a shell makes of `-d *.rego`.
-    sandbox.local(&["gate", "-d", &one, &two]).output().fails("names no parser");
+    sandbox.served(&["gate", "-d", &one, &two]).output().fails("names no parser");
 }
 
 #[test]
@@ -397,8 +397,8 @@ fn a_note_can_be_no_verdict() {
     let policy = "package p\n\ndeny contains \"x\" if count(platform.evidence({\"limit\": 1}).results) > 1\n";
     let (policy, input) = (sandbox.write("p.rego", policy), sandbox.write("1.json", "{}"));
     let given = ["gate", "-d", &policy, "-i", &input];
-    sandbox.local(&given).output().code(0);
+    sandbox.served(&given).output().code(0);
     let strict = [&given[..], &["--fail-on-notes"]].concat();
-    let output = sandbox.local(&strict).output().fails("there is 1 note, and none is allowed");
+    let output = sandbox.served(&strict).output().fails("there is 1 note, and none is allowed");
     assert!(output.stdout.contains("and none is allowed"), "{output:?}");
 }

@@ -98,7 +98,7 @@ fn the_controls_of_policies_and_of_the_service_are_findings() {
     let fault = format!("compliance:status=200:body={}", evaluations());
     let file_of_data = sandbox.path("oscal.json");
     let local = [&given[..], &["--fault", &fault]].concat();
-    sandbox.local(&local).output().code(0);
+    sandbox.served(&local).output().code(0);
     let report: Value = serde_json::from_slice(&std::fs::read(file_of_data).unwrap()).unwrap();
     let open = "not-satisfied other";
     assert_eq!(states(&report), expected(open, open, open));

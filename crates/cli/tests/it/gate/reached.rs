@@ -13,7 +13,7 @@ fn run(sandbox: &Sandbox, rules: &str, input: &str, code: i32) -> Value {
     let file = sandbox.write("p.rego", format!("package p\n\n{rules}\n"));
     let input = input.replace("IMAGE", CLEAN_IMAGE);
     let arguments = ["gate", "-d", &file, "-i", "-", "-f", "json", "--allow-warnings"];
-    sandbox.local(&arguments).stdin(input).output().code(code).json()
+    sandbox.served(&arguments).stdin(input).output().code(code).json()
 }
 
 /// Returns the error of the only verdict.

@@ -42,7 +42,7 @@ fn the_report_for_people_is_short_and_states_its_basis_if_asked() {
     let policy = "policies/upstream_attestations.rego";
     let fixed = ["gate", "-d", policy, "-i", input];
     let report = shipped(&sandbox, &["-n", "upstream_attestations", "-i", input]).code(1).json();
-    let text = sandbox.local(&fixed).output().code(1).stdout;
+    let text = sandbox.served(&fixed).output().code(1).stdout;
     let lines: Vec<&str> = text.lines().collect();
     let violations = report["totals"]["violations"].as_u64().unwrap();
     assert_eq!(lines.len() as u64, violations + 1, "{text}");
@@ -50,7 +50,7 @@ fn the_report_for_people_is_short_and_states_its_basis_if_asked() {
     assert!(lines[0].contains(&format!("({policy}:")), "{text}");
     assert!(lines.last().unwrap().starts_with("failed: 1 input; "), "{text}");
     assert!(text.ends_with("(answered by an emulator)\n"), "{text}");
-    let verbose = sandbox.local(&[&fixed[..], &["-v"]].concat()).output().code(1).stdout;
+    let verbose = sandbox.served(&[&fixed[..], &["-v"]].concat()).output().code(1).stdout;
     for known in [&report["inputs"][0]["digest"], &report["policies"][0]["digest"]] {
         assert!(verbose.contains(known.as_str().unwrap()), "{verbose}");
     }

@@ -46,7 +46,7 @@ fn the_release_gate_on_product_compliance() {
     let run = |name: &str, functions: &[&str]| {
         let input = format!("testdata/inputs/release_gate/{name}.json");
         let fixed = ["gate", "-d", "examples/release_gate", "-f", "json", "-i", &input];
-        sandbox.local(&[&fixed[..], functions].concat()).output()
+        sandbox.served(&[&fixed[..], functions].concat()).output()
     };
     let all = ["--functions", "all"];
     run("pass", &all).code(0);
@@ -85,7 +85,7 @@ fn a_failed_call_takes_no_other_input_with_it() {
     let folder = folder.to_str().unwrap();
     let fixed = ["gate", "-d", &policy, "-i", folder, "-f", "json"];
     let report = sandbox
-        .local(&fixed)
+        .served(&fixed)
         .output()
         .fails("platform.discover: the service knows no such resource")
         .json();
@@ -94,7 +94,7 @@ fn a_failed_call_takes_no_other_input_with_it() {
     assert_eq!(report["exit"], 2);
     assert_eq!(report["inputs"][0]["verdicts"][0]["error"]["function"], "platform.discover");
     let quick = [&fixed[..], &["--fail-fast"]].concat();
-    sandbox.local(&quick).output().fails("platform.discover: the service knows no such resource");
+    sandbox.served(&quick).output().fails("platform.discover: the service knows no such resource");
 }
 
 #[test]
