@@ -46,7 +46,8 @@ use files::{Folder, Problems, code};
 
 /// The data that an [`Emulator`](super::Emulator) serves: a folder of plain files, checked.
 ///
-/// `testdata/platform/README.md` describes the files.
+/// `testdata/platform/README.md` describes the files. To start many with the same data, clone it: that takes
+/// far less than reading it again.
 #[derive(Clone)]
 pub struct Dataset {
     pub(super) service: Service,

@@ -289,7 +289,7 @@ mod tests {
             [(SNIFFED / 64, &[1, 2, 3, 7][..]), (SNIFFED / 8, &[101, 1000, 65_537, 1 << 20])]
         {
             let text = "größer ".repeat(length).into_bytes();
-            // Invalid at the beginning, within the sniffed part, of the long text after it, and at the very end.
+            // Invalid at the beginning, in the sniffed part, after that of the long text, and at the end.
             let bad = |at: usize| {
                 let mut bytes = text.clone();
                 *bytes.get_mut(at).unwrap() = 0xff;
