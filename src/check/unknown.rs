@@ -3,7 +3,7 @@
 //! A reference below `data` that leads to no rule, package or loaded document is undefined. Under
 //! `not`, or in a test that something isn't denied, that looks like success.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rego::Value;
 
@@ -164,7 +164,9 @@ pub(super) fn check(
     (known, constants): (&Known<'_>, &Constants<'_>),
     out: &mut Vec<Diagnostic>,
 ) {
-    for (_, term) in &file.model.references {
+    // A function that doesn't exist is the compiler's to report.
+    let called: HashSet<Span> = file.model.others.iter().map(|(.., at)| *at).collect();
+    for (_, term) in file.model.references.iter().filter(|(_, term)| !called.contains(&term.span)) {
         let Some(path) = data_path(term).filter(|path| !path.is_empty()) else { continue };
         let keys: Vec<&str> = path.iter().map(|(key, _)| *key).collect();
         match known.missing(&keys, file.is_test) {

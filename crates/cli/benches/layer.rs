@@ -2,7 +2,7 @@
 //! loading. Both sides have the same policies, inputs and answers.
 //!
 //! ```text
-//! cargo bench --features regorus --bench layer [-- memo evaluation start load]
+//! cargo bench --bench layer [-- memo evaluation start load]
 //! ```
 
 #![allow(

@@ -3,6 +3,7 @@
 pytest-lsp holds each answer against the protocol and against these abilities.
 """
 
+import asyncio
 import os
 import pathlib
 
@@ -74,7 +75,11 @@ class Session:
             found = self.client.diagnostics.get(self.uri(name), [])
             if [one.code for one in found] == list(codes):
                 return found
-            await self.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+            published = self.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+            try:
+                await asyncio.wait_for(published, 60)
+            except asyncio.TimeoutError:
+                pytest.fail(f"{name} has other findings: {found}")
 
     def place(self, text: str, marked: str) -> types.Position:
         before = text[: text.index(marked.replace("|", "")) + marked.index("|")]

@@ -28,6 +28,15 @@ fn code_that_does_not_load_is_found_in_tests_too() {
 }
 
 #[test]
+fn a_function_that_does_not_exist_is_one_finding() {
+    let lib = "package lib\n\ntrusted(x) if x\n";
+    let policy = "package p\nimport data.lib\ndeny contains \"x\" if {\n\tnot lib.trustd(input.x)\n\tlib.trusted(1)\n}\n";
+    let found = findings(&[("lib.rego", lib), ("p.rego", policy)]);
+    let codes: Vec<_> = found.iter().map(|(code, line, _)| (code.as_str(), *line)).collect();
+    assert_eq!(codes, [("unknown-function", 4)]);
+}
+
+#[test]
 fn errors_and_warnings_come_together_in_their_order() {
     table(&[(
         "a := platform.discover(1, \"\").refernces\nb := platform.evidence(1, 2, 3)\nc := platform.discover(input.x, \"\").knid",
