@@ -59,11 +59,8 @@ fn names(package: &Package) -> impl Iterator<Item = &str> {
 
 /// Returns `true` if a rule of the package makes a document that a server asks for.
 fn serves(package: &Package) -> bool {
-    let is_asked = |path: &[String]| {
-        OF_SERVERS.iter().any(|asked| {
-            asked.len() <= path.len() && asked.iter().zip(path).all(|(asked, part)| asked == part)
-        })
-    };
+    let is_asked =
+        |path: &[String]| OF_SERVERS.iter().any(|asked| path.iter().take(asked.len()).eq(*asked));
     package.rules.iter().any(|rule| is_asked(&rule.path))
 }
 

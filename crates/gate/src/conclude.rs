@@ -2,7 +2,9 @@
 //!
 //! Owns the effects of violations, the outcomes, and the totals.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use rego_platform::evaluate::Reached;
 use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
@@ -33,10 +35,13 @@ pub(super) struct VerdictContext<'a> {
 pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
-    let waivers = context.waivers.of_input(context.input, context.input_digest, context.subjects);
-    let own = Own { ignored, exceptions: &raw.exceptions, waivers };
+    let own = Own { ignored, exceptions: &raw.exceptions };
+    // Most verdicts have no violations.
+    let waivers = LazyCell::new(|| {
+        context.waivers.of_input(context.input, context.input_digest, context.subjects)
+    });
     let violations: Vec<Violation> =
-        raw.items.into_iter().map(|item| violation(item, &own, context)).collect();
+        raw.items.into_iter().map(|item| violation(item, &own, &waivers, context)).collect();
     let status = if ignored {
         Status::Ignored
     } else if violations.iter().any(Violation::fails) {
@@ -58,15 +63,18 @@ pub(super) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict 
     }
 }
 
-/// What is said about the violations of a policy.
+/// What a policy says about its own violations.
 struct Own<'a> {
     ignored: bool,
     exceptions: &'a [String],
-    /// What its user says about them.
-    waivers: InputWaivers<'a>,
 }
 
-fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violation {
+fn violation<'a>(
+    item: Item,
+    own: &Own<'_>,
+    waivers: &impl Deref<Target = InputWaivers<'a>>,
+    context: &VerdictContext<'_>,
+) -> Violation {
     let verdict_rule = context.package.rules.get(item.rule);
     let rule =
         verdict_rule.and_then(|own| context.policy.rules.iter().find(|r| r.name == own.name));
@@ -88,7 +96,7 @@ fn violation(item: Item, own: &Own<'_>, context: &VerdictContext<'_>) -> Violati
         _ if slight => Effect::BelowThreshold,
         _ => Effect::Fails,
     };
-    let matching = own.waivers.matching(&Candidate {
+    let matching = waivers.matching(&Candidate {
         policy: &context.policy.name,
         message: &item.message,
         id: item.id.as_deref(),

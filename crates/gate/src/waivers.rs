@@ -243,9 +243,9 @@ impl Waivers {
         Ok(Self { entries, vex: Vex::default() })
     }
 
-    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0), as of `today`: one that a product is `not_affected` or
-    /// `fixed` sets aside the violations whose identifier is that of the vulnerability, and whose
-    /// `package_purl`, or the digest of what they are about, that of the product.
+    /// Adds the statements of an `OpenVEX` document (JSON, 0.2.0), as of `today`: one that a product is
+    /// `not_affected` or `fixed` sets aside the violations whose identifier is that of the vulnerability, and
+    /// whose `package_purl`, or the digest of what they are about, that of the product.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete or of a later day.
