@@ -32,7 +32,7 @@ impl Envelopes {
 
     /// Returns `true` if an envelope passes, which only the signed statement does.
     pub fn run(&self, bytes: &[u8]) -> bool {
-        let input = InputSource::Document("envelope.json".to_owned(), bytes.to_vec());
+        let input = InputSource::Document("envelope.json".to_owned(), bytes.to_vec().into());
         let (run, _) = self.gate.run(vec![input], &self.options, &mut ()).expect("a run");
         let passed = run.outcome == Outcome::Passed;
         assert!(passed || run.outcome == Outcome::NoVerdict, "{:?}", run.outcome);

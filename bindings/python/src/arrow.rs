@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray as _;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::types::ByteArrayType;
+use arrow_array::{ArrayRef, GenericByteArray, RecordBatch};
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use bytes::Bytes;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rego_platform_gate::InputSource;
@@ -23,20 +25,25 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> PyResult<&'a ArrayRef> {
     })
 }
 
-/// Returns the bytes of each row of a column of text or binary data, if it has any.
-fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Option<Vec<u8>>>> {
-    fn of<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+/// Returns the bytes of each row of a column of text or binary data, if it has any: those of the column itself, unless
+/// its rows lie in several places.
+fn rows(column: &ArrayRef, name: &str) -> PyResult<Vec<Option<Bytes>>> {
+    fn of<T: ByteArrayType>(column: &GenericByteArray<T>) -> Vec<Option<Bytes>> {
+        let all = Bytes::from_owner(column.values().clone());
+        column.iter().map(|row| row.map(|row| all.slice_ref(row.as_ref()))).collect()
+    }
+    fn copies<'a, T: AsRef<[u8]> + ?Sized + 'a>(
         rows: impl Iterator<Item = Option<&'a T>>,
-    ) -> Vec<Option<Vec<u8>>> {
-        rows.map(|row| row.map(|row| row.as_ref().to_vec())).collect()
+    ) -> Vec<Option<Bytes>> {
+        rows.map(|row| row.map(|row| Bytes::copy_from_slice(row.as_ref()))).collect()
     }
     Ok(match column.data_type() {
-        DataType::Utf8 => of(column.as_string::<i32>().iter()),
-        DataType::LargeUtf8 => of(column.as_string::<i64>().iter()),
-        DataType::Utf8View => of(column.as_string_view().iter()),
-        DataType::Binary => of(column.as_binary::<i32>().iter()),
-        DataType::LargeBinary => of(column.as_binary::<i64>().iter()),
-        DataType::BinaryView => of(column.as_binary_view().iter()),
+        DataType::Utf8 => of(column.as_string::<i32>()),
+        DataType::LargeUtf8 => of(column.as_string::<i64>()),
+        DataType::Utf8View => copies(column.as_string_view().iter()),
+        DataType::Binary => of(column.as_binary::<i32>()),
+        DataType::LargeBinary => of(column.as_binary::<i64>()),
+        DataType::BinaryView => copies(column.as_binary_view().iter()),
         other => {
             let message = format!("the column `{name}` is {other}, not text or binary");
             return Err(PyTypeError::new_err(message));

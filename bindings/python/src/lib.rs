@@ -12,6 +12,10 @@ mod service;
 
 use pyo3::prelude::*;
 
+// What one thread reads, another drops: with the allocator of the C library they wait for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The compiled part of the package `rego_platform`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

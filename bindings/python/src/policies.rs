@@ -132,7 +132,7 @@ impl Policies {
                 Ok(bytes) => bytes.as_bytes().to_vec(),
                 Err(_) => convert::value(&document)?.to_json().into_bytes(),
             };
-            places.push(InputSource::Document(name.extract()?, json));
+            places.push(InputSource::Document(name.extract()?, json.into()));
         }
         let options = self.run_options(timeout)?;
         let run = py.detach(|| self.run(places, &options)).map_err(|error| raised(py, &error))?;

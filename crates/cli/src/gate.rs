@@ -631,7 +631,7 @@ fn places(
         if let Some(name) = name {
             account.argument = format!("{name}={}", account.argument);
             for place in &found {
-                let file = place.name();
+                let file = place.name().into_owned();
                 let shown = escape(&file);
                 if materials.insert(file, name.clone()).is_some_and(|other| other != *name) {
                     return Err(wrong(format!("`{shown}` is given as two materials"))

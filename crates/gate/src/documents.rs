@@ -42,6 +42,11 @@ impl DocumentOptions {
     pub fn parser(&self) -> Option<Parser> {
         if self.attestation.is_some() { Some(Parser::Json) } else { self.parser }
     }
+
+    /// Returns `true` if a text is one input, whatever it holds.
+    pub(super) fn is_an_input(&self) -> bool {
+        self.attestation.is_none() && !self.split_arrays
+    }
 }
 
 /// The field that holds the policy's arguments.

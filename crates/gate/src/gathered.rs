@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Receiver;
-use std::time::Instant;
 
 use rego_platform::evaluate::{Recording, is_network};
 use rego_platform::functions::{self, ContentForm, Type, known_fields::count_unknown_statuses};
@@ -30,7 +29,6 @@ struct OpenInput {
     verdicts: Vec<Option<Verdict>>,
     calls: Vec<(usize, Vec<Call>)>,
     left: usize,
-    began: Instant,
     dropped: bool,
 }
 
@@ -118,8 +116,13 @@ impl<'a> RunCollector<'a> {
         std::mem::take(&mut self.tally)
     }
 
-    pub fn listen(&mut self, heard: &Receiver<Event>, stop: &Stop, observer: &mut dyn RunObserver) {
-        for event in heard {
+    pub fn listen(
+        &mut self,
+        heard: &Receiver<Vec<Event>>,
+        stop: &Stop,
+        observer: &mut dyn RunObserver,
+    ) {
+        for event in heard.iter().flatten() {
             let index = match event {
                 Event::Began(index, input, left) => {
                     observer.began(&input.name);
@@ -128,7 +131,6 @@ impl<'a> RunCollector<'a> {
                         verdicts: vec![None; self.gate.checks.len()],
                         calls: Vec::new(),
                         left,
-                        began: Instant::now(),
                         dropped: false,
                     }));
                     index
@@ -137,6 +139,13 @@ impl<'a> RunCollector<'a> {
                     let Some(index) = done.first().map(|done| done.index) else { continue };
                     for done in done {
                         self.take(done, observer);
+                    }
+                    index
+                }
+                Event::Unreadable(index, failure, checks) => {
+                    if let Some(open) = self.slot(index) {
+                        open.left = open.left.saturating_sub(checks);
+                        open.input.error = Some(*failure);
                     }
                     index
                 }
@@ -268,7 +277,7 @@ impl<'a> RunCollector<'a> {
         if let Some(slot) = open.verdicts.get_mut(done.check) {
             *slot = Some(done.verdict);
         }
-        open.input.duration_ms = open.input.duration_ms.max(millis(done.took));
+        open.input.duration_ms = open.input.duration_ms.max(millis(done.since));
         open.left = open.left.saturating_sub(1);
     }
 
@@ -290,7 +299,6 @@ impl<'a> RunCollector<'a> {
         open.calls.sort_by_key(|(check, _)| *check);
         open.input.ledger.calls = open.calls.into_iter().flat_map(|(_, calls)| calls).collect();
         open.input.verdicts = open.verdicts.into_iter().flatten().collect();
-        open.input.duration_ms = millis(open.began.elapsed()).max(open.input.duration_ms);
         conclude::input(&mut open.input, &self.options.rules, self.options.hint);
         if self.options.fail_fast && open.input.outcome != Outcome::Passed {
             stop.after(index);

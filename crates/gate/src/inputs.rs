@@ -4,12 +4,14 @@
 //! splitting a stream into documents to `split`, and preparing a document for a policy to
 //! `documents`.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use rego_platform::evaluate::Cancellation;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
@@ -34,23 +36,23 @@ pub enum InputSource {
     /// A stream, such as standard input, with its name in reports.
     Stream(String, Box<dyn std::io::BufRead + Send>),
     /// A document that is in memory, as JSON unless the run has another parser, with its name in reports.
-    Document(String, Vec<u8>),
+    Document(String, Bytes),
     /// An image, with what its registry has about it.
     Image(Box<Image>),
 }
 
 impl InputSource {
     /// Returns its name, as reports show it.
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::File(path) | Self::Pipe(path) => path.to_string_lossy().into_owned(),
-            Self::Stream(name, _) | Self::Document(name, _) => name.clone(),
-            Self::Image(image) => image.name.clone(),
+            Self::File(path) | Self::Pipe(path) => path.to_string_lossy(),
+            Self::Stream(name, _) | Self::Document(name, _) => name.into(),
+            Self::Image(image) => (&image.name).into(),
         }
     }
 
     /// Returns the name of its file or stream; an image has none.
-    pub(super) fn file(&self) -> Option<String> {
+    pub(super) fn file(&self) -> Option<Cow<'_, str>> {
         (!matches!(self, Self::Image(_))).then(|| self.name())
     }
 }
@@ -67,7 +69,29 @@ impl std::fmt::Debug for InputSource {
     }
 }
 
-/// A document, or the error of reading it.
+/// What a document holds.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A text that is parsed where it is evaluated.
+    Text(RawDocument),
+    /// Its value; `None` in a run without inputs.
+    Value(Option<Value>),
+    /// The error of reading or parsing it.
+    Unreadable(Error),
+}
+
+impl Content {
+    /// Returns the value; a text of the given file or stream is parsed for it.
+    pub fn value(self, file: &str) -> Result<Option<Value>, Error> {
+        match self {
+            Self::Text(raw) => documents::parse(&raw, file).map(|parsed| Some(parsed.value)),
+            Self::Value(value) => Ok(value),
+            Self::Unreadable(error) => Err(error),
+        }
+    }
+}
+
+/// A document that was read, or couldn't be.
 #[derive(Debug)]
 pub(super) struct Document {
     pub name: String,
@@ -82,7 +106,7 @@ pub(super) struct Document {
     pub signers: Option<Vec<Signer>>,
     /// What counts among the artifacts about it, if it is an image.
     pub evidence: Option<Vec<Evidence>>,
-    pub value: Result<Option<Value>, Error>,
+    pub content: Content,
     /// The time it took to read.
     pub reading: Duration,
     /// The size of its text in bytes.
@@ -94,7 +118,7 @@ pub(super) struct Document {
 impl Document {
     /// Returns the only document of a run without inputs.
     pub fn none() -> Self {
-        Self { name: "(no input)".to_owned(), value: Ok(None), ..Self::failed(String::new(), None) }
+        Self::new("(no input)".to_owned(), Content::Value(None))
     }
 
     fn of_image(image: Image) -> Self {
@@ -102,39 +126,57 @@ impl Document {
             digest: Some(image.digest),
             subjects: vec![image.subject],
             evidence: Some(image.evidence),
-            value: image.value.map(Some),
             bytes: image.bytes,
-            ..Self::failed(image.name, None)
+            ..Self::of_value(image.name, image.value)
         }
     }
 
-    /// Returns a document of a file, parsed or not; it may be one of several in a text.
-    fn of(
+    /// Returns the document that is the text of a file.
+    fn of_text(name: String, file: &str, raw: RawDocument) -> Self {
+        Self {
+            file: Some(file.to_owned()),
+            digest: Some(raw.digest.clone()),
+            bytes: raw.bytes.len(),
+            ..Self::new(name, Content::Text(raw))
+        }
+    }
+
+    /// Returns one of the documents that were parsed from a text.
+    fn of_parsed(
         name: String,
         file: &str,
         (raw, of): (&RawDocument, usize),
         parsed: Result<Parsed, Error>,
     ) -> Self {
-        let document = Self {
-            file: Some(file.to_owned()),
-            digest: Some(raw.digest.clone()),
-            bytes: raw.bytes.len().div_ceil(of.max(1)),
-            ..Self::failed(name, None)
-        };
-        match parsed {
+        let document = match parsed {
             Ok(parsed) => Self {
                 subjects: parsed.subjects,
                 predicate_type: parsed.predicate_type,
                 signers: parsed.signers,
-                value: Ok(Some(parsed.value)),
-                ..document
+                ..Self::new(name, Content::Value(Some(parsed.value)))
             },
-            Err(error) => Self { value: Err(error), ..document },
+            Err(error) => Self::failed(name, error),
+        };
+        Self {
+            file: Some(file.to_owned()),
+            digest: Some(raw.digest.clone()),
+            bytes: raw.bytes.len().div_ceil(of.max(1)),
+            ..document
         }
     }
 
-    fn failed(name: String, error: Option<Error>) -> Self {
-        let value = error.map_or(Ok(None), Err);
+    fn of_value(name: String, value: Result<Value, Error>) -> Self {
+        match value {
+            Ok(value) => Self::new(name, Content::Value(Some(value))),
+            Err(error) => Self::failed(name, error),
+        }
+    }
+
+    fn failed(name: String, error: Error) -> Self {
+        Self::new(name, Content::Unreadable(error))
+    }
+
+    fn new(name: String, content: Content) -> Self {
         Self {
             name,
             file: None,
@@ -144,7 +186,7 @@ impl Document {
             predicate_type: None,
             signers: None,
             evidence: None,
-            value,
+            content,
             reading: Duration::ZERO,
             bytes: 0,
             is_empty: false,
@@ -241,6 +283,11 @@ impl Documents {
                     let (name, splitter, _) = self.current.take()?;
                     return Some(self.elements(name, splitter, raw));
                 }
+                Ok(Some(raw)) if self.options.is_an_input() => {
+                    let file = name.clone();
+                    let name = if raw.only { file.clone() } else { format!("{file}#{count}") };
+                    return Some(Document::of_text(name, &file, raw));
+                }
                 Ok(Some(raw)) => {
                     let all = documents::parse_each(&raw, name, &self.options);
                     let file = name.clone();
@@ -249,13 +296,13 @@ impl Documents {
                     for (index, parsed) in all.into_iter().enumerate() {
                         *count += usize::from(index > 0);
                         let name = if only { file.clone() } else { format!("{file}#{count}") };
-                        self.read.push_back(Document::of(name, &file, (&raw, of), parsed));
+                        self.read.push_back(Document::of_parsed(name, &file, (&raw, of), parsed));
                     }
                     return self.read.pop_front();
                 }
                 Ok(None) if *count == 1 => {
                     let (name, splitter, _) = self.current.take()?;
-                    let error = Some(wrong("the document is empty"));
+                    let error = wrong("the document is empty");
                     let (file, digest) = (Some(name.clone()), Some(splitter.digest()));
                     let document = Document::failed(name, error);
                     return Some(Document { file, digest, is_empty: true, ..document });
@@ -264,7 +311,7 @@ impl Documents {
                 Err(error) => {
                     let name = std::mem::take(name);
                     self.current = None;
-                    return Some(Document::failed(name, Some(self.unreadable(error))));
+                    return Some(Document::failed(name, self.unreadable(error)));
                 }
             }
         }
@@ -308,13 +355,13 @@ impl Documents {
             };
         }
         let digest = next.is_ok().then(|| splitter.digest());
-        let value = next.map(|_| Some(Value::from(list)));
-        Document { file: Some(name.clone()), digest, value, bytes, ..Document::failed(name, None) }
+        let value = next.map(|_| Value::from(list));
+        Document { file: Some(name.clone()), digest, bytes, ..Document::of_value(name, value) }
     }
 
     /// Reads all documents and combines them into one.
     fn combined(&mut self) -> Document {
-        let mut all = Document::failed(String::new(), None);
+        let mut all = Document::none();
         let mut hash = Sha256::new();
         let mut list = Vec::new();
         // What is said about named subjects isn't said about a document without any.
@@ -322,12 +369,15 @@ impl Documents {
         while let Some(document) = self.one() {
             all.bytes += document.bytes;
             if all.bytes > MAX_BYTES {
-                return Document { value: Err(too_large("the combined inputs")), ..document };
+                let content = Content::Unreadable(too_large("the combined inputs"));
+                return Document { content, ..document };
             }
-            let value = match document.value {
+            let file = document.file.as_deref().unwrap_or_default();
+            let value = match document.content.value(file) {
                 Ok(value) => value.unwrap_or(Value::Null),
                 Err(error) => {
-                    return Document { value: Err(error), is_empty: false, ..document };
+                    let content = Content::Unreadable(error);
+                    return Document { content, is_empty: false, ..document };
                 }
             };
             // A line break in a name must not begin the line of another document.
@@ -349,7 +399,7 @@ impl Documents {
         }
         all.name = format!("(combined: {})", list.len());
         all.digest = Some(sha256(&hash.finalize()));
-        all.value = Ok(Some(Value::from(list)));
+        all.content = Content::Value(Some(Value::from(list)));
         all
     }
 }
@@ -396,9 +446,9 @@ fn open(
     let failed = |name: String, error: std::io::Error| {
         let error =
             Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
-        Box::new(Document::failed(name, Some(error)))
+        Box::new(Document::failed(name, error))
     };
-    let name = place.name();
+    let name = place.name().into_owned();
     let (parser, stream) = match place {
         InputSource::Image(image) => return Err(Box::new(Document::of_image(*image))),
         InputSource::Stream(_, stream) => {
@@ -428,7 +478,7 @@ fn open(
                     ErrorKind::InvalidArgument,
                     "the extension of the input names no parser",
                 );
-                return Err(Box::new(Document::failed(name, Some(error))));
+                return Err(Box::new(Document::failed(name, error)));
             }
             (parser, open())
         }

@@ -1,6 +1,8 @@
 //! Which inputs the policies of a gate are for: those of their kind, and of the material that a group
 //! attaches them to.
 
+use std::borrow::Cow;
+
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
@@ -10,8 +12,11 @@ use super::model::Run;
 use crate::setting;
 
 impl Gate {
-    /// Returns the name of the file's input as a material.
+    /// Returns the name of the file's input as a material, if a group has materials.
     fn material<'a>(&self, metadata: &'a Metadata, file: Option<&'a str>) -> Option<&'a str> {
+        if self.materials.is_empty() {
+            return None;
+        }
         metadata.material(&self.product.name_annotation(), file)
     }
 
@@ -39,7 +44,7 @@ impl Gate {
     /// materials of different kinds. Each input is given by its file, if it has one.
     pub(super) fn refuse_materials(
         &self,
-        files: &[Option<String>],
+        files: &[Option<Cow<'_, str>>],
         metadata: &Metadata,
     ) -> Result<(), Error> {
         let wrong = |message: String| {
@@ -70,17 +75,16 @@ impl Gate {
         Ok(())
     }
 
-    /// Records the policies that no input is for.
-    pub(super) fn note_unasked(
+    /// Returns the policies that no input is for, with the reasons.
+    pub(super) fn unasked(
         &self,
-        files: &[Option<String>],
+        files: &[Option<Cow<'_, str>>],
         metadata: &Metadata,
-        run: &mut Run,
-    ) {
-        for check in &self.checks {
-            if files.iter().any(|file| self.is_for(check, metadata, file.as_deref())) {
-                continue;
-            }
+    ) -> Vec<(String, String)> {
+        let is_unasked = |check: &&Check| {
+            !files.iter().any(|file| self.is_for(check, metadata, file.as_deref()))
+        };
+        let reason = |check: &Check| {
             let name = check.material.as_ref().and_then(|material| material.name.as_deref());
             let reason = match (name, check.kind.as_deref()) {
                 (Some(name), _) => format!("no input is the material `{}`", escape(name)),
@@ -88,12 +92,19 @@ impl Gate {
                     format!("no input is of the kind `{}`", escape(kind.unwrap_or_default()))
                 }
             };
-            let policy = &check.package.name;
-            run.notes.push(format!("the policy `{}` wasn't evaluated: {reason}", escape(policy)));
-            let mut packages = run.inventory.packages.iter_mut();
-            if let Some(package) = packages.find(|package| package.name == *policy) {
-                (package.asked, package.reason) = (false, Some(reason));
-            }
+            (check.package.name.clone(), reason)
+        };
+        self.checks.iter().filter(is_unasked).map(reason).collect()
+    }
+}
+
+/// Records the policies that no input is for.
+pub(super) fn note_unasked(unasked: Vec<(String, String)>, run: &mut Run) {
+    for (policy, reason) in unasked {
+        run.notes.push(format!("the policy `{}` wasn't evaluated: {reason}", escape(&policy)));
+        let mut packages = run.inventory.packages.iter_mut();
+        if let Some(package) = packages.find(|package| package.name == policy) {
+            (package.asked, package.reason) = (false, Some(reason));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rego_platform::Error;
-use rego_platform::evaluate::{Budget, EvaluateOptions, Print};
+use rego_platform::evaluate::{Budget, Cancellation, EvaluateOptions, Print};
 use rego_platform::explain::Explanation;
 
 use super::documents::DocumentOptions;
@@ -86,6 +86,10 @@ impl RunOptions {
 }
 
 impl RunOptions {
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
+    }
+
     /// Returns how inputs are read, and the limits of an evaluation, where they aren't the defaults.
     pub(super) fn conditions(&self) -> BTreeMap<String, String> {
         let (own, usual) = (&self.evaluate.budget, Budget::default());

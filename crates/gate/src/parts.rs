@@ -44,7 +44,7 @@ pub(super) fn keep(
         if matches!(place, InputSource::Stream(..)) {
             return refuse("a stream has no parts, since it can be read only once");
         }
-        names.update(place.name());
+        names.update(&*place.name());
         // No path has it.
         names.update([0]);
     }

@@ -1,44 +1,38 @@
 //! A run: evaluates every policy over every input in parallel, and reports in the order of the
 //! inputs.
 //!
-//! Owns the threads and the bound on memory: at most a few documents per thread, however many there
-//! are. A single evaluation belongs to `work`, collecting the results to `gathered`.
+//! Owns the threads. What lies ready for them belongs to `ready`, reading to `reader`, a single evaluation to
+//! `work`, collecting the results to `gathered`.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::mpsc::{self, Sender};
+use std::time::{Duration, Instant};
 
-use rego_platform::evaluate::{Cancellation, Recording};
-use rego_platform::rego::Value;
+use rego_platform::evaluate::Recording;
 use rego_platform::{Error, ErrorKind};
 
-use super::conclude;
-use super::documents::LINES;
 use super::gathered::RunCollector;
 use super::inputs::{Documents, InputSource, JsonLines};
 use super::load::Gate;
-use super::metadata::Metadata;
-use super::model::{Failure, Input, Ledger, Outcome, Part, Run};
+use super::materials;
+use super::model::{Failure, Part, Run};
 use super::options::{RunObserver, RunOptions};
 use super::parts;
+use super::reader::Reader;
+use super::ready::Ready;
 use super::reports::facts;
 use super::reuse::Reused;
 use super::tally;
-use super::work::{Event, Job, MemoryBound, Stop, Work, millis};
+use super::work::{Event, Stop, millis};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
 
-/// The number of jobs that lie ready for each thread, so that none waits for the next document.
-const READY: usize = 8;
+/// How long a thread keeps the results of its jobs before it hands them over.
+const HANDOVER: Duration = Duration::from_millis(5);
 
 /// The most warnings about policies that are noted.
 const MAX_WARNINGS: usize = 50;
-
-fn is_cancelled(options: &RunOptions) -> bool {
-    options.evaluate.cancellation.as_ref().is_some_and(Cancellation::is_cancelled)
-}
 
 /// Returns `true` if an input has no verdict because the run was cancelled.
 fn is_incomplete(run: &Run) -> bool {
@@ -79,6 +73,8 @@ impl Gate {
         };
         let of_images: Vec<String> = places.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
+        let unasked = self.unasked(&files, &options.documents.metadata);
+        drop(files);
         let mut places: Vec<_> = (0..).zip(places).collect();
         let part =
             options.shard.map(|shard| parts::keep(shard, &mut places, options)).transpose()?;
@@ -92,28 +88,24 @@ impl Gate {
         let mut gathered = RunCollector::new(self, options);
         let reused = Reused::new(self, options);
         let stop = Stop::default();
-        let workers = self.workers();
-        let (to_workers, jobs) = mpsc::sync_channel(workers.saturating_mul(READY));
-        let jobs = Mutex::new(jobs);
+        let threads = self.threads();
+        let reader = Reader::new(documents, (self, options), &reused, &stop);
+        let ready = Ready::new(reader, threads, self.waits);
         let (events, heard) = mpsc::channel();
         std::thread::scope(|scope| {
-            // Moved into the scope so that they are dropped on every exit; otherwise the workers
-            // would wait forever.
-            let (to_workers, events) = (to_workers, events);
-            let thread = || std::thread::Builder::new().name("gate".to_owned());
-            let failed = |error: std::io::Error| {
-                Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
-            };
-            for _ in 0..workers {
-                let (jobs, events, stop) = (&jobs, events.clone(), &stop);
-                let work = move || self.work(jobs, &events, stop, options);
-                thread().spawn_scoped(scope, work).map_err(failed)?;
+            // Moved into the scope so that it is dropped on every exit; otherwise the collector would wait
+            // forever.
+            let events = events;
+            for _ in 0..threads {
+                let (ready, events, stop) = (&ready, events.clone(), &stop);
+                let work = move || self.work(ready, &events, stop, options);
+                let thread = std::thread::Builder::new().name("gate".to_owned());
+                thread.spawn_scoped(scope, work).map_err(|error| {
+                    stop.after(0);
+                    Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
+                })?;
             }
-            let stopped = &stop;
-            let reused = &reused;
-            let read =
-                move || self.read(documents, (&to_workers, &events), stopped, (options, reused));
-            thread().spawn_scoped(scope, read).map_err(failed)?;
+            drop(events);
             gathered.listen(&heard, &stop, observer);
             Ok::<_, Error>(())
         })?;
@@ -133,7 +125,7 @@ impl Gate {
         run.duration_ms = millis(clock.elapsed());
         run.notes.clone_from(&self.notes);
         run.notes.extend(of_images);
-        self.note_unasked(&files, &options.documents.metadata, &mut run);
+        materials::note_unasked(unasked, &mut run);
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
@@ -143,7 +135,7 @@ impl Gate {
             let common_notes = run.notes.len() as u64;
             run.part = Some(Part { common_notes, tally: tally.clone(), ..part });
         }
-        if is_cancelled(options) && is_incomplete(&run) {
+        if options.is_cancelled() && is_incomplete(&run) {
             run.failure = Some(Failure {
                 kind: ErrorKind::Cancelled.code().to_owned(),
                 message: "the run was interrupted before every input had its verdict".to_owned(),
@@ -169,138 +161,32 @@ impl Gate {
         }
     }
 
-    /// Returns `true` if an empty file is a report without any findings: by its kind, and for policy
-    /// documents alone.
-    fn is_list_when_empty(
-        &self,
-        checks: &[usize],
-        metadata: &Metadata,
-        file: Option<&str>,
-    ) -> bool {
-        let mut checks = checks.iter().filter_map(|check| self.checks.get(*check));
-        self.kind_of(metadata, file) == Some(LINES)
-            && checks.all(|check| check.context.metadata.document)
-    }
-
-    fn workers(&self) -> usize {
+    /// The number of threads: at least two, so that one evaluates while another waits for a stream.
+    fn threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.waits { cores.max(WAITING) } else { cores }
+        cores.max(if self.waits { WAITING } else { 2 })
     }
 
-    /// The number of policies in a job. Those that wait for the service do so at the same time; of
-    /// the others, each thread gets its part at once.
-    fn job_size(&self, workers: usize) -> usize {
-        if self.waits { 1 } else { self.checks.len().div_ceil(workers).max(1) }
-    }
-
-    /// Reads documents a little ahead of the workers, until the end or until the run is stopped.
-    fn read(
-        &self,
-        mut documents: Documents,
-        (to_workers, events): (&SyncSender<Job>, &Sender<Event>),
-        stop: &Stop,
-        (options, reused): (&RunOptions, &Reused<'_>),
-    ) {
-        let memory = MemoryBound::default();
-        let size = self.job_size(self.workers());
-        for index in 0.. {
-            if stop.is_before(index) || is_cancelled(options) {
-                let _ = events.send(Event::Left(documents.left()));
-                return;
-            }
-            let Some(mut document) = documents.next() else { return };
-            let metadata = &options.documents.metadata;
-            let file = document.file.as_deref();
-            let mut checks: Vec<_> = (0..self.checks.len())
-                .filter(|check| {
-                    let check = self.checks.get(*check);
-                    check.is_some_and(|check| self.is_for(check, metadata, file))
-                })
-                .collect();
-            if document.is_empty && self.is_list_when_empty(&checks, metadata, file) {
-                document.value = Ok(Some(Value::from(Vec::new())));
-            }
-            let (value, error) = match document.value {
-                Ok(value) => (value, None),
-                Err(error) => (None, Some(conclude::failure(&error, None, options.hint))),
-            };
-            if error.is_some() {
-                checks.clear();
-                if options.fail_fast {
-                    stop.after(index);
-                }
-            }
-            let may_reuse = error.is_none() && document.evidence.is_none() && !checks.is_empty();
-            let earlier =
-                may_reuse.then(|| reused.find(&document.name, document.digest.as_deref()));
-            let earlier = earlier.flatten();
-            let input = Input {
-                name: document.name.clone(),
-                digest: document.digest.clone(),
-                subjects: document.subjects.clone(),
-                predicate_type: document.predicate_type,
-                signers: document.signers.clone().unwrap_or_default(),
-                evidence: document.evidence,
-                outcome: Outcome::NoVerdict,
-                reused: earlier.map(str::to_owned),
-                error,
-                verdicts: Vec::new(),
-                ledger: Ledger::default(),
-                duration_ms: 0,
-                place: options.shard.map(|_| document.place),
-            };
-            if events.send(Event::Began(index, Box::new(input), checks.len())).is_err() {
-                return;
-            }
-            if earlier.is_some() {
-                if events.send(self.reused(index, checks)).is_err() {
-                    return;
-                }
-                continue;
-            }
-            let work = Arc::new(Work {
-                index,
-                name: document.name,
-                file: document.file,
-                digest: document.digest,
-                subjects: document.subjects,
-                signers: document.signers,
-                value,
-                reading: document.reading,
-                started: OnceLock::new(),
-                _memory: memory.take(document.bytes),
-            });
-            for part in checks.chunks(size) {
-                let (work, checks) = (Arc::clone(&work), part.to_vec());
-                if to_workers.send(Job { work, checks }).is_err() {
-                    return;
-                }
-            }
-        }
-    }
-
+    /// Evaluates until nothing is left.
     fn work(
         &self,
-        jobs: &Mutex<Receiver<Job>>,
-        events: &Sender<Event>,
+        ready: &Ready<'_>,
+        events: &Sender<Vec<Event>>,
         stop: &Stop,
         options: &RunOptions,
     ) {
-        loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Job { work, checks }) = job else { return };
-            let (document, count) = (work.index, checks.len());
-            let results: Vec<_> = checks
-                .into_iter()
-                .filter_map(|index| Some((index, self.checks.get(index)?)))
-                .take_while(|_| !stop.is_before(document))
-                .map(|(index, check)| self.evaluate(&work, index, check, options))
-                .collect();
-            drop(work);
-            let dropped = count - results.len();
-            if events.send(Event::Done(results)).is_err()
-                || dropped > 0 && events.send(Event::Dropped(document, dropped)).is_err()
-            {
+        while let Some(jobs) = ready.take(events) {
+            let (mut done, mut since) = (Vec::new(), Instant::now());
+            for job in jobs {
+                done.extend(self.evaluate_all(job, stop, options));
+                if since.elapsed() >= HANDOVER {
+                    if events.send(std::mem::take(&mut done)).is_err() {
+                        return;
+                    }
+                    since = Instant::now();
+                }
+            }
+            if events.send(done).is_err() {
                 return;
             }
         }

@@ -3,7 +3,7 @@
 //! Owns the messages between the threads of a run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rego_platform::evaluate::Evaluated;
@@ -13,11 +13,12 @@ use rego_platform::{Error, ErrorKind};
 
 use super::conclude::{self, VerdictContext};
 use super::documents;
+use super::inputs::Content;
 use super::load::{Check, Gate};
+use super::memory::MemoryShare;
 use super::metadata::Origin;
-use super::model::{Input, Signer, Status, Subject, Verdict};
+use super::model::{Failure, Input, Signer, Status, Subject, Verdict};
 use super::options::RunOptions;
-use super::split::MAX_BYTES;
 use super::verdict::{self, RawVerdict};
 
 /// A document that is being evaluated.
@@ -30,7 +31,7 @@ pub(super) struct Work {
     pub subjects: Vec<Subject>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<Vec<Signer>>,
-    pub value: Option<Value>,
+    pub content: Mutex<Content>,
     /// The time it took to read, which counts against its time limit.
     pub reading: Duration,
     pub started: OnceLock<Instant>,
@@ -38,35 +39,20 @@ pub(super) struct Work {
     pub _memory: MemoryShare,
 }
 
-/// A bound on the text of all documents in memory, however many are evaluated at once. A document
-/// waits until there is room; one larger than the bound waits until it is the only one.
-#[derive(Debug, Clone, Default)]
-pub(super) struct MemoryBound(Arc<(Mutex<usize>, Condvar)>);
-
-/// A document's share of the memory, returned when it is dropped.
-#[derive(Debug)]
-pub(super) struct MemoryShare {
-    bound: MemoryBound,
-    bytes: usize,
-}
-
-impl MemoryBound {
-    /// Waits until there is room for `bytes` more.
-    pub fn take(&self, bytes: usize) -> MemoryShare {
-        let (taken, changed) = &*self.0;
-        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
-        let mut taken = changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
-        *taken += bytes;
-        MemoryShare { bound: self.clone(), bytes }
-    }
-}
-
-impl Drop for MemoryShare {
-    fn drop(&mut self) {
-        let (taken, changed) = &*self.bound.0;
-        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
-        changed.notify_all();
+impl Work {
+    /// Returns its value, which is parsed once.
+    fn value(&self) -> Result<Option<Value>, Error> {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = match std::mem::replace(&mut *content, Content::Value(None)) {
+            Content::Unreadable(error) => Err(error),
+            text @ Content::Text(_) => text.value(self.file.as_deref().unwrap_or_default()),
+            Content::Value(value) => Ok(value),
+        };
+        *content = match &value {
+            Ok(value) => Content::Value(value.clone()),
+            Err(error) => Content::Unreadable(error.clone()),
+        };
+        value
     }
 }
 
@@ -114,7 +100,8 @@ pub(super) struct CheckResult {
     /// Set if the policy passed and reached references to fields of the input, of which none found
     /// anything.
     pub read_nothing: bool,
-    pub took: Duration,
+    /// The time since the first of the input's policies began.
+    pub since: Duration,
 }
 
 pub(super) enum Event {
@@ -122,6 +109,8 @@ pub(super) enum Event {
     Began(usize, Box<Input>, usize),
     /// The results of a job.
     Done(Vec<CheckResult>),
+    /// The text of an input couldn't be parsed for a number of policies.
+    Unreadable(usize, Box<Failure>, usize),
     /// The run was stopped before a number of policies were evaluated with this input.
     Dropped(usize, usize),
     /// The run was stopped before this number of inputs was read.
@@ -140,16 +129,49 @@ impl Gate {
                 evaluated: None,
                 explanation: None,
                 read_nothing: false,
-                took: Duration::ZERO,
+                since: Duration::ZERO,
             })
         };
         Event::Done(checks.into_iter().filter_map(passed).collect())
     }
 
-    /// Evaluates one policy over one document.
-    pub(super) fn evaluate(
+    /// Evaluates policies over one document until the run is stopped, and returns the results.
+    pub(super) fn evaluate_all(
         &self,
-        work: &Work,
+        Job { work, checks }: Job,
+        stop: &Stop,
+        options: &RunOptions,
+    ) -> Vec<Event> {
+        let (document, count) = (work.index, checks.len());
+        if stop.is_before(document) {
+            return vec![Event::Dropped(document, count)];
+        }
+        work.started.get_or_init(Instant::now);
+        let value = match work.value() {
+            Ok(value) => value,
+            Err(error) => {
+                let failure = conclude::failure(&error, None, options.hint);
+                return vec![Event::Unreadable(document, Box::new(failure), count)];
+            }
+        };
+        let results: Vec<_> = checks
+            .into_iter()
+            .filter_map(|index| Some((index, self.checks.get(index)?)))
+            .take_while(|_| !stop.is_before(document))
+            .map(|(index, check)| self.evaluate((&work, value.clone()), index, check, options))
+            .collect();
+        let dropped = count - results.len();
+        let mut events = vec![Event::Done(results)];
+        if dropped > 0 {
+            events.push(Event::Dropped(document, dropped));
+        }
+        events
+    }
+
+    /// Evaluates one policy over one document.
+    fn evaluate(
+        &self,
+        (work, value): (&Work, Option<Value>),
         index: usize,
         check: &Check,
         options: &RunOptions,
@@ -167,8 +189,7 @@ impl Gate {
             kind: self.kind_of(&options.documents.metadata, work.file.as_deref()),
             signers: work.signers.as_deref(),
         };
-        let value =
-            documents::finish(work.value.clone(), &check.context, &options.documents, origin);
+        let value = documents::finish(value, &check.context, &options.documents, origin);
         let mut explanation = None;
         let (mut verdict, evaluated) = match value
             .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
@@ -223,8 +244,7 @@ impl Gate {
         };
         let read_nothing = verdict.status == Status::Passed
             && evaluated.as_ref().is_some_and(|evaluated| evaluated.reached.read_nothing);
-        let took = began.elapsed();
-        verdict.duration_ms = millis(took);
+        verdict.duration_ms = millis(began.elapsed());
         CheckResult {
             index: work.index,
             check: index,
@@ -232,7 +252,7 @@ impl Gate {
             evaluated,
             explanation,
             read_nothing,
-            took,
+            since: started.elapsed(),
         }
     }
 }

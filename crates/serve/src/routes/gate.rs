@@ -35,7 +35,7 @@ pub(super) async fn post(
         .iter()
         .map(|(name, input)| {
             let name = name.as_str().unwrap_or_default().to_owned();
-            InputSource::Document(name, input.to_json().into_bytes())
+            InputSource::Document(name, input.to_json().into())
         })
         .collect();
     let set = app.policies.current();

@@ -1,0 +1,144 @@
+//! Preparing the documents of a run, one after the other: which policies are evaluated with each, and whether
+//! an earlier verdict counts.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rego_platform::rego::Value;
+
+use super::conclude;
+use super::documents::LINES;
+use super::inputs::{Content, Document, Documents};
+use super::load::Gate;
+use super::memory::MemoryShare;
+use super::model::{Input, Ledger, Outcome};
+use super::options::RunOptions;
+use super::reuse::Reused;
+use super::work::{Event, Job, Stop, Work};
+
+/// The documents of a run that weren't read yet.
+pub(super) struct Reader<'a> {
+    gate: &'a Gate,
+    options: &'a RunOptions,
+    reused: &'a Reused<'a>,
+    stop: &'a Stop,
+    documents: Documents,
+    /// The document that was read last, and isn't prepared yet.
+    current: Option<Document>,
+    index: usize,
+    is_stopped: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(
+        documents: Documents,
+        (gate, options): (&'a Gate, &'a RunOptions),
+        reused: &'a Reused<'a>,
+        stop: &'a Stop,
+    ) -> Self {
+        Self { gate, options, reused, stop, documents, current: None, index: 0, is_stopped: false }
+    }
+
+    /// Reads the next document and returns the size of its text; there is none at the end, or when the run
+    /// is stopped. One that is still there is read already.
+    pub fn read(&mut self) -> Option<usize> {
+        if self.stop.is_before(self.index) || self.options.is_cancelled() {
+            self.is_stopped = true;
+            return None;
+        }
+        if self.current.is_none() {
+            self.current = self.documents.next();
+        }
+        self.current.as_ref().map(|document| document.bytes)
+    }
+
+    /// Returns the number of inputs that weren't read because the run was stopped.
+    pub fn left(&self) -> Option<Event> {
+        let left = || self.documents.left() + usize::from(self.current.is_some());
+        self.is_stopped.then(|| Event::Left(left()))
+    }
+
+    /// Returns what is known of the document that was read, and what is to be done with it.
+    pub fn job(&mut self, memory: MemoryShare) -> (Vec<Event>, Option<Job>) {
+        let Some(mut document) = self.current.take() else { return (Vec::new(), None) };
+        let (gate, options) = (self.gate, self.options);
+        let index = self.index;
+        self.index += 1;
+        let mut checks = gate.checks_for(document.file.as_deref(), options);
+        if document.is_empty && gate.is_list_when_empty(&checks, document.file.as_deref(), options)
+        {
+            document.content = Content::Value(Some(Value::from(Vec::new())));
+        }
+        let error = match &document.content {
+            Content::Unreadable(error) => Some(conclude::failure(error, None, options.hint)),
+            Content::Text(_) | Content::Value(_) => None,
+        };
+        if error.is_some() {
+            checks.clear();
+            if options.fail_fast {
+                self.stop.after(index);
+            }
+        }
+        let may_reuse = error.is_none() && document.evidence.is_none() && !checks.is_empty();
+        let earlier =
+            may_reuse.then(|| self.reused.find(&document.name, document.digest.as_deref()));
+        let earlier = earlier.flatten();
+        let input = Input {
+            name: document.name.clone(),
+            digest: document.digest.clone(),
+            subjects: document.subjects.clone(),
+            predicate_type: document.predicate_type,
+            signers: document.signers.clone().unwrap_or_default(),
+            evidence: document.evidence,
+            outcome: Outcome::NoVerdict,
+            reused: earlier.map(str::to_owned),
+            error,
+            verdicts: Vec::new(),
+            ledger: Ledger::default(),
+            duration_ms: 0,
+            place: options.shard.map(|_| document.place),
+        };
+        let mut events = vec![Event::Began(index, Box::new(input), checks.len())];
+        if earlier.is_some() {
+            events.push(gate.reused(index, checks));
+            return (events, None);
+        }
+        if checks.is_empty() {
+            return (events, None);
+        }
+        let work = Arc::new(Work {
+            index,
+            name: document.name,
+            file: document.file,
+            digest: document.digest,
+            subjects: document.subjects,
+            signers: document.signers,
+            content: Mutex::new(document.content),
+            reading: document.reading,
+            started: OnceLock::new(),
+            _memory: memory,
+        });
+        (events, Some(Job { work, checks }))
+    }
+}
+
+impl Gate {
+    /// Returns the policies that are evaluated with a document.
+    fn checks_for(&self, file: Option<&str>, options: &RunOptions) -> Vec<usize> {
+        let is_for = |check| self.is_for(check, &options.documents.metadata, file);
+        let all = self.checks.iter().enumerate();
+        all.filter_map(|(index, check)| is_for(check).then_some(index)).collect()
+    }
+
+    /// Returns `true` if an empty file is a report without any findings: by its kind, and for policy
+    /// documents alone.
+    fn is_list_when_empty(
+        &self,
+        checks: &[usize],
+        file: Option<&str>,
+        options: &RunOptions,
+    ) -> bool {
+        let mut checks = checks.iter().filter_map(|check| self.checks.get(*check));
+        self.kind_of(&options.documents.metadata, file) == Some(LINES)
+            && checks.all(|check| check.context.metadata.document)
+    }
+}
