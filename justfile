@@ -37,6 +37,6 @@ fuzz TARGET SECONDS="60":
 surface:
     cargo xtask surface --update
 
-# One benchmark: layer, service, hosts, artifact, rows, threads or soak.
+# One benchmark, as `benches/README.md` names them.
 bench NAME:
     cargo bench --locked --bench {{NAME}}
