@@ -75,7 +75,7 @@ fn no_line_shows_a_token_or_a_signed_url() {
         let (function, arguments) = call(column, cell);
         assert_eq!(platform.call(function, &arguments).err().map(|e| e.kind()), kind);
     }
-    // All tests behind this one would take a third longer.
+    // For the tests behind this one: each would take far longer.
     level.reload(EnvFilter::new("off")).unwrap();
     let seen = SEEN.get_or_init(Mutex::default).lock().unwrap();
     assert!(seen.lines > 4, "nothing was logged");
