@@ -196,31 +196,9 @@ impl Reports {
         self.files(run)
     }
 
-    /// Writes every report, those in files at the same time. It isn't for a thread that ends the command, which
-    /// alone can write then.
+    /// Writes every report.
     pub fn write(&mut self, run: &Run) -> Result<(), Error> {
-        let more = self.more();
-        std::thread::scope(|scope| {
-            let start = |file| {
-                let more = more.clone();
-                // The stack that a main thread usually has, for nested fields of findings.
-                let thread = std::thread::Builder::new().stack_size(8 << 20);
-                thread.spawn_scoped(scope, move || to_file(file, more, run))
-            };
-            // Those after the first, which this thread writes, and one for which there is no thread.
-            let mut files = self.files.iter();
-            let own = files.next();
-            let others: Vec<_> = files.map(|file| (file, start(file))).collect();
-            let first = own.map_or(Ok(()), |file| to_file(file, more.clone(), run));
-            others.into_iter().fold(first, |first, (file, started)| {
-                let done = match started.map(std::thread::ScopedJoinHandle::join) {
-                    Ok(Ok(done)) => done,
-                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    Err(_) => to_file(file, more.clone(), run),
-                };
-                first.and(done)
-            })
-        })?;
+        self.files(run)?;
         self.summarize(run)?;
         self.print(run, false)
     }
@@ -245,8 +223,13 @@ impl Reports {
 
     /// Writes the reports to files. They come first: standard output may be a closed pipe.
     fn files(&mut self, run: &Run) -> Result<(), Error> {
-        let done = self.files.iter().map(|file| to_file(file, self.more(), run));
-        done.fold(Ok(()), Result::and)
+        let mut first = Ok(());
+        for file in &self.files {
+            let report = file.format.report(self.more());
+            let done = output::to_file_with(&file.file, |out| report.write(run, out));
+            first = first.and(done);
+        }
+        first
     }
 
     /// Appends the summary of a step on GitHub, before anything goes to standard output: if it
@@ -280,11 +263,6 @@ impl Reports {
         };
         output::to_stdout_with(|out| report.write(run, out))
     }
-}
-
-fn to_file(file: &Output, more: Option<String>, run: &Run) -> Result<(), Error> {
-    let report = file.format.report(more);
-    output::to_file_with(&file.file, |out| report.write(run, out))
 }
 
 /// Finds the reports in arguments that don't parse, with a plain scan.
