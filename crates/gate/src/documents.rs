@@ -44,8 +44,8 @@ impl DocumentOptions {
     }
 
     /// Returns `true` if a text is one input, whatever it holds.
-    pub(super) fn is_an_input(&self) -> bool {
-        self.attestation.is_none() && !self.split_arrays
+    pub(super) fn is_an_input(&self, raw: &RawDocument) -> bool {
+        self.attestation.is_none() && !(self.split_arrays && raw.parser.has_documents())
     }
 }
 
@@ -80,18 +80,15 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Parses what a document holds, `name` being that of its stream: one input, or one for each of several
-/// attestations.
+/// Parses what a document holds that needn't be one input, `name` being that of its stream: an input for each of
+/// several attestations, or for each element of an array.
 pub(super) fn parse_each(
     raw: &RawDocument,
     name: &str,
     options: &DocumentOptions,
 ) -> Vec<Result<Parsed, Error>> {
     let Some(signatures) = &options.attestation else {
-        return match parse(raw, name) {
-            Ok(parsed) if options.split_arrays && raw.parser.has_documents() => elements(parsed),
-            parsed => vec![parsed],
-        };
+        return parse(raw, name).map_or_else(|error| vec![Err(error)], elements);
     };
     match parsed(raw, name).and_then(attestation::each) {
         Ok(all) => all.iter().map(|one| attestation::open(one, signatures)).collect(),

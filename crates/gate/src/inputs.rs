@@ -283,7 +283,7 @@ impl Documents {
                     let (name, splitter, _) = self.current.take()?;
                     return Some(self.elements(name, splitter, raw));
                 }
-                Ok(Some(raw)) if self.options.is_an_input() => {
+                Ok(Some(raw)) if self.options.is_an_input(&raw) => {
                     let file = name.clone();
                     let name = if raw.only { file.clone() } else { format!("{file}#{count}") };
                     return Some(Document::of_text(name, &file, raw));

@@ -43,11 +43,8 @@ impl Work {
     /// Returns its value, which is parsed once.
     fn value(&self) -> Result<Option<Value>, Error> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = match std::mem::replace(&mut *content, Content::Value(None)) {
-            Content::Unreadable(error) => Err(error),
-            text @ Content::Text(_) => text.value(self.file.as_deref().unwrap_or_default()),
-            Content::Value(value) => Ok(value),
-        };
+        let held = std::mem::replace(&mut *content, Content::Value(None));
+        let value = held.value(self.file.as_deref().unwrap_or_default());
         *content = match &value {
             Ok(value) => Content::Value(value.clone()),
             Err(error) => Content::Unreadable(error.clone()),
