@@ -9,13 +9,13 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use support::server::{Process, serve};
 use support::service::{Content, Service, TOKEN, digest};
 use support::{is_measuring, wanted};
 use tempfile::TempDir;
@@ -84,29 +84,16 @@ fn main() {
 
 /// A server, in its own process.
 struct Server {
-    process: Child,
+    process: Process,
     address: SocketAddr,
     idle: (usize, u64),
     _folder: TempDir,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 impl Server {
     /// Returns the number of threads, and the resident memory in bytes.
     fn taken(&self) -> (usize, u64) {
-        let path = format!("/proc/{}/status", self.process.id());
-        let status = std::fs::read_to_string(path).unwrap_or_default();
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name));
-            line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0)
-        };
-        (field("Threads:") as usize, field("VmRSS:") * 1024)
+        (self.process.status("Threads:") as usize, self.process.status("VmRSS:") * 1024)
     }
 }
 
@@ -114,21 +101,12 @@ impl Server {
 fn start_serve(service: &Service) -> Server {
     let (folder, policies) = policies("platform.discover(digest, \"\")");
     let url = service.url();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rego-platform"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--concurrency", "2000"]);
-    command.args(["--controlplane-url", &url, "--base-url", &url]);
-    command.args(policies.iter().flat_map(|policy| ["-d".as_ref(), policy.as_os_str()]));
-    // Neither a proxy nor a login of this machine's.
-    command.env_clear().env("PLATFORM_TOKEN", TOKEN);
-    let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let address = lines.find_map(|line| {
-        let address = line.strip_prefix("serving http://")?.strip_suffix(" until interrupted")?;
-        address.parse().ok()
-    });
-    // What it says later is nobody's.
-    std::thread::spawn(move || lines.for_each(drop));
-    ready(process, address.unwrap(), folder)
+    let mut options = |command: &mut Command| {
+        command.args(["--concurrency", "2000"]).env("PLATFORM_TOKEN", TOKEN);
+        command.args(policies.iter().flat_map(|policy| ["-d".as_ref(), policy.as_os_str()]));
+    };
+    let (process, address) = serve(&mut options, [&url, &url]);
+    ready(process, address, folder)
 }
 
 /// Writes the policies, which call the service by `ask`.
@@ -153,11 +131,11 @@ fn start_opa(opa: &str, service: &Service) -> Server {
     command.args(["run", "--server", "--disable-telemetry", "--log-level", "error", "--addr"]);
     command.arg(address.to_string()).args(policies);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    ready(command.spawn().unwrap(), address, folder)
+    ready(Process(command.spawn().unwrap()), address, folder)
 }
 
 /// Waits until the server listens, and reads its idle resources.
-fn ready(process: Child, address: SocketAddr, folder: TempDir) -> Server {
+fn ready(process: Process, address: SocketAddr, folder: TempDir) -> Server {
     let mut server = Server { process, address, idle: (0, 0), _folder: folder };
     for _ in 0..1000 {
         if std::net::TcpStream::connect(address).is_ok() {

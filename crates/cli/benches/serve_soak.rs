@@ -1,5 +1,6 @@
 //! A minute of decisions by the command's `serve`, while the service it asks, its store of artifacts and its
-//! clients misbehave: every decision is the right one or an error, and neither memory nor handles grow.
+//! clients misbehave: every decision is the right one or an error, and afterwards no more handles are open than under
+//! load. Its memory is shown.
 //!
 //! `cargo bench --bench serve_soak`, or with the number of seconds: `cargo bench --bench serve_soak -- 600`. Linux
 //! only.
@@ -7,65 +8,26 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![allow(clippy::panic, clippy::pedantic)]
 
+#[path = "../../../tests/it/soak/faults.rs"]
+mod faults;
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions, Fault};
+use faults::{INPUT, POLICY, in_turns};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 use serde_json::Value;
 use support::is_measuring;
+use support::server::{Process, serve};
 
 const CLIENTS: usize = 12;
 const BAD_CLIENTS: usize = 4;
-
-const POLICY: &str = r#"
-package soak
-
-image := platform.discover(input.digest, "CONTAINER_IMAGE")
-
-kinds contains found.kind if {
-	some r in image.references
-	found := platform.discover(r.digest, r.kind)
-}
-
-sboms contains bom.bomFormat if {
-	some r in image.references
-	r.kind == "SBOM_CYCLONEDX_JSON"
-	bom := json.unmarshal(platform.download_artifact(r.digest))
-}
-
-failing := count([e |
-	some e in platform.project_compliance({"project_version_id": input.version}).evaluations
-	e.status == "fail"
-])
-
-verdict := {"kinds": kinds, "sboms": sboms, "failing": failing}
-"#;
-
-const INPUT: &str = r#"{"input": {
-	"digest": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477",
-	"version": "643224fb-4763-546c-9387-69d5984a8501"
-}}"#;
-
-/// The faults of the service, in turns; between them there are none.
-const FAULTS: &[&str] = &[
-    "discover:status=503:count=3",
-    "store:cut=100:count=1",
-    "discover:reset:count=2",
-    "store:wrong-bytes:count=1",
-    "*:latency=30ms:count=20",
-    "compliance:status=429:retry-after=0:count=2",
-    "compliance:cut=50:count=2",
-    "download:status=500:count=9",
-    "discover:status=403:count=1",
-    "*:reset:count=4",
-];
 
 /// What came of the decisions that were asked for.
 #[derive(Debug, Default)]
@@ -77,25 +39,9 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-/// A process that serves decisions.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Server {
-    /// Returns the number of open handles, and the resident memory in MiB.
-    fn taken(&self) -> (usize, u64) {
-        let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", self.0.id()));
-        let status = std::fs::read_to_string(of("status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-        (std::fs::read_dir(of("fd")).unwrap().count(), kib >> 10)
-    }
+/// Returns the number of open handles, and the resident memory in MiB.
+fn taken(server: &Process) -> (usize, u64) {
+    (std::fs::read_dir(server.about("fd")).unwrap().count(), server.status("VmRSS:") >> 10)
 }
 
 fn main() {
@@ -114,17 +60,12 @@ fn main() {
     let (server, address) = start(&service, &policy, &store);
 
     let (_, expected) = ask(address).expect("an answer without faults");
-    assert_eq!(expected["result"]["failing"].as_u64().map(|_| ()), Some(()), "{expected}");
+    assert!(expected["result"]["failing"].is_u64(), "{expected}");
     let tally = Mutex::new(Tally::default());
     let done = AtomicBool::new(false);
-    let mut before = None;
     let end = Instant::now() + Duration::from_secs(seconds);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            in_turns(&done, FAULTS, |fault| {
-                service.set_faults(vec![fault.parse::<Fault>().unwrap()]);
-            })
-        });
+    let before = std::thread::scope(|scope| {
+        scope.spawn(|| faults::misbehave(&service, &done));
         scope.spawn(|| in_turns(&done, STORE_FAULTS, |fault| each_object(&store, *fault)));
         for _ in 0..BAD_CLIENTS {
             scope.spawn(|| in_turns(&done, CLIENT_FAULTS, |fault| misbehave(address, *fault)));
@@ -138,13 +79,14 @@ fn main() {
         }
         // After a sixth of the time everything is warm.
         std::thread::sleep(Duration::from_secs(seconds) / 6);
-        before = Some(server.taken());
+        let before = taken(&server);
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
         done.store(true, Ordering::Relaxed);
+        before
     });
     service.set_faults(Vec::new());
     std::thread::sleep(Duration::from_secs(1));
-    let (after, tally) = (server.taken(), tally.into_inner().unwrap());
+    let (after, tally) = (taken(&server), tally.into_inner().unwrap());
     let (status, answer) = ask(address).expect("an answer afterwards");
     println!(
         "{seconds} s: {} right, {} errors, {} refused as too many, {} without an answer, {} wrong; \
@@ -154,45 +96,26 @@ fn main() {
         tally.busy,
         tally.without_answer,
         tally.wrong.len(),
-        before.unwrap().0,
+        before.0,
         after.0,
-        before.unwrap().1,
+        before.1,
         after.1,
     );
     assert!(tally.wrong.is_empty(), "a decision was wrong: {:?}", tally.wrong.first());
     assert!(tally.right > tally.errors, "most decisions are answered");
     assert_eq!(tally.without_answer, 0, "each well-formed request has an answer");
+    assert!(after.0 <= before.0, "handles stay open");
     assert_eq!((status, &answer["result"]), (200, &expected["result"]), "it works afterwards");
 }
 
-fn start(service: &Emulator, policy: &Path, store: &Path) -> (Server, SocketAddr) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rego-platform"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--no-cache", "--timeout", "10s"]);
-    command.args(["--controlplane-url", &service.controlplane_url().to_string()]);
-    command.args(["--base-url", &service.base_url().to_string()]);
-    command.arg("--artifact-store").arg(format!("file://{}", store.display()));
-    command.arg("-d").arg(policy);
-    // Neither a proxy nor a login of this machine's.
-    command.env_clear().env("PLATFORM_TOKEN", service.default_token());
-    let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let address = lines.find_map(|line| {
-        let address = line.strip_prefix("serving http://")?.strip_suffix(" until interrupted")?;
-        address.parse().ok()
-    });
-    // Its warnings about the store are nobody's.
-    std::thread::spawn(move || lines.for_each(drop));
-    (Server(process), address.expect("the server starts"))
-}
-
-fn in_turns<T>(done: &AtomicBool, faults: &[T], mut misbehave: impl FnMut(&T)) {
-    for fault in faults.iter().cycle() {
-        if done.load(Ordering::Relaxed) {
-            return;
-        }
-        misbehave(fault);
-        std::thread::sleep(Duration::from_millis(60));
-    }
+fn start(service: &Emulator, policy: &Path, store: &Path) -> (Process, SocketAddr) {
+    let urls = [service.controlplane_url(), service.base_url()].map(|url| url.to_string());
+    let mut options = |command: &mut Command| {
+        command.args(["--no-cache", "--timeout", "10s", "--artifact-store"]);
+        command.arg(format!("file://{}", store.display()));
+        command.arg("-d").arg(policy).env("PLATFORM_TOKEN", service.default_token());
+    };
+    serve(&mut options, [&urls[0], &urls[1]])
 }
 
 /// Asks for a decision, and returns the status with the answer; `None` without a whole one.
@@ -208,10 +131,11 @@ fn ask(address: SocketAddr) -> Option<(u16, Value)> {
 }
 
 fn request(header: &str) -> String {
-    let length = INPUT.len();
+    let body = format!("{{\"input\": {INPUT}}}");
+    let length = body.len();
     format!(
         "POST /v1/data/soak/verdict HTTP/1.1\r\nhost: localhost\r\n{header}content-type: application/json\r\n\
-         content-length: {length}\r\n\r\n{INPUT}"
+         content-length: {length}\r\n\r\n{body}"
     )
 }
 

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each program uses a part of it")]
 
+pub mod server;
 pub mod service;
 
 use std::process::{Command, Stdio};

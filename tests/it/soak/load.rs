@@ -2,6 +2,9 @@
 //!
 //! Used by the test and by the benchmark `soak`, which runs it for longer.
 
+#[path = "faults.rs"]
+mod faults;
+
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,53 +15,12 @@ use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::Sources;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
-use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions, Fault};
+use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
+
+use faults::{INPUT, POLICY, misbehave};
 
 const THREADS: usize = 8;
 const IN_FLIGHT: usize = 16;
-
-const POLICY: &str = r#"
-package soak
-
-image := platform.discover(input.digest, "CONTAINER_IMAGE")
-
-kinds contains found.kind if {
-	some r in image.references
-	found := platform.discover(r.digest, r.kind)
-}
-
-sboms contains bom.bomFormat if {
-	some r in image.references
-	r.kind == "SBOM_CYCLONEDX_JSON"
-	bom := json.unmarshal(platform.download_artifact(r.digest))
-}
-
-failing := count([e |
-	some e in platform.project_compliance({"project_version_id": input.version}).evaluations
-	e.status == "fail"
-])
-
-verdict := {"kinds": kinds, "sboms": sboms, "failing": failing}
-"#;
-
-const INPUT: &str = r#"{
-	"digest": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477",
-	"version": "643224fb-4763-546c-9387-69d5984a8501"
-}"#;
-
-/// The faults, in turns; between them there are none.
-const FAULTS: &[&str] = &[
-    "discover:status=503:count=3",
-    "discover:reset:count=2",
-    "store:cut=100:count=1",
-    "store:wrong-bytes:count=1",
-    "*:latency=30ms:count=20",
-    "compliance:status=429:retry-after=0:count=2",
-    "compliance:cut=50:count=2",
-    "download:status=500:count=9",
-    "discover:status=403:count=1",
-    "*:reset:count=4",
-];
 
 /// The results of a run.
 #[derive(Debug, Default)]
@@ -125,17 +87,6 @@ pub fn run(time: Duration, least: usize) -> Report {
     report.handles.1 = handles();
     report.resident.1 = resident();
     report
-}
-
-fn misbehave(service: &Emulator, done: &AtomicBool) {
-    for fault in FAULTS.iter().cycle() {
-        if done.load(Ordering::Relaxed) {
-            return;
-        }
-        let fault: Fault = fault.parse().unwrap();
-        service.set_faults(vec![fault]);
-        std::thread::sleep(Duration::from_millis(60));
-    }
 }
 
 fn evaluate(policies: &Policies, platform: &Platform) -> Result<Value, rego_platform::Error> {
