@@ -3,6 +3,7 @@
 //! Owns what takes more than one command, so that a developer and CI do the same. Each task runs other
 //! programs from the repository's root, and stops at the first that fails.
 
+mod messages;
 mod packages;
 mod surface;
 
@@ -63,6 +64,12 @@ const TASKS: &[Task] = &[
         arguments: "[--update]",
         about: "compares each crate's public items with its public-api.txt; needs nightly Rust",
         run: surface::check,
+    },
+    Task {
+        name: "messages",
+        arguments: "[message|hint|help|doc]…",
+        about: "lists every message, hint, help text and first line of documentation with its place",
+        run: messages::list,
     },
     Task {
         name: "package",
