@@ -1,0 +1,81 @@
+//! The table of kinds.
+
+use crate::file::File;
+use crate::kinds::evidence;
+use crate::material::{Material, NotOfKind};
+
+/// Reads a file as a kind.
+type Read = fn(&File<'_>) -> Result<Material, NotOfKind>;
+
+/// A kind of materials.
+#[derive(Debug)]
+pub struct Kind {
+    /// The name, such as `SARIF`.
+    pub name: &'static str,
+    /// Set if a policy may name the kind.
+    pub for_policies: bool,
+    /// Set if detection considers the kind: it doesn't accept every file.
+    pub detected: bool,
+    /// Set if an empty file may be of the kind.
+    may_be_empty: bool,
+    /// `None` for a kind that isn't supported.
+    read: Option<Read>,
+}
+
+/// All kinds, by name.
+const KINDS: &[Kind] = &[
+    Kind { for_policies: false, detected: false, ..kind("ARTIFACT", evidence::read_artifact) },
+    unsupported("CERTCC_DRANZER"),
+    Kind { detected: false, ..kind("EVIDENCE", evidence::read) },
+    unsupported("RADAMSA_CRASHES"),
+    unsupported("RADAMSA_REPORT"),
+    unsupported("SYSINTERNALS_ACCESSCHK"),
+    unsupported("SYSINTERNALS_SIGCHECK"),
+];
+
+/// A kind that refuses empty files.
+const fn kind(name: &'static str, read: Read) -> Kind {
+    Kind { name, for_policies: true, detected: true, may_be_empty: false, read: Some(read) }
+}
+
+/// A kind whose files aren't read.
+const fn unsupported(name: &'static str) -> Kind {
+    Kind { name, for_policies: true, detected: false, may_be_empty: false, read: None }
+}
+
+impl Kind {
+    /// Returns all kinds, ordered by name.
+    pub fn all() -> &'static [Self] {
+        KINDS
+    }
+
+    /// Returns the kind with a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// Returns `true` if files of the kind can be read.
+    pub fn is_supported(&self) -> bool {
+        self.read.is_some()
+    }
+
+    /// Returns the kinds that accept a file, without those that accept any.
+    pub fn detect(file: &File<'_>) -> Vec<&'static Self> {
+        let accepts = |kind: &&Self| kind.detected && kind.read(file).is_ok();
+        KINDS.iter().filter(accepts).collect()
+    }
+
+    /// Reads a file as the kind.
+    ///
+    /// # Errors
+    /// For a file that isn't of the kind, and for a kind that isn't supported.
+    pub fn read(&self, file: &File<'_>) -> Result<Material, NotOfKind> {
+        let Some(read) = self.read else {
+            return Err(NotOfKind::new(format!("unsupported kind {}", self.name)));
+        };
+        if file.bytes.is_empty() && file.folder.is_none() && !self.may_be_empty {
+            return Err(NotOfKind::new("the file is empty"));
+        }
+        read(file)
+    }
+}

@@ -1,0 +1,3 @@
+//! A file for each kind or family of kinds.
+
+pub(crate) mod evidence;
