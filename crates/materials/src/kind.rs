@@ -1,7 +1,7 @@
 //! The table of kinds.
 
 use crate::file::File;
-use crate::kinds::evidence;
+use crate::kinds::{attestation, evidence, ghas, openvex, platform, sarif, scans, secrets, spdx};
 use crate::material::{Material, NotOfKind};
 
 /// Reads a file as a kind.
@@ -25,12 +25,33 @@ pub struct Kind {
 /// All kinds, by name.
 const KINDS: &[Kind] = &[
     Kind { for_policies: false, detected: false, ..kind("ARTIFACT", evidence::read_artifact) },
+    kind("ATTESTATION", attestation::read),
+    kind("BLACKDUCK_SCA_JSON", scans::read_blackduck),
     unsupported("CERTCC_DRANZER"),
+    kind("CHAINLOOP_AI_AGENT_CONFIG", platform::read_agent_config),
+    kind("CHAINLOOP_AI_CODING_SESSION", platform::read_coding_session),
+    kind("CHAINLOOP_PR_INFO", platform::read_pull_request),
+    kind("CHAINLOOP_RUNNER_CONTEXT", platform::read_runner_context),
+    kind("CHECKMARX_JSON", scans::read_checkmarx),
     Kind { detected: false, ..kind("EVIDENCE", evidence::read) },
+    kind("GHAS_CODE_SCAN", ghas::read_code),
+    kind("GHAS_DEPENDENCY_SCAN", ghas::read_dependency),
+    kind("GHAS_SECRET_SCAN", ghas::read_secret),
+    kind("GITLAB_SECURITY_REPORT", scans::read_gitlab),
+    kind("GITLEAKS_JSON", secrets::read_gitleaks),
+    kind("OPENVEX", openvex::read),
+    kind("OSSF_SCORECARD_JSON", scans::read_scorecard),
     unsupported("RADAMSA_CRASHES"),
     unsupported("RADAMSA_REPORT"),
+    kind("SARIF", sarif::read),
+    kind("SBOM_SPDX_JSON", spdx::read),
+    kind("SLSA_PROVENANCE", attestation::read_provenance),
+    Kind { detected: false, may_be_empty: true, ..kind("STRING", evidence::read_string) },
     unsupported("SYSINTERNALS_ACCESSCHK"),
     unsupported("SYSINTERNALS_SIGCHECK"),
+    Kind { may_be_empty: true, ..kind("TRUFFLEHOG_JSON", secrets::read_trufflehog) },
+    kind("TWISTCLI_SCAN_JSON", scans::read_twistcli),
+    kind("YELP_DETECT_SECRETS_BASELINE", secrets::read_detect_secrets),
 ];
 
 /// A kind that refuses empty files.

@@ -10,6 +10,8 @@ mod json;
 mod kind;
 mod kinds;
 mod material;
+mod reference;
+mod types;
 
 pub use file::File;
 pub use kind::Kind;

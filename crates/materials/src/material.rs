@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rego::Value;
+use rego::value::JsonStyle;
 
 use crate::file::File;
+use crate::reference;
 
 /// The content of a material as a policy gets it.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +79,29 @@ impl Material {
     #[must_use]
     pub(crate) fn annotate_text(self, key: &'static str, text: &str) -> Self {
         if text.is_empty() { self } else { self.annotate(key, text) }
+    }
+
+    /// Adds the annotations of tools, each a name and a version.
+    #[must_use]
+    pub(crate) fn with_tools(self, tools: &[(String, String)]) -> Self {
+        let Some((name, version)) = tools.first() else { return self };
+        let all = tools.iter().map(|(name, version)| {
+            Value::from(if version.is_empty() { name.clone() } else { format!("{name}@{version}") })
+        });
+        let all = Value::from(all.collect::<Vec<_>>());
+        let all = all.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() });
+        self.annotate("tools", all)
+            .annotate_text("tool.name", name)
+            .annotate_text("tool.version", version)
+    }
+
+    /// Adds the annotations of an SBOM's main component. A container's name loses its tag.
+    #[must_use]
+    pub(crate) fn with_main_component(self, name: &str, kind: &str, version: &str) -> Self {
+        let repository = Some(name).filter(|_| kind == "container").and_then(reference::repository);
+        self.annotate("sbom.main_component.name", repository.unwrap_or_else(|| name.to_owned()))
+            .annotate("sbom.main_component.type", kind)
+            .annotate("sbom.main_component.version", version)
     }
 
     /// Leaves the annotation `size` out.

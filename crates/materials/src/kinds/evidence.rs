@@ -1,10 +1,12 @@
-//! `EVIDENCE` and `ARTIFACT`: any file.
+//! `EVIDENCE` and `ARTIFACT`, any file, and `STRING`, any text.
 
+use base64::Engine as _;
 use rego::Value;
 
+use super::{scans, typed};
 use crate::file::File;
 use crate::json;
-use crate::material::{Content, Material, NotOfKind};
+use crate::material::{Content, Material, Name, NotOfKind};
 
 /// The members with an evidence's id, the older one last.
 const IDS: [&str; 2] = ["chainloop.material.evidence.id", "id"];
@@ -18,11 +20,19 @@ pub(crate) fn read_artifact(file: &File<'_>) -> Result<Material, NotOfKind> {
 /// Reads any file. An object with an id and `data` gives its id and schema.
 pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let material = read_artifact(file)?;
-    let Content::Input(input) = &material.content else { return Ok(material) };
-    let text =
-        |name: &str| input.get_str(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let id = IDS.into_iter().map(text).find(|id| !id.is_empty());
-    let Some(id) = id.filter(|_| input.get_str("data").is_some()) else { return Ok(material) };
-    let schema = text("schema");
-    Ok(material.annotate("evidence.id", id).annotate_text("evidence.schema", &schema))
+    let Ok((document, _)) = typed(file, scans::TYPES, "Evidence") else { return Ok(material) };
+    let root = document.root();
+    let id = IDS.map(|name| root.text_at(&[name])).into_iter().find(|id| !id.is_empty());
+    let Some(id) = id.filter(|_| root.member("data").is_some()) else { return Ok(material) };
+    Ok(material
+        .annotate("evidence.id", id)
+        .annotate_text("evidence.schema", &root.text_at(&["schema"])))
+}
+
+/// Reads a value: the text isn't a file's.
+pub(crate) fn read_string(file: &File<'_>) -> Result<Material, NotOfKind> {
+    let mut material = Material::new(file, Value::new_object());
+    material.name = Name::Absent;
+    material.text = Some(base64::engine::general_purpose::STANDARD.encode(file.bytes));
+    Ok(material)
 }
