@@ -89,7 +89,9 @@ impl Material {
             Value::from(if version.is_empty() { name.clone() } else { format!("{name}@{version}") })
         });
         let all = Value::from(all.collect::<Vec<_>>());
-        let all = all.to_json_styled(JsonStyle { escape_html: true, ..JsonStyle::default() });
+        let mut style = JsonStyle::default();
+        style.escape_html = true;
+        let all = all.to_json_styled(style);
         self.annotate("tools", all)
             .annotate_text("tool.name", name)
             .annotate_text("tool.version", version)

@@ -39,6 +39,11 @@ const FILES: &[(&str, &[u8])] = files! {
     "openapi-3.2": "openapi-3.2",
 };
 
+/// Reads a document to be checked.
+pub(crate) fn document(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
 /// A schema that is compiled once.
 pub(crate) struct Schema {
     file: &'static str,
@@ -64,11 +69,13 @@ impl Schema {
         document: &Value,
         is_let_through: fn(&ValidationError<'_>) -> bool,
     ) -> Result<(), String> {
-        let validator = self.compiled.get_or_init(|| self.compile()).as_ref().map_err(Clone::clone)?;
+        let validator =
+            self.compiled.get_or_init(|| self.compile()).as_ref().map_err(Clone::clone)?;
         if validator.is_valid(document) {
             return Ok(());
         }
-        let Some(error) = validator.iter_errors(document).find(|error| !is_let_through(error)) else {
+        let Some(error) = validator.iter_errors(document).find(|error| !is_let_through(error))
+        else {
             return Ok(());
         };
         let message = error.to_string();

@@ -9,6 +9,8 @@ use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
+use crate::text::utf8;
+
 /// The deepest nesting of elements.
 const MAX_DEPTH: usize = 1_000;
 
@@ -55,23 +57,15 @@ pub(crate) fn first(bytes: &[u8]) -> Result<Element, String> {
     read(utf8(bytes)?, true)?.pop().ok_or_else(|| "no XML element found".to_owned())
 }
 
-/// Returns the text of a document.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|error| format!("invalid UTF-8: {error}"))
-}
-
-fn read(text: &str, only_first: bool) -> Result<Vec<Element>, String> {
-    let mut reader = Reader::from_str(text);
+fn read(document: &str, only_first: bool) -> Result<Vec<Element>, String> {
+    let mut reader = Reader::from_str(document);
     reader.config_mut().check_comments = true;
     let (mut open, mut done): (Vec<Element>, _) = (Vec::new(), Vec::new());
     while !(only_first && !done.is_empty()) {
         let before = position(&reader);
         let event = reader.read_event().map_err(|error| format!("invalid XML: {error}"))?;
         let after = position(&reader);
-        let mut put = |text: &str| match open.last_mut() {
-            Some(element) => element.text.push_str(text),
-            None => {}
-        };
+        let mut text = None;
         let finished = match event {
             Event::Start(_) if open.len() >= MAX_DEPTH => {
                 return Err(format!("XML nested more than {MAX_DEPTH} deep"));
@@ -85,19 +79,19 @@ fn read(text: &str, only_first: bool) -> Result<Vec<Element>, String> {
                 element.content.end = before;
                 element
             }),
-            Event::Text(text) if text.contains("]]>") => {
+            Event::Text(raw) if raw.contains("]]>") => {
                 return Err("invalid XML: `]]>` outside of CDATA".to_owned());
             }
-            Event::Text(text) => {
-                put(&resolved(&text)?);
+            Event::Text(raw) => {
+                text = Some(resolved(&raw)?);
                 None
             }
             Event::GeneralRef(name) => {
-                put(&resolved(&format!("&{};", &*name))?);
+                text = Some(resolved(&format!("&{};", &*name))?);
                 None
             }
-            Event::CData(text) => {
-                put(&checked(lines(&text))?);
+            Event::CData(raw) => {
+                text = Some(checked(lines(&raw))?);
                 None
             }
             Event::Decl(declaration) => {
@@ -112,6 +106,9 @@ fn read(text: &str, only_first: bool) -> Result<Vec<Element>, String> {
             Event::Eof => return Err("invalid XML: an element isn't closed".to_owned()),
             Event::DocType(_) | Event::Comment(_) => None,
         };
+        if let Some((element, text)) = open.last_mut().zip(text) {
+            element.text.push_str(&text);
+        }
         if let Some(element) = finished {
             open.last_mut().map_or(&mut done, |parent| &mut parent.children).push(element);
         }
@@ -158,8 +155,7 @@ fn attributes(mut rest: &str) -> Result<Vec<(String, String)>, String> {
         let (name, value) = rest.split_once('=').ok_or_else(wrong)?;
         let name = local(name.trim_end_matches(BLANK))?.to_owned();
         let value = value.trim_start_matches(BLANK);
-        let quote =
-            value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(wrong)?;
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(wrong)?;
         let (value, after) =
             value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(wrong)?;
         if value.contains('<') {
@@ -196,8 +192,7 @@ fn lines(text: &str) -> String {
 }
 
 fn checked(text: String) -> Result<String, String> {
-    let is_char =
-        |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
+    let is_char = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
     match text.chars().find(|c| !is_char(*c)) {
         Some(c) => Err(format!("invalid XML: the character U+{:04X}", u32::from(c))),
         None => Ok(text),

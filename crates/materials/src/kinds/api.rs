@@ -1,13 +1,12 @@
 //! `OPENAPI_SPEC` and `ASYNCAPI_SPEC`: descriptions of interfaces, in JSON or YAML. Policies can read JSON only.
 
 use rego::Value;
-use rego::internal::yaml;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::file::File;
 use crate::material::{Content, Material, NotOfKind};
-use crate::schema::Schema;
-use crate::{json, xml};
+use crate::schema::{self, Schema};
+use crate::{json, text};
 
 static OPENAPI: [(&str, Schema); 3] = [
     ("3.0.", Schema::new("openapi-3.0")),
@@ -23,11 +22,11 @@ pub(crate) fn read_openapi(file: &File<'_>) -> Result<Material, NotOfKind> {
     let mut document = document(file)?;
     // The older version is text or a number.
     if let Some(version) = document["swagger"].as_f64() {
-        document["swagger"] = json!(format!("{version:.1}"));
+        document["swagger"] = format!("{version:.1}").into();
     }
-    let version = text(&document, "/openapi");
+    let version = text_at(&document, "/openapi");
     if version.is_empty() {
-        let version = text(&document, "/swagger");
+        let version = text_at(&document, "/swagger");
         return checked(file, &document, version, Some(&SWAGGER).filter(|_| !version.is_empty()));
     }
     checked(file, &document, version, of_version(&OPENAPI, version))
@@ -36,7 +35,7 @@ pub(crate) fn read_openapi(file: &File<'_>) -> Result<Material, NotOfKind> {
 /// Reads an AsyncAPI description, of version 2.6 or 3.0.
 pub(crate) fn read_asyncapi(file: &File<'_>) -> Result<Material, NotOfKind> {
     let document = document(file)?;
-    let version = text(&document, "/asyncapi");
+    let version = text_at(&document, "/asyncapi");
     let material = checked(file, &document, version, of_version(&ASYNCAPI, version))?;
     let servers = document["servers"].as_object().into_iter().flatten();
     let protocols = servers.filter_map(|(name, server)| Some((name, server["protocol"].as_str()?)));
@@ -48,7 +47,7 @@ fn of_version<'a>(all: &'a [(&str, Schema)], version: &str) -> Option<&'a Schema
     all.iter().find(|(prefix, _)| version.starts_with(prefix)).map(|(_, schema)| schema)
 }
 
-fn text<'a>(document: &'a Json, path: &str) -> &'a str {
+fn text_at<'a>(document: &'a Json, path: &str) -> &'a str {
     document.pointer(path).and_then(Json::as_str).unwrap_or_default()
 }
 
@@ -65,28 +64,18 @@ fn checked(
     let content = json::first(file.bytes).map(json::input);
     Ok(Material::with(file, content.map_or_else(Content::NotJson, Content::Input))
         .annotate_text("api.spec_version", version)
-        .annotate_text("api.name", text(document, "/info/title"))
-        .annotate_text("api.version", text(document, "/info/version")))
+        .annotate_text("api.name", text_at(document, "/info/title"))
+        .annotate_text("api.version", text_at(document, "/info/version")))
 }
 
 /// Returns the document of a file, which is JSON or else YAML.
 fn document(file: &File<'_>) -> Result<Json, NotOfKind> {
-    let document = json::document(file.bytes).or_else(|_| {
-        let read = yaml::read(xml::utf8(file.bytes)?, &mut Unmetered, yaml::Limits::FILE);
-        let value = read.map_err(|error| format!("invalid JSON and YAML: {}", error.message))?.value;
+    let document = schema::document(file.bytes).or_else(|_| {
+        let value = text::yaml(file.bytes).map_err(|error| format!("no JSON or YAML: {error}"))?;
         Json::try_from(&value.unwrap_or(Value::Null)).map_err(|error| error.to_string())
     })?;
     if !document.is_object() {
         return Err(NotOfKind::new("expected an object"));
     }
     Ok(document)
-}
-
-/// Reads YAML without limits on work.
-pub(crate) struct Unmetered;
-
-impl yaml::Host for Unmetered {
-    fn charge(&mut self, _: u64) -> bool {
-        true
-    }
 }

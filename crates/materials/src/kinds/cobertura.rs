@@ -49,24 +49,12 @@ const PACKAGE: Shape = Shape {
 };
 
 const CLASS: Shape = Shape {
-    attributes: &[
-        ("name", Type::Text),
-        ("filename", Type::Text),
-        RATES[0],
-        RATES[1],
-        RATES[2],
-    ],
+    attributes: &[("name", Type::Text), ("filename", Type::Text), RATES[0], RATES[1], RATES[2]],
     lists: &[("methods", "method", &METHOD), ("lines", "line", &LINE)],
 };
 
 const METHOD: Shape = Shape {
-    attributes: &[
-        ("name", Type::Text),
-        ("signature", Type::Text),
-        RATES[0],
-        RATES[1],
-        RATES[2],
-    ],
+    attributes: &[("name", Type::Text), ("signature", Type::Text), RATES[0], RATES[1], RATES[2]],
     lists: &[("lines", "line", &LINE)],
 };
 

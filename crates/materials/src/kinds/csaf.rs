@@ -1,11 +1,11 @@
 //! `CSAF_*`: an advisory of a category, valid by the schema of CSAF 2.0 or 2.1.
 
-use serde_json::{Value, json};
+use serde_json::{Value, json as value};
 
 use crate::file::File;
 use crate::json;
 use crate::material::{Material, NotOfKind};
-use crate::schema::Schema;
+use crate::schema::{self, Schema};
 
 const FILE: &str = "csaf-2.0";
 
@@ -14,10 +14,10 @@ static V21: Schema = Schema::derived(FILE, |schema| {
     let version = "/properties/document/properties/csaf_version/enum";
     let scores = "/properties/vulnerabilities/items/properties/scores/items/properties";
     if let Some(version) = schema.pointer_mut(version) {
-        *version = json!(["2.1"]);
+        *version = value!(["2.1"]);
     }
     if let Some(Value::Object(scores)) = schema.pointer_mut(scores) {
-        let cvss = json!({"$ref": "https://www.first.org/cvss/cvss-v4.0.json"});
+        let cvss = value!({"$ref": "https://www.first.org/cvss/cvss-v4.0.json"});
         scores.insert("cvss_v4".to_owned(), cvss);
     }
 });
@@ -43,7 +43,7 @@ pub(crate) fn read_vex(file: &File<'_>) -> Result<Material, NotOfKind> {
 }
 
 fn read(file: &File<'_>, category: &str) -> Result<Material, NotOfKind> {
-    let advisory: Value = json::document(file.bytes)?;
+    let advisory = schema::document(file.bytes)?;
     let own = advisory.pointer("/document/category").and_then(Value::as_str).unwrap_or_default();
     if own != category {
         return Err(NotOfKind::new(format!("unexpected category `{own}`: expected `{category}`")));
@@ -54,7 +54,7 @@ fn read(file: &File<'_>, category: &str) -> Result<Material, NotOfKind> {
     };
     schema.check(&advisory, |_| false)?;
     let text = |path: &str| advisory.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    Ok(Material::new(file, json::input(json::only(file.bytes)?))
+    Ok(Material::new(file, json::input(json::only(file.bytes)?.value))
         .annotate_text("tool.name", text("/document/tracking/generator/engine/name"))
         .annotate_text("tool.version", text("/document/tracking/generator/engine/version"))
         .without_size())

@@ -4,11 +4,10 @@ use jsonschema::ValidationError;
 use serde_json::Value;
 
 use crate::file::File;
-use crate::image_name::Repository;
 use crate::json;
 use crate::material::{Material, NotOfKind};
-use crate::schema::Schema;
-use crate::tools::{Tool, annotate_tools};
+use crate::reference;
+use crate::schema::{self, Schema};
 
 static SCHEMA: Schema = Schema::new("cyclonedx-1.6");
 
@@ -17,28 +16,30 @@ const REPOSITORY_DIGEST: &str = "aquasecurity:trivy:RepoDigest";
 
 /// Reads an SBOM.
 pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
-    let input = json::only(file.bytes)?;
+    let input = json::only(file.bytes)?.value;
     let is_format = input.get_str("bomFormat").and_then(rego::Value::as_str) == Some("CycloneDX");
     let version = input.get_str("version").and_then(rego::Value::as_number);
     // The number is an integer as written.
     let is_version = version.and_then(|number| number.text().parse::<i64>().ok());
-    let has_specification =
-        input.get_str("specVersion").and_then(rego::Value::as_str).is_some_and(|text| text != "");
+    let has_specification = input
+        .get_str("specVersion")
+        .and_then(rego::Value::as_str)
+        .is_some_and(|text| !text.is_empty());
     if !is_format || !has_specification || is_version.is_none_or(|version| version < 1) {
         return Err(NotOfKind::new(
             "expected `bomFormat` CycloneDX, `specVersion` and a `version` of at least 1",
         ));
     }
-    let document: Value = json::document(file.bytes)?;
+    let document = schema::document(file.bytes)?;
     SCHEMA.check(&document, is_let_through)?;
     let mut material = Material::new(file, json::input(input));
     if let Some(metadata) = document.get("metadata") {
-        material = annotate_tools(material, &tools(metadata));
-        if let Some([name, kind, version]) = main_component(metadata) {
-            material = material
-                .annotate("sbom.main_component.name", name)
-                .annotate("sbom.main_component.type", kind)
-                .annotate("sbom.main_component.version", version);
+        material = material.with_tools(&tools(metadata));
+        let component = metadata.get("component").unwrap_or(&Value::Null);
+        let (name, kind) = (text(component, "name"), text(component, "type"));
+        // The client has no component for an image whose name it can't read.
+        if kind != "container" || reference::repository(name).is_some() {
+            material = material.with_main_component(name, kind, &version_of(component));
         }
     }
     if document.get("vulnerabilities").is_some() {
@@ -62,31 +63,24 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// Returns the tools, which are a list up to version 1.4 and components since.
-fn tools(metadata: &Value) -> Vec<Tool<'_>> {
-    let tools = metadata.get("tools");
-    let list = tools.and_then(|tools| tools.as_array().or_else(|| tools["components"].as_array()));
-    let tool = |tool| Tool { name: text(tool, "name"), version: text(tool, "version") };
+fn tools(metadata: &Value) -> Vec<(String, String)> {
+    let tools = metadata.get("tools").unwrap_or(&Value::Null);
+    let list = tools.as_array().or_else(|| tools.get("components")?.as_array());
+    let tool = |tool| (text(tool, "name").to_owned(), text(tool, "version").to_owned());
     list.into_iter().flatten().map(tool).collect()
 }
 
-/// Returns the name, type and version of the main component. A container's name lacks the tag, and is complete.
-fn main_component(metadata: &Value) -> Option<[String; 3]> {
-    let component = metadata.get("component").unwrap_or(&Value::Null);
-    let (name, kind) = (text(component, "name"), text(component, "type"));
-    let mut version = text(component, "version").to_owned();
-    if version.is_empty() {
-        let properties = component.get("properties").and_then(Value::as_array);
-        let mut digests = properties.into_iter().flatten().filter_map(|property| {
-            let value = text(property, "value");
-            let (_, digest) = value.split_once("sha256:")?;
-            let is_one = text(property, "name") == REPOSITORY_DIGEST && !digest.contains("sha256:");
-            is_one.then(|| format!("sha256:{digest}"))
-        });
-        version = digests.next().unwrap_or_default();
+/// Returns the version of the main component, or else the digest that a scanner gives.
+fn version_of(component: &Value) -> String {
+    let version = text(component, "version");
+    if !version.is_empty() {
+        return version.to_owned();
     }
-    let name = match kind {
-        "container" => Repository::of(name)?.to_string(),
-        _ => name.to_owned(),
-    };
-    Some([name, kind.to_owned(), version])
+    let properties = component.get("properties").and_then(Value::as_array);
+    let digests = properties.into_iter().flatten().filter_map(|property| {
+        let (_, digest) = text(property, "value").split_once("sha256:")?;
+        let is_one = text(property, "name") == REPOSITORY_DIGEST && !digest.contains("sha256:");
+        is_one.then(|| format!("sha256:{digest}"))
+    });
+    digests.into_iter().next().unwrap_or_default()
 }

@@ -6,8 +6,8 @@ mod lexer;
 use lexer::{Lexer, Token};
 
 use crate::file::File;
+use crate::json;
 use crate::material::{Content, Material, NotOfKind};
-use crate::{json, xml};
 
 /// The deepest nesting of types and values.
 const MAX_DEPTH: usize = 200;
@@ -312,7 +312,11 @@ impl<'a> Parser<'a> {
         };
         self.deeper(|parser| {
             while !parser.skip(close)? {
-                if is_object { parser.member_of(is_constant)? } else { parser.value(is_constant)? }
+                if is_object {
+                    parser.member_of(is_constant)?
+                } else {
+                    parser.value(is_constant)?
+                }
             }
             Ok(())
         })

@@ -11,9 +11,8 @@ use crate::xml::{self, Element};
 pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let root = xml::first(file.bytes)?;
     let counters: Vec<Value> = root.named("counter").map(counter).collect::<Result<_, _>>()?;
-    let is_instruction = |counter: &Value| {
-        counter.get_str("type").and_then(Value::as_str) == Some("INSTRUCTION")
-    };
+    let is_instruction =
+        |counter: &Value| counter.get_str("type").and_then(Value::as_str) == Some("INSTRUCTION");
     if !counters.iter().any(is_instruction) {
         return Err(NotOfKind::new("no counter of the type INSTRUCTION in the root"));
     }

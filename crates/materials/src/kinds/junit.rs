@@ -10,7 +10,7 @@ use rego::value::Object;
 use crate::file::File;
 use crate::material::{Material, NotOfKind};
 use crate::xml::{self, Element};
-use crate::{archive, json, number};
+use crate::{archive, json, number, text};
 
 /// The bytes in which a report has to begin.
 const SNIFFED: usize = 512;
@@ -25,7 +25,7 @@ const WINDOWS_1252: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}
 pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let mut suites = Vec::new();
     let mut add = |bytes: &[u8]| -> Result<(), String> {
-        let text = xml::utf8(bytes)?;
+        let text = text::utf8(bytes)?;
         extract(text)?;
         find_suites(text, &xml::all(bytes)?, &mut suites)
     };

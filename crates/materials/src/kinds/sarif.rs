@@ -33,15 +33,10 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
 /// Returns `true` for a run whose driver or one of whose rules names Checkmarx.
 fn is_checkmarx(run: Json<'_>) -> bool {
     let Some(driver) = run.at(&["tool", "driver"]) else { return false };
-    let tags = |rule: Json<'_>| {
-        rule.elements_at(&["properties", "tags"]).into_iter().filter_map(Json::text)
-    };
+    let rules = driver.elements_at(&["rules"]).into_iter();
+    let mut tags = rules.flat_map(|rule| rule.elements_at(&["properties", "tags"]));
     driver.text_at(&["name"]).to_lowercase().contains(CHECKMARX)
-        || driver
-            .elements_at(&["rules"])
-            .into_iter()
-            .flat_map(tags)
-            .any(|tag| tag.to_lowercase() == CHECKMARX)
+        || tags.any(|tag| tag.text().is_some_and(|tag| tag.to_lowercase() == CHECKMARX))
 }
 
 /// Returns the engine at the end of a rule's id, such as `sast` of `Loop (sast)`.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::archive;
 use crate::file::File;
-use crate::json::{Json, Shape};
+use crate::json;
 use crate::material::{Content, Material, NotOfKind};
 
 const REPORT: &str = "report_json.json";
@@ -15,9 +15,8 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     let is_report = |name: &str| name.rsplit('/').next() == Some(REPORT);
     let mut program = None;
     archive::zip(file.bytes, is_report, &mut |name, bytes| {
-        let report = Json::only(bytes).map_err(|error| format!("{name}: {error}"))?;
-        report.check(&Shape::Members(&[(PROGRAM, Shape::Text)]))?;
-        program = Some(report.member_text(PROGRAM));
+        let report = json::only(bytes).map_err(|error| format!("{name}: {error}"))?;
+        program = Some(report.root().text_at(&[PROGRAM]));
         Ok(ControlFlow::Break(()))
     })?;
     match program.as_deref() {

@@ -117,8 +117,7 @@ impl<'a> Lexer<'a> {
 
     fn string(&mut self) -> Result<Token<'a>, String> {
         let content = self.rest.get(1..).unwrap_or_default();
-        let is_hex =
-            |next: Option<(usize, char)>| next.is_some_and(|(_, c)| c.is_ascii_hexdigit());
+        let is_hex = |next: Option<(usize, char)>| next.is_some_and(|(_, c)| c.is_ascii_hexdigit());
         let mut chars = content.char_indices();
         while let Some((at, c)) = chars.next() {
             match c {
