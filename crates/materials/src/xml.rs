@@ -99,8 +99,16 @@ fn read(document: &str, only_first: bool) -> Result<Vec<Element>, String> {
                 None
             }
             Event::PI(instruction) => {
-                local(instruction.target())?;
+                let end = instruction.find(|c| !is_in_name(c)).unwrap_or(instruction.len());
+                let (name, rest) = instruction.split_at_checked(end).unwrap_or_default();
+                local(name)?;
+                if name == "xml" {
+                    declared(rest)?;
+                }
                 None
+            }
+            Event::DocType(text) if !is_balanced(&text) => {
+                return Err("invalid XML: unbalanced document type".to_owned());
             }
             Event::Eof if open.is_empty() => break,
             Event::Eof => return Err("invalid XML: an element isn't closed".to_owned()),
@@ -169,14 +177,34 @@ fn attributes(mut rest: &str) -> Result<Vec<(String, String)>, String> {
 /// Checks a name and returns it without its prefix.
 fn local(name: &str) -> Result<&str, String> {
     let begins = |c: char| c.is_alphabetic() || matches!(c, '_' | ':');
-    let is_in = |c: char| begins(c) || c.is_numeric() || matches!(c, '-' | '.' | '\u{b7}');
-    if !name.starts_with(begins) || !name.chars().all(is_in) || name.matches(':').count() > 1 {
+    let is_valid = name.starts_with(begins) && name.chars().all(is_in_name);
+    if !is_valid || name.matches(':').count() > 1 {
         return Err(format!("invalid XML name: {name}"));
     }
     match name.split_once(':') {
         Some((prefix, local)) if !prefix.is_empty() && !local.is_empty() => Ok(local),
         _ => Ok(name),
     }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.' | '\u{b7}')
+}
+
+/// Returns `true` if a document type's brackets and quotes are closed.
+fn is_balanced(text: &str) -> bool {
+    let (mut open, mut quote) = (0_usize, None);
+    for c in text.chars() {
+        match (c, quote) {
+            (_, Some(own)) => quote = Some(own).filter(|own| *own != c),
+            ('"' | '\'', None) => quote = Some(c),
+            ('<', None) => open += 1,
+            ('>', None) if open == 0 => return false,
+            ('>', None) => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0 && quote.is_none()
 }
 
 /// Resolves the references of a text or of an attribute's value.
@@ -252,6 +280,9 @@ mod tests {
             "<?xml encoding=\"latin1\"?><a/>",
             "<a><?xml version=\"2\"?></a>",
             "<a><??></a>",
+            "<!DOCTYPE a <b><a/>",
+            "<!DOCTYPE a \"><a/>",
+            "<?xml&version=\"2\"?><a/>",
             "<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>",
         ] {
             first(text.as_bytes()).expect_err(text);
