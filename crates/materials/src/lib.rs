@@ -20,6 +20,7 @@ mod xml;
 
 pub use file::File;
 pub use kind::Kind;
+pub use kinds::attestation::RUN_PREDICATE;
 pub use material::{Content, Material, Name, NotOfKind};
 
 /// Compiles the example of the README.

@@ -9,7 +9,8 @@ use crate::types::{self, Types};
 pub(super) const TYPES: &str = include_str!("../types/bundle.txt");
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-const RUN: &str = "chainloop.dev/attestation/v0.2";
+/// The type of the predicate of the vendor's attestations.
+pub const RUN_PREDICATE: &str = "chainloop.dev/attestation/v0.2";
 const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 /// Reads an attestation of the vendor's, in an envelope or a bundle. The input is its statement.
@@ -25,7 +26,7 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
                 .ok_or_else(|| NotOfKind::new("the payload isn't base64"))?
         }
     };
-    statement(&payload, RUN)?;
+    statement(&payload, RUN_PREDICATE)?;
     Ok(Material::new(file, json::input(json::first(&payload)?)))
 }
 
