@@ -1,7 +1,10 @@
 //! The table of kinds.
 
 use crate::file::File;
-use crate::kinds::{attestation, evidence, ghas, openvex, platform, sarif, scans, secrets, spdx};
+use crate::kinds::{
+    api, attestation, cobertura, csaf, cyclonedx, evidence, ghas, graphql, helm, image, jacoco,
+    junit, openvex, platform, sarif, scans, secrets, spdx, zap,
+};
 use crate::material::{Material, NotOfKind};
 
 /// Reads a file as a kind.
@@ -25,6 +28,7 @@ pub struct Kind {
 /// All kinds, by name.
 const KINDS: &[Kind] = &[
     Kind { for_policies: false, detected: false, ..kind("ARTIFACT", evidence::read_artifact) },
+    kind("ASYNCAPI_SPEC", api::read_asyncapi),
     kind("ATTESTATION", attestation::read),
     kind("BLACKDUCK_SCA_JSON", scans::read_blackduck),
     unsupported("CERTCC_DRANZER"),
@@ -33,17 +37,29 @@ const KINDS: &[Kind] = &[
     kind("CHAINLOOP_PR_INFO", platform::read_pull_request),
     kind("CHAINLOOP_RUNNER_CONTEXT", platform::read_runner_context),
     kind("CHECKMARX_JSON", scans::read_checkmarx),
+    kind("COBERTURA_XML", cobertura::read),
+    kind("CONTAINER_IMAGE", image::read),
+    kind("CSAF_INFORMATIONAL_ADVISORY", csaf::read_informational_advisory),
+    kind("CSAF_SECURITY_ADVISORY", csaf::read_security_advisory),
+    kind("CSAF_SECURITY_INCIDENT_RESPONSE", csaf::read_security_incident_response),
+    kind("CSAF_VEX", csaf::read_vex),
     Kind { detected: false, ..kind("EVIDENCE", evidence::read) },
     kind("GHAS_CODE_SCAN", ghas::read_code),
     kind("GHAS_DEPENDENCY_SCAN", ghas::read_dependency),
     kind("GHAS_SECRET_SCAN", ghas::read_secret),
     kind("GITLAB_SECURITY_REPORT", scans::read_gitlab),
     kind("GITLEAKS_JSON", secrets::read_gitleaks),
+    kind("GRAPHQL_SPEC", graphql::read),
+    kind("HELM_CHART", helm::read),
+    kind("JACOCO_XML", jacoco::read),
+    kind("JUNIT_XML", junit::read),
+    kind("OPENAPI_SPEC", api::read_openapi),
     kind("OPENVEX", openvex::read),
     kind("OSSF_SCORECARD_JSON", scans::read_scorecard),
     unsupported("RADAMSA_CRASHES"),
     unsupported("RADAMSA_REPORT"),
     kind("SARIF", sarif::read),
+    kind("SBOM_CYCLONEDX_JSON", cyclonedx::read),
     kind("SBOM_SPDX_JSON", spdx::read),
     kind("SLSA_PROVENANCE", attestation::read_provenance),
     Kind { detected: false, may_be_empty: true, ..kind("STRING", evidence::read_string) },
@@ -52,6 +68,7 @@ const KINDS: &[Kind] = &[
     Kind { may_be_empty: true, ..kind("TRUFFLEHOG_JSON", secrets::read_trufflehog) },
     kind("TWISTCLI_SCAN_JSON", scans::read_twistcli),
     kind("YELP_DETECT_SECRETS_BASELINE", secrets::read_detect_secrets),
+    kind("ZAP_DAST_ZIP", zap::read),
 ];
 
 /// A kind that refuses empty files.

@@ -1,14 +1,24 @@
 //! A file for each kind or family of kinds.
 
+pub(crate) mod api;
 pub(crate) mod attestation;
+pub(crate) mod cobertura;
+pub(crate) mod csaf;
+pub(crate) mod cyclonedx;
 pub(crate) mod evidence;
 pub(crate) mod ghas;
+pub(crate) mod graphql;
+pub(crate) mod helm;
+pub(crate) mod image;
+pub(crate) mod jacoco;
+pub(crate) mod junit;
 pub(crate) mod openvex;
 pub(crate) mod platform;
 pub(crate) mod sarif;
 pub(crate) mod scans;
 pub(crate) mod secrets;
 pub(crate) mod spdx;
+pub(crate) mod zap;
 
 use crate::file::File;
 use crate::json::{self, Document};

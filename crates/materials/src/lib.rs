@@ -5,13 +5,18 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod file;
 mod json;
 mod kind;
 mod kinds;
 mod material;
+mod number;
 mod reference;
+mod schema;
+mod text;
 mod types;
+mod xml;
 
 pub use file::File;
 pub use kind::Kind;
