@@ -72,7 +72,9 @@ impl Types {
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
             if !line.starts_with(' ') {
-                let Some(head) = words.next().and_then(|word| word.strip_suffix(':')) else { continue };
+                let Some(head) = words.next().and_then(|word| word.strip_suffix(':')) else {
+                    continue;
+                };
                 let marked = |(mark, reader)| Some((head.strip_suffix(mark)?, reader));
                 let (name, reader) =
                     Reader::MARKED.into_iter().find_map(marked).unwrap_or((head, Reader::Go));
