@@ -1,11 +1,11 @@
 //! Types of JSON members, as readers of typed structures expect them.
 //!
 //! A table is a text with one type a row: `Run: tool Tool, results [Result]`. A member's type is a scalar,
-//! another type of the table, `[…]` for an array or `{…}` for an object with any names. The character behind
-//! a type's name is the reader:
+//! another type of the table, `[…]` for an array or `{…}` for an object with any names. A mark behind a
+//! type's name is the reader:
 //!
-//! - `:` is Go's `encoding/json`: names are compared without regard to case, unknown members are ignored, and
-//!   `null` is of every type but of SPDX's identifiers. Every one of equal members is checked.
+//! - Without a mark it is Go's `encoding/json`: names are compared without regard to case, unknown members are
+//!   ignored, and `null` is of every type but of SPDX's identifiers. Every one of equal members is checked.
 //! - `=` is a message in protobuf's JSON form: names are exact, in camel or snake case, `null` is of every
 //!   type, and unknown members and those that appear twice are refused.
 //! - `!` is a JSON schema without additional members, `~` is one with them: names are exact, `+` marks
@@ -40,12 +40,9 @@ enum Reader {
 }
 
 impl Reader {
-    const ALL: [(char, Self); 4] = [
-        (':', Self::Go),
-        ('=', Self::Protobuf),
-        ('!', Self::ClosedSchema),
-        ('~', Self::OpenSchema),
-    ];
+    /// The readers with the marks behind the names of their types.
+    const MARKED: [(char, Self); 3] =
+        [('=', Self::Protobuf), ('!', Self::ClosedSchema), ('~', Self::OpenSchema)];
 
     /// Returns `true` if `null` is only of types that end in `?`.
     fn is_schema(self) -> bool {
@@ -75,11 +72,12 @@ impl Types {
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
             if !line.starts_with(' ') {
-                let Some(head) = words.next() else { continue };
-                let named = |(mark, reader)| Some((head.strip_suffix(mark)?, reader));
-                let Some((name, reader)) = Reader::ALL.into_iter().find_map(named) else {
+                let Some(head) = words.next().and_then(|word| word.strip_suffix(':')) else {
                     continue;
                 };
+                let marked = |(mark, reader)| Some((head.strip_suffix(mark)?, reader));
+                let (name, reader) =
+                    Reader::MARKED.into_iter().find_map(marked).unwrap_or((head, Reader::Go));
                 all.insert(name, Type { reader, members: Vec::new() });
                 current = Some((name, None));
             }
