@@ -17,12 +17,14 @@ static SWAGGER: Schema = Schema::new("openapi-2.0");
 static ASYNCAPI: [(&str, Schema); 2] =
     [("2.6.", Schema::new("asyncapi-2.6")), ("3.0.", Schema::new("asyncapi-3.0"))];
 
-/// Reads an OpenAPI description, of version 2.0 to 3.2.
+/// Reads a description of `OpenAPI`, of version 2.0 to 3.2.
 pub(crate) fn read_openapi(file: &File<'_>) -> Result<Material, NotOfKind> {
     let mut document = document(file)?;
     // The older version is text or a number.
-    if let Some(version) = document["swagger"].as_f64() {
-        document["swagger"] = format!("{version:.1}").into();
+    if let Some(version) = document.get_mut("swagger")
+        && let Some(number) = version.as_f64()
+    {
+        *version = format!("{number:.1}").into();
     }
     let version = text_at(&document, "/openapi");
     if version.is_empty() {
@@ -32,13 +34,14 @@ pub(crate) fn read_openapi(file: &File<'_>) -> Result<Material, NotOfKind> {
     checked(file, &document, version, of_version(&OPENAPI, version))
 }
 
-/// Reads an AsyncAPI description, of version 2.6 or 3.0.
+/// Reads a description of `AsyncAPI`, of version 2.6 or 3.0.
 pub(crate) fn read_asyncapi(file: &File<'_>) -> Result<Material, NotOfKind> {
     let document = document(file)?;
     let version = text_at(&document, "/asyncapi");
     let material = checked(file, &document, version, of_version(&ASYNCAPI, version))?;
-    let servers = document["servers"].as_object().into_iter().flatten();
-    let protocols = servers.filter_map(|(name, server)| Some((name, server["protocol"].as_str()?)));
+    let servers = document.get("servers").and_then(Json::as_object).into_iter().flatten();
+    let protocols =
+        servers.filter_map(|(name, server)| Some((name, server.get("protocol")?.as_str()?)));
     let first = protocols.filter(|(_, protocol)| !protocol.is_empty()).min();
     Ok(material.annotate_text("api.protocol", first.map_or("", |(_, protocol)| protocol)))
 }

@@ -1,4 +1,4 @@
-//! `SBOM_CYCLONEDX_JSON`: an SBOM that is valid by the schema of CycloneDX 1.6, whatever its version.
+//! `SBOM_CYCLONEDX_JSON`: an SBOM that is valid by the schema of `CycloneDX` 1.6, whatever its version.
 
 use jsonschema::ValidationError;
 use serde_json::Value;

@@ -27,12 +27,10 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
     };
     let index = json::first(&content(&folder.join("index.json"))?)?;
     let manifests = index.get_str("manifests").and_then(Value::as_array);
-    let manifest = match manifests.map(|all| all.as_slice()).unwrap_or_default() {
-        [manifest] => manifest,
-        all => {
-            let count = all.len();
-            return Err(NotOfKind::new(format!("the layout has {count} images: expected one")));
-        }
+    let manifests: Vec<&Value> = manifests.into_iter().flatten().collect();
+    let [manifest] = manifests[..] else {
+        let count = manifests.len();
+        return Err(NotOfKind::new(format!("the layout has {count} images: expected one")));
     };
     let text = |name: &str| manifest.get_str(name).and_then(Value::as_str).unwrap_or_default();
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -29,7 +29,7 @@ pub(crate) fn read(file: &File<'_>) -> Result<Material, NotOfKind> {
         extract(text)?;
         find_suites(text, &xml::all(bytes)?, &mut suites)
     };
-    let is_report = |name: &str| name.ends_with(".xml");
+    let is_report = |name: &str| name.as_bytes().ends_with(b".xml");
     let mut each = |name: &str, bytes: &[u8]| {
         add(bytes).map_err(|error| format!("{name}: {error}"))?;
         Ok(ControlFlow::Continue(()))
