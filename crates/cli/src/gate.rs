@@ -449,16 +449,15 @@ fn prepare<'a>(
     metadata.annotations = annotations(&args.annotation, &context.product)?;
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
-    let signatures = args.signatures.check(
-        args.is_attestation() || args.images.any(),
-        inventory,
-        options.timeout,
-    )?;
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
     let more = (http.clone(), options);
     let given = (arguments, policy_inputs, values);
     let gate = load(args, &context.product, &ignore, given, more)?;
+    let is_attestation = args.signatures.are_attestations(gate.has_kinds());
+    let are_some = args.signatures.are_some(args.kind.as_deref(), gate.takes_attestations());
+    let signatures =
+        args.signatures.check(are_some || args.images.any(), inventory, options.timeout)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
@@ -469,7 +468,10 @@ fn prepare<'a>(
     inventory.note_effect(Relaxation::AllowWarnings, gate.allowed_warnings());
     let without = is_without_input && gate.reads_input();
     inventory.note_effect(Relaxation::WithoutInput, u64::from(without));
-    let mut places = places(args, &ignore, &mut stdin, inventory, &mut metadata.materials)?;
+    let parser =
+        if is_attestation || gate.has_kinds() { Some(Parser::Json) } else { args.parser.parser };
+    let from = (&gate, parser);
+    let mut places = places(args, &ignore, from, &mut stdin, inventory, &mut metadata.materials)?;
     if let Some(signatures) = &signatures {
         for image in args.images.fetch(&args.fetcher(options), signatures, options.timeout)? {
             inventory.inputs.push(image.account().clone());
@@ -479,7 +481,8 @@ fn prepare<'a>(
     let mut documents = DocumentOptions::default();
     documents.split_arrays = args.split_arrays;
     documents.wrap_arrays = args.wrap_arrays;
-    documents.attestation = signatures.filter(|_| args.is_attestation());
+    documents.attestation = signatures.clone().filter(|_| is_attestation);
+    documents.signatures = signatures.filter(|_| are_some && !is_attestation);
     documents.parser = args.parser.parser;
     documents.combine = args.combine;
     documents.metadata = metadata;
@@ -541,11 +544,6 @@ impl GateArgs {
 
     fn fetcher(&self, options: &Options) -> Fetcher {
         self.remote.fetcher(&self.evaluation.network, options, true)
-    }
-
-    /// Returns `true` if the inputs that are files are attestations.
-    fn is_attestation(&self) -> bool {
-        self.signatures.are_attestations(self.kind.as_deref())
     }
 }
 
@@ -651,6 +649,7 @@ fn pairs(
 fn places(
     args: &GateArgs,
     ignore: &Ignore,
+    (gate, parser): (&Gate, Option<Parser>),
     stdin: &mut Stdin,
     inventory: &mut Inventory,
     materials: &mut BTreeMap<String, String>,
@@ -666,9 +665,11 @@ fn places(
             let mut account = Account::new("-");
             account.taken = 1;
             (vec![stream], Argument::from(account))
+        } else if path.is_dir() && gate.takes_folder(name.map(String::as_str)) {
+            let mut account = Account::new(&path.to_string_lossy());
+            account.taken = 1;
+            (vec![InputSource::Folder(path.clone())], Argument::from(account))
         } else {
-            let parser =
-                if args.is_attestation() { Some(Parser::Json) } else { args.parser.parser };
             let (found, account) = find(path, ignore, parser)?;
             (found, account.into())
         };

@@ -84,6 +84,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::CONTRACT => "`--contract FILE` evaluates a contract",
         gate::ARGUMENTS => "`--arg NAME=VALUE` sets it",
         gate::MATERIALS => "`--material NAME=FILE` says which material of a group an input is",
+        gate::KINDS => "`--kind KIND` sets the kind of all inputs",
         gate::ANNOTATIONS => "`--annotation KEY=VALUE` sets an annotation",
         gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",

@@ -98,12 +98,17 @@ impl Product {
 
     /// The annotation, among those of the metadata, with the name of an input.
     pub fn name_annotation(&self) -> String {
-        format!("{}.material.name", self.0)
+        self.material_annotation("name")
     }
 
     /// The annotation, among those of the metadata, with the kind of an input.
     pub fn kind_annotation(&self) -> String {
-        format!("{}.material.type", self.0)
+        self.material_annotation("type")
+    }
+
+    /// The annotation, among those of the metadata, with a property of an input as a material.
+    pub fn material_annotation(&self, property: &str) -> String {
+        format!("{}.material.{property}", self.0)
     }
 }
 

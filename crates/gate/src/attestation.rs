@@ -35,6 +35,11 @@ pub(super) fn each(document: Value) -> Result<Vec<Value>, Error> {
     }
 }
 
+/// Returns `true` for a statement without an envelope.
+pub(super) fn is_bare(document: &Value) -> bool {
+    FORMS.map(|name| field(document, name).is_some()) == [false, false, false, true, false]
+}
+
 /// Returns the attestation of a bundle, of an envelope, or of a bare statement. A document that is more than
 /// one of these could be read in two ways.
 pub(super) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {

@@ -29,6 +29,8 @@ pub struct DocumentOptions {
     /// Set to unwrap DSSE envelopes and in-toto statements, and refuse anything else; and how their
     /// signatures are checked.
     pub attestation: Option<Signatures>,
+    /// How the signatures of inputs are checked whose kind is `ATTESTATION`.
+    pub signatures: Option<Signatures>,
     /// The parser of all documents; without one, the extension of each names it.
     pub parser: Option<Parser>,
     /// Set to combine all documents into one: an array of objects with `path` and `contents`.
@@ -57,10 +59,6 @@ const ELEMENTS: &str = "elements";
 
 /// The most elements of an array that are an input each.
 const MAX_ELEMENTS: usize = 100_000;
-
-/// The kind of the reports that are JSON lines: one that has a single line, or none, is a list
-/// nevertheless.
-pub(super) const LINES: &str = "TRUFFLEHOG_JSON";
 
 /// The properties of a policy that determine how a document is passed to it.
 #[derive(Debug, Clone)]
@@ -152,11 +150,6 @@ pub(super) fn finish(
     let value = match value {
         Some(list @ Value::Array(_)) if options.wrap_arrays || is_document => {
             Some(object(ELEMENTS, list))
-        }
-        Some(one @ Value::Object(_))
-            if is_document && context.metadata.kind(origin) == Some(LINES) =>
-        {
-            Some(object(ELEMENTS, Value::from(vec![one])))
         }
         other => other,
     };

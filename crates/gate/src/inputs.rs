@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufReader, Cursor};
+use std::io::{BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,10 +17,13 @@ use rego_platform::evaluate::Cancellation;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::{Error, ErrorKind, Limit};
+use rego_platform_materials::File as MaterialFile;
 use sha2::{Digest as _, Sha256};
 
 use super::documents::{self, DocumentOptions};
 use super::image::Image;
+use super::kinds::{self, Expected, InputKinds, RawMaterial, ReadMaterial};
+use super::metadata::Facts;
 use super::model::{Evidence, Signer, Subject};
 use super::parse::Parsed;
 use super::parser::Parser;
@@ -39,13 +43,15 @@ pub enum InputSource {
     Document(String, Bytes),
     /// An image, with what its registry has about it.
     Image(Box<Image>),
+    /// A folder that is one input: the layout of an image.
+    Folder(PathBuf),
 }
 
 impl InputSource {
     /// Returns its name, as reports show it.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::File(path) | Self::Pipe(path) => path.to_string_lossy(),
+            Self::File(path) | Self::Pipe(path) | Self::Folder(path) => path.to_string_lossy(),
             Self::Stream(name, _) | Self::Document(name, _) => name.into(),
             Self::Image(image) => (&image.name).into(),
         }
@@ -65,6 +71,7 @@ impl std::fmt::Debug for InputSource {
             Self::Stream(name, _) => f.debug_tuple("Stream").field(name).finish(),
             Self::Document(name, _) => f.debug_tuple("Document").field(name).finish(),
             Self::Image(image) => f.debug_tuple("Image").field(image).finish(),
+            Self::Folder(path) => f.debug_tuple("Folder").field(path).finish(),
         }
     }
 }
@@ -74,18 +81,26 @@ impl std::fmt::Debug for InputSource {
 pub(super) enum Content {
     /// A text that is parsed where it is evaluated.
     Text(RawDocument),
-    /// Its value; `None` in a run without inputs.
-    Value(Option<Value>),
+    /// The content of a file that is read as its kind where it is evaluated.
+    Raw(RawMaterial),
+    /// Its value, and what is known of it as a material of its kind; no value in a run without inputs.
+    Value(Option<Value>, Option<Arc<Facts>>),
     /// The error of reading or parsing it.
     Unreadable(Error),
 }
 
 impl Content {
-    /// Returns the value; a text of the given file or stream is parsed for it.
-    pub fn value(self, file: &str) -> Result<Option<Value>, Error> {
+    /// Returns the value, and what is known of it as a material; a text of the given file or stream is parsed
+    /// for it.
+    pub fn value(self, file: &str) -> Result<(Option<Value>, Option<Arc<Facts>>), Error> {
         match self {
-            Self::Text(raw) => documents::parse(&raw, file).map(|parsed| Some(parsed.value)),
-            Self::Value(value) => Ok(value),
+            Self::Text(raw) => {
+                documents::parse(&raw, file).map(|parsed| (Some(parsed.value), None))
+            }
+            Self::Raw(raw) => raw
+                .read()
+                .map(|ReadMaterial { facts, parsed }| (Some(parsed.value), Some(Arc::new(facts)))),
+            Self::Value(value, facts) => Ok((value, facts)),
             Self::Unreadable(error) => Err(error),
         }
     }
@@ -102,6 +117,8 @@ pub(super) struct Document {
     pub digest: Option<String>,
     pub subjects: Vec<Subject>,
     pub predicate_type: Option<String>,
+    /// Its kind, if that is known.
+    pub kind: Option<&'static str>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<Vec<Signer>>,
     /// What counts among the artifacts about it, if it is an image.
@@ -111,14 +128,12 @@ pub(super) struct Document {
     pub reading: Duration,
     /// The size of its text in bytes.
     pub bytes: usize,
-    /// Set if it is an error for nothing but that its file is empty.
-    pub is_empty: bool,
 }
 
 impl Document {
     /// Returns the only document of a run without inputs.
     pub fn none() -> Self {
-        Self::new("(no input)".to_owned(), Content::Value(None))
+        Self::new("(no input)".to_owned(), Content::Value(None, None))
     }
 
     fn of_image(image: Image) -> Self {
@@ -153,7 +168,7 @@ impl Document {
                 subjects: parsed.subjects,
                 predicate_type: parsed.predicate_type,
                 signers: parsed.signers,
-                ..Self::new(name, Content::Value(Some(parsed.value)))
+                ..Self::new(name, Content::Value(Some(parsed.value), None))
             },
             Err(error) => Self::failed(name, error),
         };
@@ -165,9 +180,23 @@ impl Document {
         }
     }
 
+    /// Returns the document that was read from a file as a kind.
+    fn of_material(name: String, kind: &'static str, read: ReadMaterial) -> Self {
+        let ReadMaterial { facts, parsed } = read;
+        let digest = facts.digest.as_ref().map(|digest| format!("sha256:{digest}"));
+        Self {
+            kind: Some(kind),
+            digest,
+            subjects: parsed.subjects,
+            predicate_type: parsed.predicate_type,
+            signers: parsed.signers,
+            ..Self::new(name, Content::Value(Some(parsed.value), Some(Arc::new(facts))))
+        }
+    }
+
     fn of_value(name: String, value: Result<Value, Error>) -> Self {
         match value {
-            Ok(value) => Self::new(name, Content::Value(Some(value))),
+            Ok(value) => Self::new(name, Content::Value(Some(value), None)),
             Err(error) => Self::failed(name, error),
         }
     }
@@ -184,12 +213,12 @@ impl Document {
             digest: None,
             subjects: Vec::new(),
             predicate_type: None,
+            kind: None,
             signers: None,
             evidence: None,
             content,
             reading: Duration::ZERO,
             bytes: 0,
-            is_empty: false,
         }
     }
 }
@@ -212,6 +241,7 @@ pub(super) struct Documents {
     place: u64,
     options: DocumentOptions,
     lines: JsonLines,
+    kinds: InputKinds,
     current: Option<(String, DocumentSplitter, usize)>,
     /// The rest of what was read last, if it was more than one.
     read: VecDeque<Document>,
@@ -227,7 +257,7 @@ impl Documents {
     pub fn new(
         (places, nothing): (Vec<(u64, InputSource)>, bool),
         options: DocumentOptions,
-        lines: JsonLines,
+        (lines, kinds): (JsonLines, InputKinds),
         timeout: Duration,
         cancellation: Option<Cancellation>,
     ) -> Self {
@@ -240,6 +270,7 @@ impl Documents {
             place: 0,
             options,
             lines,
+            kinds,
             current: None,
             read: VecDeque::new(),
             nothing,
@@ -270,6 +301,13 @@ impl Documents {
                 None => {
                     let (number, place) = self.places.pop_front()?;
                     self.place = number;
+                    let is_folder = matches!(place, InputSource::Folder(_));
+                    if let Some(file) = place.file() {
+                        match self.kinds.expected(&file) {
+                            Expected::Any if !is_folder => {}
+                            expected => return Some(self.material(place, expected)),
+                        }
+                    }
                     match open(place, self.options.parser(), &self.deadline) {
                         Ok((name, splitter)) => self.current.insert((name, splitter, 0)),
                         Err(document) => return Some(*document),
@@ -305,7 +343,7 @@ impl Documents {
                     let error = wrong("the document is empty");
                     let (file, digest) = (Some(name.clone()), Some(splitter.digest()));
                     let document = Document::failed(name, error);
-                    return Some(Document { file, digest, is_empty: true, ..document });
+                    return Some(Document { file, digest, ..document });
                 }
                 Ok(None) => self.current = None,
                 Err(error) => {
@@ -315,6 +353,60 @@ impl Documents {
                 }
             }
         }
+    }
+
+    /// Reads a file to its end, or a folder, as a kind.
+    fn material(&self, place: InputSource, expected: Expected) -> Document {
+        let (name, stream) = match place {
+            InputSource::Folder(path) => {
+                let name = path.to_string_lossy().into_owned();
+                let file = MaterialFile::folder(kinds::base_name(&name), &path);
+                return self.read(&file, expected, &name);
+            }
+            place => match open_stream(place, &self.deadline) {
+                Ok(opened) => opened,
+                Err(document) => return *document,
+            },
+        };
+        let mut bytes = Vec::new();
+        let read =
+            stream.and_then(|stream| stream.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
+        let error = match read {
+            Err(error) => Some(self.unreadable(error)),
+            Ok(_) if bytes.len() > MAX_BYTES => Some(too_large("the input's bytes")),
+            Ok(_) => None,
+        };
+        if let Some(error) = error {
+            return Document { file: Some(name.clone()), ..Document::failed(name, error) };
+        }
+        let (digest, size) = (sha256(&Sha256::digest(&bytes)), bytes.len());
+        let document = match expected {
+            Expected::Of(kind) if kind.name != kinds::ATTESTATION => {
+                let content = Content::Raw(RawMaterial::new(kind, &name, bytes));
+                Document { kind: Some(kind.name), ..Document::new(name.clone(), content) }
+            }
+            expected => {
+                let file = MaterialFile::new(kinds::base_name(&name), &bytes);
+                self.read(&file, expected, &name)
+            }
+        };
+        let digest = document.digest.clone().or(Some(digest));
+        Document { file: Some(name), digest, bytes: size, ..document }
+    }
+
+    /// Reads a file or folder as the kind that is expected, or as the one that accepts it.
+    fn read(&self, file: &MaterialFile<'_>, expected: Expected, name: &str) -> Document {
+        let read = match expected {
+            Expected::Of(kind) => {
+                kinds::read(kind, file, self.kinds.signatures.as_ref()).map(|read| (kind, read))
+            }
+            _ => self.kinds.detect(file),
+        };
+        let document = match read {
+            Ok((kind, read)) => Document::of_material(name.to_owned(), kind.name, read),
+            Err(error) => Document::failed(name.to_owned(), error),
+        };
+        Document { file: Some(name.to_owned()), ..document }
     }
 
     fn unreadable(&self, error: std::io::Error) -> Error {
@@ -374,10 +466,10 @@ impl Documents {
             }
             let file = document.file.as_deref().unwrap_or_default();
             let value = match document.content.value(file) {
-                Ok(value) => value.unwrap_or(Value::Null),
+                Ok((value, _)) => value.unwrap_or(Value::Null),
                 Err(error) => {
                     let content = Content::Unreadable(error);
-                    return Document { content, is_empty: false, ..document };
+                    return Document { content, ..document };
                 }
             };
             // A line break in a name must not begin the line of another document.
@@ -399,7 +491,7 @@ impl Documents {
         }
         all.name = format!("(combined: {})", list.len());
         all.digest = Some(sha256(&hash.finalize()));
-        all.content = Content::Value(Some(Value::from(list)));
+        all.content = Content::Value(Some(Value::from(list)), None);
         all
     }
 }
@@ -437,32 +529,50 @@ impl Iterator for Documents {
     }
 }
 
-/// Opens a source to be split. One that needn't be, or can't be opened, is its document.
+/// Opens a source to be split. Images, and sources that can't be opened, are returned as their document.
 fn open(
     place: InputSource,
     parser: Option<Parser>,
     deadline: &Deadline,
 ) -> Result<(String, DocumentSplitter), Box<Document>> {
-    let failed = |name: String, error: std::io::Error| {
-        let error =
-            Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error);
-        Box::new(Document::failed(name, error))
-    };
+    let parser = parser.or_else(|| match &place {
+        InputSource::File(path) | InputSource::Pipe(path) => Parser::of(path),
+        InputSource::Document(..) => Some(Parser::Json),
+        _ => None,
+    });
+    if parser.is_none() && matches!(place, InputSource::File(_)) {
+        let message = "the extension of the input names no parser";
+        let error = Error::new(ErrorKind::InvalidArgument, message);
+        return Err(Box::new(Document::failed(place.name().into_owned(), error)));
+    }
+    let (name, stream) = open_stream(place, deadline)?;
+    match stream {
+        Ok(stream) => Ok((name, DocumentSplitter::new(stream, parser))),
+        Err(error) => Err(Box::new(Document::failed(name, not_opened(error)))),
+    }
+}
+
+fn not_opened(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error)
+}
+
+/// Opens a source. An image is returned as its document.
+fn open_stream(
+    place: InputSource,
+    deadline: &Deadline,
+) -> Result<(String, std::io::Result<Stream>), Box<Document>> {
     let name = place.name().into_owned();
-    let (parser, stream) = match place {
+    let timed = |timed: std::io::Result<TimedStream>| {
+        timed.map(|timed| Box::new(BufReader::new(timed)) as Stream)
+    };
+    let stream = match place {
         InputSource::Image(image) => return Err(Box::new(Document::of_image(*image))),
-        InputSource::Stream(_, stream) => {
-            let timed = TimedStream::new(|| Ok(stream), deadline.clone());
-            (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
-        }
-        InputSource::Document(_, bytes) => {
-            (parser.or(Some(Parser::Json)), Ok(Box::new(Cursor::new(bytes)) as Stream))
-        }
+        InputSource::Stream(_, stream) => timed(TimedStream::new(|| Ok(stream), deadline.clone())),
+        InputSource::Document(_, bytes) => Ok(Box::new(Cursor::new(bytes)) as Stream),
         InputSource::Pipe(path) => {
-            let parser = parser.or_else(|| Parser::of(&path));
-            let timed = TimedStream::new(move || File::open(path), deadline.clone());
-            (parser, timed.map(|timed| Box::new(BufReader::new(timed)) as Stream))
+            timed(TimedStream::new(move || File::open(path), deadline.clone()))
         }
+        InputSource::Folder(_) => Err(std::io::Error::other("it isn't a regular file")),
         InputSource::File(path) => {
             let open = || {
                 // A file that was replaced by a pipe after it was found could block forever.
@@ -472,19 +582,8 @@ fn open(
                 let file = File::open(&path)?;
                 Ok(Box::new(BufReader::with_capacity(64 << 10, file)) as Stream)
             };
-            let parser = parser.or_else(|| Parser::of(&path));
-            if parser.is_none() {
-                let error = Error::new(
-                    ErrorKind::InvalidArgument,
-                    "the extension of the input names no parser",
-                );
-                return Err(Box::new(Document::failed(name, error)));
-            }
-            (parser, open())
+            open()
         }
     };
-    match stream {
-        Ok(stream) => Ok((name, DocumentSplitter::new(stream, parser))),
-        Err(error) => Err(failed(name, error)),
-    }
+    Ok((name, stream))
 }

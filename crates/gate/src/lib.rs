@@ -22,6 +22,7 @@ mod findings;
 mod gathered;
 mod image;
 mod inputs;
+mod kinds;
 mod load;
 mod materials;
 mod memory;

@@ -24,10 +24,12 @@ use rego_platform::sources::{
 };
 use rego_platform::{Diagnostic, Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
+use rego_platform_materials::Kind;
 use sha2::{Digest as _, Sha256};
 
 use super::describe::describe;
 use super::documents::argument;
+use super::kinds;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages;
 use super::policy_documents::{Elsewhere, PolicyInputs};
@@ -90,7 +92,7 @@ pub struct Gate {
     pub(super) sources: Vec<Source>,
     pub(super) product: Product,
     /// The kind of all inputs, if it is given.
-    pub(super) kind: Option<String>,
+    pub(super) kind: Option<&'static Kind>,
     /// The materials of groups.
     pub(super) materials: Vec<crate::policy_documents::Material>,
     /// `true` if any policy calls the service, or a built-in that accesses the network.
@@ -224,7 +226,7 @@ impl Gate {
             policies: Vec::new(),
             sources: Vec::new(),
             product: options.load.product.clone(),
-            kind: options.kind.clone(),
+            kind: options.kind.as_deref().map(kinds::named).transpose()?,
             materials: Vec::new(),
             waits: false,
             asks: false,

@@ -5,7 +5,11 @@ use std::borrow::Cow;
 
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
+use rego_platform_materials::Kind;
 
+use super::documents::DocumentOptions;
+use super::inputs::InputSource;
+use super::kinds::{self, Expected, InputKinds};
 use super::load::{Check, Gate};
 use super::metadata::Metadata;
 use super::model::Run;
@@ -21,21 +25,88 @@ impl Gate {
         metadata.material(&self.product.name_annotation(), file)
     }
 
-    /// Returns the kind of an input, if that is known: the one that is given for all, or else that of the
-    /// material that it is.
-    pub(super) fn kind_of(&self, metadata: &Metadata, file: Option<&str>) -> Option<&str> {
-        let name = self.material(metadata, file);
-        let own = || {
-            let mut named = self.materials.iter().filter(|material| material.name.is_some());
-            named.find(|material| material.is(name))?.kind.as_deref()
+    /// Returns the kinds of the inputs of a run.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a material of an unknown kind.
+    pub(super) fn input_kinds(&self, options: &DocumentOptions) -> Result<InputKinds, Error> {
+        let named = self.materials.iter().filter(|material| material.name.is_some());
+        let kinds = named.filter_map(|material| {
+            let kind = material.kind.as_deref()?;
+            Some(kinds::named(kind).map(|kind| (material.clone(), kind)))
+        });
+        // Inputs that are combined are none of a kind.
+        let is_needed = !options.combine && self.checks.iter().any(|check| check.kind.is_some());
+        let attestation = options.attestation.as_ref().filter(|_| is_needed);
+        Ok(InputKinds {
+            given: self.kind.or_else(|| attestation.and_then(|_| Kind::named(kinds::ATTESTATION))),
+            materials: kinds.collect::<Result<_, _>>()?,
+            is_needed,
+            metadata: options.metadata.clone(),
+            name_annotation: self.product.name_annotation(),
+            signatures: options.signatures.as_ref().or(attestation).cloned(),
+        })
+    }
+
+    /// Refuses signers of attestations if no input can be one.
+    pub(super) fn refuse_signers(
+        &self,
+        places: &[InputSource],
+        kinds: &InputKinds,
+        options: &DocumentOptions,
+    ) -> Result<(), Error> {
+        let is_other = |place: &InputSource| match place.file().map(|file| kinds.expected(&file)) {
+            Some(Expected::Of(kind)) => kind.name != kinds::ATTESTATION,
+            Some(Expected::Any) => true,
+            Some(Expected::Detected) | None => false,
         };
-        self.kind.as_deref().or_else(own)
+        if options.signatures.is_none() || places.is_empty() || !places.iter().all(is_other) {
+            return Ok(());
+        }
+        let message = "signers of attestations are given, and no input is an attestation";
+        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::ATTESTATIONS))
+    }
+
+    /// Returns `true` if inputs have kinds, so that a file with any extension may be one.
+    #[doc(hidden)]
+    pub fn has_kinds(&self) -> bool {
+        self.kind.is_some()
+            || !self.materials.is_empty()
+            || self.checks.iter().any(|check| check.kind.is_some())
+    }
+
+    /// Returns `true` if a folder may be an input, or the material with a name: an image's layout.
+    #[doc(hidden)]
+    pub fn takes_folder(&self, name: Option<&str>) -> bool {
+        let named = || {
+            let mut all = self.materials.iter().filter(|material| material.name.is_some());
+            all.find(|material| material.is(name))?.kind.as_deref()
+        };
+        self.kind.map(|kind| kind.name).or_else(named) == Some(kinds::IMAGE)
+    }
+
+    /// Returns `true` if inputs may be attestations: by the kind that is given, or else by those of policies
+    /// and materials.
+    #[doc(hidden)]
+    pub fn takes_attestations(&self) -> bool {
+        if let Some(kind) = self.kind {
+            return kind.name == kinds::ATTESTATION;
+        }
+        let of_policies = self.checks.iter().map(|check| &check.kind);
+        let mut all = of_policies.chain(self.materials.iter().map(|material| &material.kind));
+        all.any(|kind| kind.as_deref() == Some(kinds::ATTESTATION))
     }
 
     /// Returns `true` if a policy is evaluated for an input: it is of the policy's kind, as far as that is
     /// known, and it is the material that a group attaches the policy to.
-    pub(super) fn is_for(&self, check: &Check, metadata: &Metadata, file: Option<&str>) -> bool {
-        let kind = self.kind_of(metadata, file).zip(check.kind.as_deref());
+    pub(super) fn is_for(
+        &self,
+        check: &Check,
+        metadata: &Metadata,
+        file: Option<&str>,
+        kind: Option<&str>,
+    ) -> bool {
+        let kind = kind.zip(check.kind.as_deref());
         let name = self.material(metadata, file);
         kind.is_none_or(|(of_input, of_policy)| of_input == of_policy)
             && check.material.as_ref().is_none_or(|material| material.is(name))
@@ -70,14 +141,18 @@ impl Gate {
         Ok(())
     }
 
-    /// Returns the policies that no input is for, with the reasons.
+    /// Returns the policies that no input is for, as far as that is known before inputs are read, with the
+    /// reasons.
     pub(super) fn unasked(
         &self,
         files: &[Option<Cow<'_, str>>],
-        metadata: &Metadata,
+        kinds: &InputKinds,
     ) -> Vec<(String, String)> {
         let is_unasked = |check: &&Check| {
-            !files.iter().any(|file| self.is_for(check, metadata, file.as_deref()))
+            !files.iter().any(|file| {
+                let kind = kinds.known(file.as_deref());
+                self.is_for(check, &kinds.metadata, file.as_deref(), kind)
+            })
         };
         let reason = |check: &Check| {
             let name = check.material.as_ref().and_then(|material| material.name.as_deref());

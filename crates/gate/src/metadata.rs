@@ -26,6 +26,36 @@ pub struct Metadata {
     pub materials: BTreeMap<String, String>,
 }
 
+/// The metadata that an input has as a material of a kind.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// The keys lack the prefix `<product>.material.`.
+    pub annotations: BTreeMap<&'static str, Value>,
+    /// The name; `None` if the material has none.
+    pub name: Option<String>,
+    pub size: Option<usize>,
+    /// The digest in hexadecimal digits, if it isn't the one of the file.
+    pub digest: Option<String>,
+    /// The member `content`, in base64.
+    pub content: Option<String>,
+    /// Set for the statement of an attestation itself, which is no material and has no metadata.
+    pub is_statement: bool,
+}
+
+impl Facts {
+    /// Creates the facts of an attestation's own statement.
+    pub fn statement() -> Self {
+        Self {
+            annotations: BTreeMap::new(),
+            name: None,
+            size: None,
+            digest: None,
+            content: None,
+            is_statement: true,
+        }
+    }
+}
+
 /// The origin of an input.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Origin<'a> {
@@ -37,6 +67,8 @@ pub(super) struct Origin<'a> {
     pub kind: Option<&'a str>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<&'a [Signer]>,
+    /// What is known of it as a material of its kind.
+    pub facts: Option<&'a Facts>,
 }
 
 /// The reader of the metadata.
@@ -80,30 +112,46 @@ impl Metadata {
                 members.insert(Value::from(name), Value::from(text.as_str()));
             }
         }
-        let mut annotations: BTreeMap<&str, &str> = BTreeMap::new();
-        let own = (reader.product.kind_annotation(), reader.product.name_annotation());
-        if reader.document {
-            let name = origin.file.and_then(|file| Path::new(file).file_name()?.to_str());
-            if let Some(name) = name {
-                members.insert(Value::from("name"), Value::from(name));
-            }
+        if origin.facts.is_some_and(|facts| facts.is_statement) {
+            return members;
+        }
+        let mut annotations: BTreeMap<String, Value> = BTreeMap::new();
+        let (kind, name) = (reader.product.kind_annotation(), reader.product.name_annotation());
+        if reader.document || origin.facts.is_some() && reader.names {
+            let file = || origin.file.and_then(|file| Path::new(file).file_name()?.to_str());
+            let own = origin.facts.map_or_else(file, |facts| facts.name.as_deref());
+            let digest = origin.digest.and_then(|digest| digest.strip_prefix("sha256:"));
+            let digest = origin.facts.and_then(|facts| facts.digest.as_deref()).or(digest);
+            let digest =
+                digest.map(|digest| Value::from(Object::from([("sha256".into(), digest.into())])));
+            let content = origin.facts.and_then(|facts| facts.content.as_deref());
+            let all = [
+                ("name", own.map(Value::from)),
+                ("digest", digest),
+                ("content", content.map(Value::from)),
+            ];
+            members.extend(
+                all.into_iter().filter_map(|(name, value)| Some((Value::from(name), value?))),
+            );
             annotations
-                .extend(self.material(&own.1, origin.file).map(|name| (own.1.as_str(), name)));
-            if let Some(digest) = origin.digest.and_then(|digest| digest.strip_prefix("sha256:")) {
-                let digest = Object::from([(Value::from("sha256"), Value::from(digest))]);
-                members.insert(Value::from("digest"), Value::from(digest));
-            }
+                .extend(self.material(&name, origin.file).map(|of| (name.clone(), of.into())));
         }
         if reader.is_annotated() {
             let given = self.annotations.iter();
-            annotations.extend(given.map(|(name, text)| (name.as_str(), text.as_str())));
+            annotations.extend(given.map(|(name, text)| (name.clone(), text.as_str().into())));
             let material = origin.file.and_then(|file| self.materials.get(file));
-            annotations.extend(material.map(|name| (own.1.as_str(), name.as_str())));
-            annotations.extend(reader.kind(origin).map(|kind| (own.0.as_str(), kind)));
+            annotations.extend(material.map(|of| (name, of.as_str().into())));
+            annotations.extend(reader.kind(origin).map(|of| (kind, of.into())));
+            if let Some(facts) = origin.facts {
+                let key = |key: &str| reader.product.material_annotation(key);
+                annotations.extend(facts.size.map(|size| (key("size"), size.to_string().into())));
+                let own = facts.annotations.iter();
+                annotations.extend(own.map(|(name, value)| (key(name), value.clone())));
+            }
         }
         if !annotations.is_empty() {
             let all = annotations.into_iter();
-            let all: Object = all.map(|(name, text)| (name.into(), text.into())).collect();
+            let all: Object = all.map(|(name, value)| (Value::from(name), value)).collect();
             members.insert(Value::from("annotations"), Value::from(all));
         }
         members

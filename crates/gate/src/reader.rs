@@ -3,10 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rego_platform::rego::Value;
-
 use super::conclude;
-use super::documents::LINES;
 use super::inputs::{Content, Document, Documents};
 use super::load::Gate;
 use super::memory::MemoryShare;
@@ -59,18 +56,14 @@ impl<'a> Reader<'a> {
 
     /// Returns what is known of the document that was read, and what is to be done with it.
     pub fn job(&mut self, memory: MemoryShare) -> (Vec<Event>, Option<Job>) {
-        let Some(mut document) = self.current.take() else { return (Vec::new(), None) };
+        let Some(document) = self.current.take() else { return (Vec::new(), None) };
         let (gate, options) = (self.gate, self.options);
         let index = self.index;
         self.index += 1;
-        let mut checks = gate.checks_for(document.file.as_deref(), options);
-        if document.is_empty && gate.is_list_when_empty(&checks, document.file.as_deref(), options)
-        {
-            document.content = Content::Value(Some(Value::from(Vec::new())));
-        }
+        let mut checks = gate.checks_for(&document, options);
         let error = match &document.content {
             Content::Unreadable(error) => Some(conclude::failure(error, None, options.hint)),
-            Content::Text(_) | Content::Value(_) => None,
+            _ => None,
         };
         if error.is_some() {
             checks.clear();
@@ -112,6 +105,7 @@ impl<'a> Reader<'a> {
             digest: document.digest,
             subjects: document.subjects,
             signers: document.signers,
+            kind: document.kind,
             content: Mutex::new(document.content),
             reading: document.reading,
             started: OnceLock::new(),
@@ -123,22 +117,10 @@ impl<'a> Reader<'a> {
 
 impl Gate {
     /// Returns the policies that are evaluated with a document.
-    fn checks_for(&self, file: Option<&str>, options: &RunOptions) -> Vec<usize> {
-        let is_for = |check| self.is_for(check, &options.documents.metadata, file);
+    fn checks_for(&self, document: &Document, options: &RunOptions) -> Vec<usize> {
+        let (file, kind) = (document.file.as_deref(), document.kind);
+        let is_for = |check| self.is_for(check, &options.documents.metadata, file, kind);
         let all = self.checks.iter().enumerate();
         all.filter_map(|(index, check)| is_for(check).then_some(index)).collect()
-    }
-
-    /// Returns `true` if an empty file is a report without any findings: by its kind, and for policy
-    /// documents alone.
-    fn is_list_when_empty(
-        &self,
-        checks: &[usize],
-        file: Option<&str>,
-        options: &RunOptions,
-    ) -> bool {
-        let mut checks = checks.iter().filter_map(|check| self.checks.get(*check));
-        self.kind_of(&options.documents.metadata, file) == Some(LINES)
-            && checks.all(|check| check.context.metadata.document)
     }
 }

@@ -83,7 +83,7 @@ impl Gate {
             options.tool,
             self.product.as_str(),
             self.sources,
-            self.kind,
+            self.kind.map(|kind| kind.name),
             options.given,
             relaxed.collect::<Vec<_>>(),
             options.rules,

@@ -73,7 +73,9 @@ impl Gate {
         };
         let of_images: Vec<String> = places.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
-        let unasked = self.unasked(&files, &options.documents.metadata);
+        let kinds = self.input_kinds(&options.documents)?;
+        self.refuse_signers(&places, &kinds, &options.documents)?;
+        let unasked = self.unasked(&files, &kinds);
         drop(files);
         let mut places: Vec<_> = (0..).zip(places).collect();
         let part =
@@ -81,7 +83,7 @@ impl Gate {
         let documents = Documents::new(
             (places, nothing),
             options.documents.clone(),
-            self.json_lines(),
+            (self.json_lines(), kinds),
             options.evaluate.budget.timeout,
             options.evaluate.cancellation.clone(),
         );

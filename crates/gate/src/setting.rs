@@ -24,6 +24,8 @@ rego_platform_client::settings! {
     ANNOTATIONS = "annotations",
     /// The names of inputs as materials, [`Metadata::materials`](crate::Metadata::materials)
     MATERIALS = "materials",
+    /// The kinds of inputs, [`GateOptions::kind`](crate::GateOptions::kind)
+    KINDS = "kinds",
     /// Values of the input, [`GateOptions::values`](rego_platform::GateOptions::values)
     INPUT_VALUES = "input-values",
     /// Wrapping arrays in objects, [`DocumentOptions::wrap_arrays`](rego_platform::DocumentOptions::wrap_arrays)

@@ -16,7 +16,7 @@ use super::documents;
 use super::inputs::Content;
 use super::load::{Check, Gate};
 use super::memory::MemoryShare;
-use super::metadata::Origin;
+use super::metadata::{Facts, Origin};
 use super::model::{Failure, Input, Signer, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::verdict::{self, RawVerdict};
@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub subjects: Vec<Subject>,
     /// Who signed it; `None` if that wasn't checked.
     pub signers: Option<Vec<Signer>>,
+    /// Its kind, if that is known.
+    pub kind: Option<&'static str>,
     pub content: Mutex<Content>,
     /// The time it took to read, which counts against its time limit.
     pub reading: Duration,
@@ -40,13 +42,13 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Returns its value, which is parsed once.
-    fn value(&self) -> Result<Option<Value>, Error> {
+    /// Returns its value, which is read once, and what is known of it as a material of its kind.
+    fn value(&self) -> Result<(Option<Value>, Option<Arc<Facts>>), Error> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = std::mem::replace(&mut *content, Content::Value(None));
+        let held = std::mem::replace(&mut *content, Content::Value(None, None));
         let value = held.value(self.file.as_deref().unwrap_or_default());
         *content = match &value {
-            Ok(value) => Content::Value(value.clone()),
+            Ok((value, facts)) => Content::Value(value.clone(), facts.clone()),
             Err(error) => Content::Unreadable(error.clone()),
         };
         value
@@ -144,8 +146,8 @@ impl Gate {
             return vec![Event::Dropped(document, count)];
         }
         work.started.get_or_init(Instant::now);
-        let value = match work.value() {
-            Ok(value) => value,
+        let (value, facts) = match work.value() {
+            Ok(read) => read,
             Err(error) => {
                 let failure = conclude::failure(&error, None, options.hint);
                 return vec![Event::Unreadable(document, Box::new(failure), count)];
@@ -155,7 +157,9 @@ impl Gate {
             .into_iter()
             .filter_map(|index| Some((index, self.checks.get(index)?)))
             .take_while(|_| !stop.is_before(document))
-            .map(|(index, check)| self.evaluate((&work, value.clone()), index, check, options))
+            .map(|(index, check)| {
+                self.evaluate((&work, value.clone(), facts.as_deref()), index, check, options)
+            })
             .collect();
         let dropped = count - results.len();
         let mut events = vec![Event::Done(results)];
@@ -168,7 +172,7 @@ impl Gate {
     /// Evaluates one policy over one document.
     fn evaluate(
         &self,
-        (work, value): (&Work, Option<Value>),
+        (work, value, facts): (&Work, Option<Value>, Option<&Facts>),
         index: usize,
         check: &Check,
         options: &RunOptions,
@@ -183,8 +187,9 @@ impl Gate {
         let origin = Origin {
             file: work.file.as_deref(),
             digest: work.digest.as_deref(),
-            kind: self.kind_of(&options.documents.metadata, work.file.as_deref()),
+            kind: work.kind,
             signers: work.signers.as_deref(),
+            facts,
         };
         let value = documents::finish(value, &check.context, &options.documents, origin);
         let mut explanation = None;

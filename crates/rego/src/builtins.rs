@@ -62,6 +62,8 @@ pub use http::{HTTP_SEND, HttpPem, HttpRequest, HttpResponse, HttpTls, LOOKUP, h
 pub(crate) use json_schema::{Sketch, outline};
 pub use regex::GoRegex;
 pub use table::{all, is_missing, lookup};
+pub use time::duration::go_duration;
+pub use uri::is_absolute_url;
 pub use yaml::from_yaml;
 
 /// The result of a function; `None` if it is undefined.

@@ -162,6 +162,7 @@ fn published() -> Vec<Member> {
         "crates/emulator",
         ".",
         "crates/formats",
+        "crates/materials",
         "crates/gate",
         "crates/lsp",
         "crates/remote",

@@ -63,10 +63,22 @@ impl SignatureArgs {
         self.verify_key.iter().chain(&self.trust_root)
     }
 
-    /// Returns `true` if the inputs, which are of this kind, are attestations.
-    pub fn are_attestations(&self, kind: Option<&str>) -> bool {
-        let names_signers = !self.verify_key.is_empty() || !self.verify_identity.is_empty();
-        self.attestation || names_signers || kind == Some(ATTESTATION)
+    fn names_signers(&self) -> bool {
+        !self.verify_key.is_empty() || !self.verify_identity.is_empty()
+    }
+
+    /// Returns `true` if all inputs are attestations. Where inputs `have_kinds`, those of the kind are that.
+    pub fn are_attestations(&self, have_kinds: bool) -> bool {
+        self.attestation || self.names_signers() && !have_kinds
+    }
+
+    /// Returns `true` if some inputs, which are of this kind if it is given, are attestations, or may be
+    /// some that need no signature.
+    pub fn are_some(&self, kind: Option<&str>, may_be_some: bool) -> bool {
+        self.attestation
+            || self.names_signers()
+            || kind == Some(ATTESTATION)
+            || self.unverified && may_be_some
     }
 
     /// Returns how the signatures of attestations are checked, if there `are_some` among the inputs.

@@ -37,6 +37,11 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
     answer(valid)
 }
 
+/// Returns `true` for a URL with a scheme and `false` for a relative one, as Go parses them; `None` for other text.
+pub fn is_absolute_url(text: &str) -> Option<bool> {
+    Url::parse(text).ok().map(|url| !url.scheme.is_empty())
+}
+
 /// The components of a URL. Decoded components are bytes, since they need not be UTF-8.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Url {

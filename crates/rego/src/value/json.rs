@@ -100,6 +100,18 @@ impl Value {
         reader.document().map_err(|failure| reader.locate(failure))
     }
 
+    /// Parses the first JSON value of a text within limits. Returns it with the position of the byte behind
+    /// it; what follows isn't read.
+    ///
+    /// # Errors
+    /// Returns an error if the text doesn't begin with JSON or exceeds the limits.
+    #[doc(hidden)]
+    pub fn first_of_json(text: &[u8], limits: JsonLimits) -> Result<(Self, usize), JsonError> {
+        let mut reader = Reader::new(text, limits);
+        let value = reader.value().map_err(|failure| reader.locate(failure))?;
+        Ok((value, reader.at))
+    }
+
     /// Returns `true` if `text` is JSON, whatever the size of its numbers.
     pub fn is_json(text: &[u8]) -> bool {
         let limits = JsonLimits::default();

@@ -64,6 +64,11 @@ pub(in super::super) fn parse(text: &str) -> Result<i64, Error> {
     }
 }
 
+/// Parses a duration in nanoseconds in Go's notation.
+pub fn go_duration(text: &str) -> Option<i64> {
+    parse_go(text, text).ok()
+}
+
 /// Reads leading digits; returns `None` if they exceed 64 bits.
 fn leading_integer<'a>(text: &mut &'a str) -> Option<(u64, &'a str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

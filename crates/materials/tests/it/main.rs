@@ -1,0 +1,3 @@
+//! The integration tests of material kinds.
+
+mod vendor;
