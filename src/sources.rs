@@ -405,6 +405,27 @@ pub fn typed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Diagnosti
     documents::typed(name, text)
 }
 
+/// Returns `true` for what says that it is a policy document or a group of them.
+#[doc(hidden)]
+pub fn is_policy(value: &Value) -> bool {
+    documents::is_policy(value)
+}
+
+/// Returns `true` for a contract, in its newer or its older form.
+#[doc(hidden)]
+pub fn is_contract(value: &Value) -> bool {
+    documents::is_contract(value)
+}
+
+/// Refuses plain scalars that YAML 1.1 reads as booleans and YAML 1.2 as strings.
+///
+/// # Errors
+/// Returns the problem with its position.
+#[doc(hidden)]
+pub fn refuse_boolean_words(name: &str, text: &str) -> Result<(), Diagnostic> {
+    documents::refuse_boolean_words(name, text)
+}
+
 /// Returns the position of a value that [`typed`] has read as a `Located`.
 #[doc(hidden)]
 pub fn place(name: &str, text: &str, line: usize, column: usize) -> Position {

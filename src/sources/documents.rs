@@ -72,14 +72,49 @@ pub(super) fn any(path: &str, text: &str, is_yaml: bool) -> Result<Value, Diagno
     Ok(read.value.unwrap_or(Value::Null))
 }
 
-/// Returns `true` for a policy document or a group: an object whose `apiVersion` begins with
-/// `workflowcontract.`, unless its kind is `Contract`. Another kind, such as one that is misspelt, is refused by
-/// their reader: as data, a policy would silently not be evaluated.
+/// The group of the vendor's `apiVersion`, which one of its two spellings puts behind [`OLDER`].
+const VENDOR: &str = "chainloop.dev/";
+
+/// The beginning of the older spelling of an `apiVersion`.
+const OLDER: &str = "workflowcontract.";
+
+/// Returns `true` for what says that it is a policy or a group of them: `kind: Policy` or `PolicyGroup` with an
+/// `apiVersion` and a `spec`, whatever the version, and any kind but `Contract` with an `apiVersion` of the
+/// vendor's. Its reader refuses unknown versions and misspelt kinds: as data, such a policy would silently
+/// not be evaluated.
 pub(super) fn is_policy(value: &Value) -> bool {
-    let Value::Object(fields) = value else { return false };
-    let text = |name: &str| fields.get(&Value::from(name)).and_then(Value::as_str);
-    text("apiVersion").is_some_and(|version| version.starts_with("workflowcontract."))
-        && text("kind") != Some("Contract")
+    let version = api_version(value);
+    let is_vendors = version
+        .and_then(Value::as_str)
+        .is_some_and(|version| version.starts_with(OLDER) || version.starts_with(VENDOR));
+    match kind(value) {
+        Some("Contract") => false,
+        Some("Policy" | "PolicyGroup") => {
+            is_vendors || version.is_some() && value.get_str("spec").is_some()
+        }
+        _ => is_vendors,
+    }
+}
+
+/// Returns `true` for a contract, in its newer or its older form.
+pub(super) fn is_contract(value: &Value) -> bool {
+    let schema = value.get_str("schemaVersion").or_else(|| value.get_str("schema_version"));
+    kind(value) == Some("Contract") && api_version(value).is_some()
+        || schema.and_then(Value::as_str) == Some("v1")
+}
+
+fn kind(value: &Value) -> Option<&str> {
+    value.get_str("kind").and_then(Value::as_str)
+}
+
+fn api_version(value: &Value) -> Option<&Value> {
+    value.get_str("apiVersion").or_else(|| value.get_str("api_version"))
+}
+
+/// Refuses plain scalars that YAML 1.1 reads as booleans and YAML 1.2 as strings.
+pub(super) fn refuse_boolean_words(path: &str, text: &str) -> Result<(), Diagnostic> {
+    let found = yaml::boolean_word(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
+    found.map_or(Ok(()), |wrong| Err(of_yaml(path, text, &wrong)))
 }
 
 /// Reads the only document of a YAML text into a type.

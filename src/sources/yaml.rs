@@ -50,6 +50,16 @@ pub(super) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Yam
     yaml::from_str(text).map_err(YamlError::from)
 }
 
+/// Returns the problem with the first plain scalar that YAML 1.1 reads as a boolean and YAML 1.2 as a string.
+pub(super) fn boolean_word(text: &str) -> Result<Option<YamlError>, YamlError> {
+    let found = yaml::boolean_word(text).map_err(YamlError::from)?;
+    Ok(found.map(|(at, word)| {
+        let hint = Some("write `true` or `false`, or put the text in quotes");
+        let message = format!("`{word}` is a boolean in YAML 1.1 and text in YAML 1.2");
+        YamlError { hint, ..YamlError::new(at, message) }
+    }))
+}
+
 fn refuse_separators(text: &str) -> Result<(), YamlError> {
     let Some(at) = text.find(['\u{85}', '\u{2028}', '\u{2029}']) else { return Ok(()) };
     let message = "a line separator (U+0085, U+2028 or U+2029) ends a line in YAML 1.1 and not in YAML \

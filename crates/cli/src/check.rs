@@ -193,7 +193,11 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
             // Policies' arguments are supplied elsewhere.
             let given = Some(rego_platform_gate::setting::ARGUMENTS);
             let refused = refusals(error).into_iter();
-            found.extend(refused.filter(|finding| finding.setting != given));
+            // A policy that is only begun has no verdict yet.
+            let is_found = |finding: &Diagnostic| {
+                finding.setting != given && finding.code != "no-verdict-rule"
+            };
+            found.extend(refused.filter(is_found));
         }
     }
     (found, sources)

@@ -26,14 +26,20 @@ use super::options::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::Fetcher;
 
-/// Reads policies and data, and bundles, whose signatures aren't verified.
+/// Reads policies and data, and bundles, whose signatures aren't verified. The modules of policy documents are Rego
+/// like others.
 pub(super) fn read(
     paths: &[PathBuf],
     bundles: &[PathBuf],
     fetcher: &Fetcher,
 ) -> Result<Sources, Error> {
     let given = fetcher.given(paths, bundles)?;
-    Sources::read_with(&given.paths, given.options())
+    let options = given.options();
+    let gathered = Sources::gather(&given.paths, options)?;
+    if gathered.policy_documents.is_empty() {
+        return gathered.sources();
+    }
+    rego_platform_gate::with_modules(gathered, options.fetched)
 }
 
 /// Returns the package and imports of a query, as the beginning of a module declares them; `None` if

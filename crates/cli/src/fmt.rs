@@ -1,9 +1,10 @@
-//! `fmt`: Rego in the layout of `opa fmt`.
+//! `fmt`: Rego in the formatting of `opa fmt`.
 //!
 //! Owns the options, the files and the exit status. The library's `rego::format` owns the
-//! layout, `diff` the form of a difference.
+//! formatting, `embedded` the modules in policy documents, `diff` the form of a difference.
 
 mod diff;
+mod embedded;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ const MAX_BYTES: u64 = 64 << 20;
     rego-platform fmt --write --v0-v1 old.rego"
 )]
 pub(super) struct FmtArgs {
-    /// Policies, files or folders; `-` for standard input
+    /// Policies and policy documents (`.yaml`), files or folders; `-` for standard input
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
     /// Write the formatted policies into their files
@@ -62,6 +63,9 @@ pub(super) struct FmtArgs {
     /// Leave out imports that Rego v1 doesn't need, such as `rego.v1`
     #[arg(long)]
     drop_v0_imports: bool,
+    /// The prefix of the functions, as other commands take it; it doesn't matter here
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    product: Option<String>,
 }
 
 impl FmtArgs {
@@ -98,10 +102,17 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
             seen += 1;
             continue;
         }
+        let is_folder = path.is_dir();
         for path in files(path)? {
             let name = paths::utf8(path.clone())?;
+            let text = read(&path, &name);
+            // A folder has other YAML as well.
+            let is_own = |text: &String| embedded::is_document(&name, text);
+            if is_folder && is_document(&path) && !text.as_ref().is_ok_and(is_own) {
+                continue;
+            }
             seen += 1;
-            match read(&path, &name) {
+            match text {
                 Ok(text) => {
                     if let Some(formatted) = formatter.text(&args, &name, &text)?
                         && args.write
@@ -132,11 +143,16 @@ impl Formatter {
     /// Formats a text and prints what the options ask for. Returns the formatted text if it
     /// differs.
     fn text(&mut self, args: &FmtArgs, name: &str, text: &str) -> Result<Option<String>, Error> {
-        let formatted = match rego::format(name, text, args.format()) {
+        let formatted = if is_document(Path::new(name)) {
+            embedded::format(name, text, args.format())
+        } else {
+            rego::format(name, text, args.format())
+                .map_err(|error| Error::policy(rego_platform::load::diagnostics(&error)))
+        };
+        let formatted = match formatted {
             Ok(formatted) => formatted,
             Err(error) => {
-                let found = rego_platform::load::diagnostics(&error);
-                self.failed(&Error::policy(found));
+                self.failed(&error);
                 return Ok(None);
             }
         };
@@ -192,12 +208,15 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         |path: &Path, error| rego_platform_client::unreadable::unreadable("", path, error);
     let meta = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
     if !meta.is_dir() {
-        if is_policy(path) {
+        if is_policy(path) || is_document(path) {
             return Ok(vec![path.to_owned()]);
         }
         let shown = escape(&path.display().to_string());
         return Err(wrong(format!("`{shown}` isn't a policy"))
-            .with_hint("policies are files whose names end in `.rego`; `-` reads standard input"));
+            .with_hint(
+                "the names of policies end in `.rego`, and those of policy documents in `.yaml`; `-` reads \
+                 standard input",
+            ));
     }
     let mut found = Vec::new();
     let mut folders = vec![path.to_owned()];
@@ -213,7 +232,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
             let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
             if kind.is_dir() {
                 folders.push(path);
-            } else if is_policy(&path) && path.is_file() {
+            } else if (is_policy(&path) || is_document(&path)) && path.is_file() {
                 found.push(path);
             }
         }
@@ -224,6 +243,11 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn is_policy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "rego")
+}
+
+/// Returns `true` for the name of a file that may be a policy document.
+fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 fn read(path: &Path, name: &str) -> Result<String, Error> {

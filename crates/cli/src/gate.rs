@@ -31,8 +31,8 @@ use rego_platform_gate::model::{
     AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, Source, TokenUse, Tool,
 };
 use rego_platform_gate::{
-    DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, RunOptions,
-    Shard, argument, find,
+    DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, PolicyInputs,
+    RunOptions, Shard, find,
 };
 
 use super::context::Context;
@@ -143,6 +143,9 @@ pub(super) struct GateArgs {
     /// Don't evaluate this package or policy document; `*` matches any text; may be repeated
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text, hide_short_help = true, help_heading = POLICIES)]
     skip: Vec<String>,
+    /// Evaluate what a contract requires: its materials, policies and groups
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = POLICIES)]
+    contract: Option<PathBuf>,
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
@@ -190,6 +193,20 @@ pub(super) struct GateArgs {
     /// breaks; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
+    /// Set an input of policy documents, or of one, instead of its argument; may be repeated
+    #[arg(long, value_name = "[POLICY:]NAME=VALUE", hide_short_help = true, help_heading = POLICIES)]
+    policy_input: Vec<String>,
+    /// Add a column of a CSV, TSV or JSON file to an input of policy documents; may be repeated
+    ///
+    /// The values are added to the argument of the input, and replace its default. The column has the
+    /// input's name unless another is given.
+    #[arg(
+        long,
+        value_name = "[POLICY:]NAME=FILE[:COLUMN]",
+        hide_short_help = true,
+        help_heading = POLICIES
+    )]
+    policy_input_from_file: Vec<String>,
     /// Put a value into `input` at a path with dots: JSON, or else text; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -309,6 +326,7 @@ pub(super) fn run(
             .chain(&args.vex)
             .chain(&args.bundle)
             .chain(&args.bundle_key)
+            .chain(&args.contract)
             .chain(args.signatures.read())
             .chain(args.earlier.read())
             .cloned()
@@ -404,7 +422,7 @@ fn prepare<'a>(
     written: impl Iterator<Item = &'a Path>,
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
-    if args.data.is_empty() && args.bundle.is_empty() {
+    if !args.has_policies() {
         return Err(wrong("there are no policies").with_hint(
             "policies are named with `-d`, or in the folder `policy`; other arguments are inputs",
         ));
@@ -422,6 +440,8 @@ fn prepare<'a>(
     let values = values::parse(&args.set)?;
     inventory.options = relaxed::given(args, options);
     inventory.arguments.clone_from(&arguments);
+    let policy_inputs = policy_inputs(args)?;
+    inventory.arguments.extend(policy_inputs.shown());
     inventory.values = values.shown();
     let mut metadata = Metadata::default();
     metadata.project.clone_from(&args.project);
@@ -432,7 +452,8 @@ fn prepare<'a>(
     let is_without_input = values.is_empty();
     let http = args.evaluation.network.http(options, || context.certificates())?;
     let more = (http.clone(), options);
-    let gate = load(args, &context.product, &ignore, (arguments, values), more)?;
+    let given = (arguments, policy_inputs, values);
+    let gate = load(args, &context.product, &ignore, given, more)?;
     let is_attestation = args.signatures.are_attestations(gate.has_kinds());
     let are_some = args.signatures.are_some(args.kind.as_deref(), gate.takes_attestations());
     let signatures =
@@ -506,10 +527,14 @@ impl GateArgs {
     /// Adds the folder of policies that is used without any, if it is there.
     fn add_default(&mut self, reporter: Reporter) {
         let folder = Path::new("policy");
-        if self.data.is_empty() && self.bundle.is_empty() && folder.is_dir() {
+        if !self.has_policies() && folder.is_dir() {
             reporter.note("the policies are those of the folder `policy`");
             self.data.push(folder.to_owned());
         }
+    }
+
+    fn has_policies(&self) -> bool {
+        !self.data.is_empty() || !self.bundle.is_empty() || self.contract.is_some()
     }
 
     /// Returns the paths of all inputs.
@@ -538,7 +563,7 @@ fn load(
     args: &GateArgs,
     product: &Product,
     ignore: &Ignore,
-    (arguments, values): (BTreeMap<String, String>, InputValues),
+    (arguments, policy_inputs, values): (BTreeMap<String, String>, PolicyInputs, InputValues),
     (http, cli): (Option<Http>, &Options),
 ) -> Result<Gate, Error> {
     let given = args.fetcher(cli).given(&args.data, &args.bundle)?;
@@ -551,6 +576,8 @@ fn load(
     options.skip.clone_from(&args.skip);
     options.kind.clone_from(&args.kind);
     options.arguments = arguments;
+    options.policy_inputs = policy_inputs;
+    options.contract = args.contract.as_ref().map(|path| path.to_string_lossy().into_owned());
     options.values = values;
     options.ignore = ignore.clone();
     options.bundles = bundles;
@@ -563,9 +590,26 @@ fn load(
 }
 
 fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let more = "separate several values with commas";
-    // As when a variable of the shell isn't set.
-    pairs("--arg", given, |value| argument(value).is_none(), more)
+    pairs("--arg", given, |_| false, "separate several values with commas")
+}
+
+/// Returns the inputs of policies that are given for this run.
+fn policy_inputs(args: &GateArgs) -> Result<PolicyInputs, Error> {
+    let mut inputs = PolicyInputs::default();
+    let of_option = |option: &str, error: Error| {
+        let failed = wrong(format!("`{option}`: {error}"));
+        match error.hint() {
+            Some(hint) => failed.with_hint(hint),
+            None => failed,
+        }
+    };
+    for given in &args.policy_input_from_file {
+        inputs.append(given).map_err(|error| of_option("--policy-input-from-file", error))?;
+    }
+    for given in &args.policy_input {
+        inputs.replace(given).map_err(|error| of_option("--policy-input", error))?;
+    }
+    Ok(inputs)
 }
 
 fn annotations(given: &[String], product: &Product) -> Result<BTreeMap<String, String>, Error> {

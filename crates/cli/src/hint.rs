@@ -63,7 +63,10 @@ fn option(setting: Setting) -> Option<String> {
         setting::CONTENT_STORE => "`artifact-cas.api` in the configuration file sets it",
         setting::PLAIN_HTTP => "`--insecure` allows plain HTTP where that is acceptable",
         setting::CERTIFICATE_AUTHORITIES => "`--ca-cert` trusts its file",
-        setting::ALLOWED_HOSTS => "`--allow-host HOST[:PORT]` allows one",
+        setting::ALLOWED_HOSTS => {
+            "`--allow-host HOST[:PORT]` allows one; the vendor's client allows `www.cisa.gov` and \
+             `www.chainloop.dev`"
+        }
         setting::REGO_V0 => "`--v0` reads the old syntax",
         gate::DATA => "is it the right path? `-d` names data",
         gate::IGNORED => {
@@ -78,6 +81,7 @@ fn option(setting: Setting) -> Option<String> {
         }
         gate::PARTS => "leave out `--shard` to evaluate them at once",
         gate::SKIPPED_INPUTS => "`--allow-skipped` lets such an input pass",
+        gate::CONTRACT => "`--contract FILE` evaluates a contract",
         gate::ARGUMENTS => "`--arg NAME=VALUE` sets it",
         gate::MATERIALS => "`--material NAME=FILE` says which material of a group an input is",
         gate::KINDS => "`--kind KIND` sets the kind of all inputs",

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
 
@@ -23,15 +23,30 @@ const TEST: &str = include_str!("new/test.rego.txt");
 const INPUT: &str = "{\n  \"image\": \
     \"sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477\"\n}\n";
 
+const DOCUMENT: &str = include_str!("new/document.yaml.txt");
+const DOCUMENT_TEST: &str = include_str!("new/document_test.rego.txt");
+/// An input of the document that passes, and one that fails.
+const PASSING: &str = "{\n  \"approved_by\": [\"ana\", \"ben\"]\n}\n";
+const FAILING: &str = "{\n  \"approved_by\": [\"ana\"]\n}\n";
+
+/// The engines that a policy can be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// A policy document
+    Chainloop,
+}
+
 /// Create a starter policy with tests, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
     after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
-    `policies`, `release_gate`, `inputs` and `service`. Never overwrites files.\n\n\
+    `policies`, `release_gate`, `inputs` and `service`, or with `--for chainloop` NAME.yaml, NAME_test.rego \
+    and two inputs. Never overwrites files.\n\n\
     Examples:\n  \
     rego-platform new --examples\n  \
-    rego-platform new release --dir policies/release"
+    rego-platform new release --dir policies/release\n  \
+    rego-platform new approvals --for chainloop"
 )]
 pub(super) struct NewArgs {
     /// The policy's name, which becomes its package
@@ -39,6 +54,9 @@ pub(super) struct NewArgs {
     /// Write example policies, inputs for them and the data of a sample service instead
     #[arg(long)]
     examples: bool,
+    /// Write a policy document, a test of it and inputs, for the engine of this product
+    #[arg(long = "for", value_name = "PRODUCT", value_enum, conflicts_with = "examples")]
+    engine: Option<Engine>,
     /// The folder; created if it doesn't exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -58,6 +76,7 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
         return Err(Error::new(ErrorKind::Configuration, message));
     }
     let text = match &args.name {
+        Some(name) if args.engine.is_some() => document(checked(name, &product)?, &args.dir)?,
         Some(name) => policy(checked(name, &product)?, &args.dir, &product)?,
         None => examples(&args.dir, &product)?,
     };
@@ -84,6 +103,32 @@ fn policy(name: &str, dir: &Path, product: &Product) -> Result<String, Error> {
         rego-platform check{product} {policy} {test}\n  \
         rego-platform new{product} --examples --dir examples  # with a sample service\n  \
         rego-platform gate{product} --local examples/service -d {policy} -i {input}\n",
+        paths.join("\nwrote "),
+    ))
+}
+
+/// Writes a policy document with a test and inputs. Returns what to print.
+fn document(name: &str, dir: &Path) -> Result<String, Error> {
+    // The names of documents have hyphens, those of packages have none.
+    let fill = |text: &str| text.replace("PACKAGE", name).replace("NAME", &name.replace('_', "-"));
+    let files = [
+        (format!("{name}.yaml"), fill(DOCUMENT)),
+        (format!("{name}_test.rego"), fill(DOCUMENT_TEST)),
+        ("inputs/pass.json".to_owned(), PASSING.to_owned()),
+        ("inputs/fail.json".to_owned(), FAILING.to_owned()),
+    ];
+    let files = files.map(|(file, text)| (dir.join(file), text.into_bytes().into()));
+    let paths = files.clone().map(|(path, _)| path);
+    refuse_existing(&paths)?;
+    write(&files)?;
+    let paths = paths.map(|path| shown(&path));
+    let [document, test, pass, fail] = &paths;
+    Ok(format!(
+        "wrote {}\n\nnext:\n  \
+        rego-platform test {document} {test}\n  \
+        rego-platform check {document} {test}\n  \
+        rego-platform gate --product chainloop -d {document} --kind EVIDENCE -i {pass}\n  \
+        rego-platform gate --product chainloop -d {document} --kind EVIDENCE -i {fail}  # fails\n",
         paths.join("\nwrote "),
     ))
 }

@@ -70,7 +70,7 @@ pub use find::find;
 pub use image::{Artifact, Image};
 pub use inputs::InputSource;
 #[doc(hidden)]
-pub use load::Material;
+pub use load::{EmbeddedText, Material, with_modules};
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};
@@ -78,6 +78,7 @@ pub use parser::Parser;
 #[doc(hidden)]
 pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
+pub use policy_documents::PolicyInputs;
 pub use shard::Shard;
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};

@@ -3,6 +3,8 @@
 //! Owns telling Rego, bundles and policy documents apart. Each module of a policy document is
 //! loaded on its own, since they all have the same package.
 
+mod authors;
+mod closed;
 mod document;
 mod material;
 mod policy;
@@ -18,7 +20,7 @@ use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
 use rego_platform::sources::{
-    Account, Bundle, BundleKeys, Fetched, Gathered, Ignore, ReadOptions, Sources,
+    Account, Bundle, BundleKeys, Fetched, Gathered, Ignore, ReadOptions, Sources, is_contract,
 };
 use rego_platform::{Diagnostic, Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
@@ -30,7 +32,7 @@ use super::documents::argument;
 use super::kinds;
 use super::model::{CallSite, Inventory, PackageUse, Policy, Source};
 use super::packages;
-use super::policy_documents::Elsewhere;
+use super::policy_documents::{Elsewhere, PolicyInputs};
 use super::reach::{Reach, Site};
 use super::split::sha256;
 use super::values::InputValues;
@@ -38,9 +40,11 @@ use super::vulnerability;
 
 use document::{Document, split_off_documents};
 use material::Loaded;
+#[doc(hidden)]
+pub use authors::{EmbeddedText, with_modules};
 pub use material::Material;
 pub(crate) use policy::Check;
-use refusals::refuse_lost;
+use refusals::{not_by_data, refuse_lost, refuse_untaken};
 
 /// Options for loading a gate.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +61,10 @@ pub struct GateOptions {
     pub kind: Option<String>,
     /// The arguments for `input.args`.
     pub arguments: BTreeMap<String, String>,
+    /// Inputs of policies that replace the arguments which a contract or a document gives, or add to them.
+    pub policy_inputs: PolicyInputs,
+    /// The file of a contract, whose materials, policies and groups are evaluated in addition.
+    pub contract: Option<String>,
     /// Values to put into the input.
     pub values: InputValues,
     /// The files and folders to leave out.
@@ -153,11 +161,17 @@ impl Gate {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn load_gathered(mut gathered: Gathered, options: &GateOptions) -> Result<Self, Error> {
-        let documents = split_off_documents(&mut gathered, options.elsewhere())?;
+        let contract = options.contract.as_deref();
+        let documents = split_off_documents(&mut gathered, contract, options.elsewhere())?;
+        let contracts = gathered.files.data.iter().filter(|source| is_contract(&source.value));
+        let contract = contracts.map(|source| source.path.clone()).next();
         let gate = Self::of(gathered, &documents, options, Loaded::default())?;
         gate.refuse_warnings(options.allow_warnings)?;
         if gate.checks.is_empty() {
-            return Err(gate.nothing_to_evaluate(options.kind.as_deref()));
+            return Err(match contract {
+                Some(path) => not_by_data(&path),
+                None => gate.nothing_to_evaluate(options.kind.as_deref()),
+            });
         }
         Ok(gate)
     }
@@ -239,12 +253,16 @@ impl Gate {
             refuse_lost(options)?;
         }
         for document in documents {
+            document.refuse_versions(&options.load.product)?;
+        }
+        for document in documents {
             known.extend(document.names());
             gate.load_document(document, &chosen, options)?;
         }
         packages::refuse_unknown(&chosen, known.iter().map(String::as_str))?;
         packages::refuse_unknown(&options.skip, known.iter().map(String::as_str))?;
         gate.refuse_unread(documents, &options.arguments)?;
+        refuse_untaken(documents, &options.policy_inputs)?;
         let mut seen = HashSet::new();
         gate.warnings.retain(|warning| seen.insert(warning.clone()));
         Ok(gate)
@@ -360,7 +378,8 @@ impl Gate {
             self.sources.push(Source { path: module.path.clone(), digest });
         }
         let data = gathered.files.data.iter().map(|source| source.path.as_str());
-        for path in data.chain(documents.iter().map(Document::path)) {
+        let own = documents.iter().filter(|document| !document.is_recorded());
+        for path in data.chain(own.map(Document::path)) {
             self.sources.push(Source { path: path.to_owned(), digest: digest_of(path, fetched)? });
         }
         Ok(())

@@ -13,6 +13,7 @@ use super::kinds::{self, Expected, InputKinds};
 use super::load::{Check, Gate};
 use super::metadata::Metadata;
 use super::model::Run;
+use super::policy_documents::missing;
 use crate::setting;
 
 impl Gate {
@@ -122,14 +123,8 @@ impl Gate {
             Error::new(ErrorKind::Configuration, message).by_setting(setting::MATERIALS)
         };
         let names = || files.iter().map(|file| self.material(metadata, file.as_deref()));
-        for material in &self.materials {
-            let Some(name) = &material.name else { continue };
-            if !material.optional && !names().any(|input| material.is(input)) {
-                let (group, name) = (escape(&material.group), escape(name));
-                return Err(wrong(format!(
-                    "the group `{group}` needs the material `{name}`, which no input is"
-                )));
-            }
+        if let Some(message) = missing(&self.materials, &names().collect::<Vec<_>>()) {
+            return Err(wrong(message));
         }
         for input in names().flatten() {
             let named = self.materials.iter().filter(|material| material.name.is_some());

@@ -18,6 +18,8 @@ rego_platform_client::settings! {
     SKIPPED_INPUTS = "skipped-inputs",
     /// The arguments of policy documents
     ARGUMENTS = "arguments",
+    /// The file of a contract, [`GateOptions::contract`](rego_platform::GateOptions::contract)
+    CONTRACT = "contract",
     /// The annotations in the inputs' metadata, [`Metadata::annotations`](crate::Metadata::annotations)
     ANNOTATIONS = "annotations",
     /// The names of inputs as materials, [`Metadata::materials`](crate::Metadata::materials)

@@ -94,13 +94,14 @@ pub(super) fn read(
             Role::Violations => violations.extend(list(&at, value, Class::Violation)?),
             Role::Findings => findings.extend(list(&at, value, Class::Finding)?),
             Role::Warnings => warnings.extend(list(&at, value, Class::Warning)?),
-            Role::Skipped => raw.skipped |= value.map_or(Ok(false), |v| at.boolean(v))?,
-            Role::Ignore => raw.ignored |= value.map_or(Ok(false), |v| at.boolean(v))?,
-            Role::SkipReason => raw.reason = reason(&at, value)?,
+            Role::Skipped => raw.skipped |= at.boolean(at.defined(value)?)?,
+            Role::Ignore => raw.ignored |= at.boolean(at.defined(value)?)?,
+            Role::SkipReason => raw.reason = reason(&at, Some(at.defined(value)?))?,
             Role::Exception => raw.exceptions = exceptions(&at, value)?,
             Role::ValidInput => {}
         }
     }
+    let has = |role| rules.iter().any(|rule| rule.role == role);
     let valid = rules.iter().zip(values.iter()).find(|(rule, _)| rule.role == Role::ValidInput);
     if let Some((rule, value)) = valid {
         let at = ValueContext::of(rule, 0);
@@ -108,9 +109,12 @@ pub(super) fn read(
             Value::Array(one) => one.first().map_or(Ok(false), |v| at.boolean(v))?,
             _ => return Err(broken()),
         };
-        if !valid {
+        // It decides only what the policy itself doesn't.
+        if !valid && !has(Role::Skipped) {
             raw.skipped = true;
-            raw.reason = raw.reason.or_else(|| Some(NOT_RECOGNIZED.to_owned()));
+        }
+        if !valid && !has(Role::SkipReason) {
+            raw.reason = Some(NOT_RECOGNIZED.to_owned());
         }
     }
     let of_violations =
@@ -390,6 +394,12 @@ struct ValueContext<'a> {
 impl<'a> ValueContext<'a> {
     fn of(rule: &'a VerdictRule, index: usize) -> Self {
         Self { rule, index, what: format!("`{}`", rule.name), finding: None }
+    }
+
+    /// Returns the value of a rule that is defined: the vendor's engine has no result without it.
+    fn defined<'v>(&self, value: Option<&'v Value>) -> Result<&'v Value, Error> {
+        let hint = format!("give it a `default`: `default {} := …`", self.rule.name);
+        value.ok_or_else(|| self.wrong("is undefined, which isn't a verdict", hint))
     }
 
     fn boolean(&self, value: &Value) -> Result<bool, Error> {

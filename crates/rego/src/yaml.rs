@@ -27,7 +27,7 @@ pub use chars::Mark;
 pub use fields::{FieldType, fields};
 pub use located::Located;
 pub(crate) use scalar::Scalar;
-pub use typed::from_str;
+pub use typed::{boolean_word, from_str};
 
 /// The circumstances in which a text is read.
 pub trait Host {

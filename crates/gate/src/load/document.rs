@@ -1,23 +1,25 @@
 //! Loading policy documents and groups of them: which there are, and the packages of their modules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use rego_platform::evaluate::Policies;
 use rego_platform::load::position;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
 use rego_platform::sources::{Gathered, Sources};
-use rego_platform::{Diagnostic, Error};
+use rego_platform::{Diagnostic, Error, Product};
 use rego_platform_client::text::{data_reference, escape};
 use serde::Deserialize;
 
-use super::{Check, Gate, GateOptions, NOT_CHOSEN, SKIPPED};
+use super::closed::refuse_undeclared;
+use super::{Check, Gate, GateOptions, NOT_CHOSEN, SKIPPED, wrong};
 use crate::describe::describe;
 use crate::model::Source;
 use crate::packages;
 use crate::policy_documents::{
-    Elsewhere, Material, Place, PolicyDocument, PolicyEntry, PolicyGroup, parse_group,
-    parse_policy, typed_as,
+    ATTESTATION, Attached, Elsewhere, Material, Place, PolicyDocument, PolicyEntry, PolicyGroup,
+    PolicyInputs, parse_contract, parse_group, parse_policy, refuse_version, typed_as,
 };
 use crate::reach::Reach;
 
@@ -39,33 +41,55 @@ enum Kind {
     PolicyGroup,
 }
 
-/// Moves policy documents out of the data. One to which a group refers is evaluated as the group says, and
-/// not by itself.
+/// The reason why a policy isn't evaluated that its contract leaves out.
+const SKIPPED_BY_CONTRACT: &str = "the contract skips it";
+
+/// Moves policy documents out of the data, and reads the contract. A document to which a group or the contract
+/// refers is evaluated as it says there, and not by itself.
 pub(super) fn split_off_documents(
     gathered: &mut Gathered,
+    contract: Option<&str>,
     elsewhere: Elsewhere<'_>,
 ) -> Result<Vec<Document>, Error> {
     let texts = std::mem::take(&mut gathered.policy_documents);
     gathered.files.data.retain(|source| !texts.contains_key(&source.path));
-    let mut groups = Vec::new();
+    let mut groups = contract.map_or(Ok(Vec::new()), |path| read_contract(path, elsewhere))?;
+    let attached: Vec<_> = groups.iter().map(PolicyGroup::files).collect();
     let mut policies = Vec::new();
+    let is_in = |all: &[BTreeSet<PathBuf>], path: &str| {
+        let path = Path::new(path).canonicalize();
+        path.is_ok_and(|path| all.iter().any(|files| files.contains(&path)))
+    };
     for (path, text) in &texts {
         let file = Place { path, text };
         match typed_as::<OfKind>(file, "policy document")?.kind {
             Kind::Policy => policies.push(parse_policy(file, elsewhere)?),
+            Kind::PolicyGroup if is_in(&attached, path) => {}
             Kind::PolicyGroup => groups.push(parse_group(file, elsewhere)?),
         }
     }
     let referred: Vec<_> = groups.iter().map(PolicyGroup::files).collect();
-    policies.retain(|policy| {
-        let path = std::path::Path::new(&policy.path).canonicalize();
-        !path.is_ok_and(|path| referred.iter().any(|files| files.contains(&path)))
-    });
+    policies.retain(|policy| !is_in(&referred, &policy.path));
     for policy in &policies {
         policy.inputs.refuse_templates()?;
     }
     let policies = policies.into_iter().map(Document::Policy);
-    Ok(policies.chain(groups.into_iter().map(Document::Group)).collect())
+    let documents: Vec<_> = policies.chain(groups.into_iter().map(Document::Group)).collect();
+    let modules = documents.iter().flat_map(Document::entries).filter(|own| own.digest.is_some());
+    let modules: BTreeSet<PathBuf> =
+        modules.filter_map(|own| Path::new(own.module.path()).canonicalize().ok()).collect();
+    // A module that a document names is evaluated as the document says, and not by itself.
+    let is_named =
+        |path: &str| Path::new(path).canonicalize().is_ok_and(|path| modules.contains(&path));
+    gathered.files.modules.retain(|module| modules.is_empty() || !is_named(&module.path));
+    Ok(documents)
+}
+
+fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        wrong(format!("the contract `{}` can't be read", escape(path))).with_source(error)
+    })?;
+    parse_contract(Place { path, text: &text }, elsewhere)
 }
 
 impl Document {
@@ -74,6 +98,25 @@ impl Document {
         match self {
             Self::Policy(policy) => vec![policy],
             Self::Group(group) => group.attached().map(|attached| &attached.document).collect(),
+        }
+    }
+
+    /// Refuses versions that aren't those of a product.
+    pub fn refuse_versions(&self, product: &Product) -> Result<(), Error> {
+        let own = match self {
+            Self::Policy(_) => None,
+            Self::Group(group) => group.version.as_ref(),
+        };
+        let policies = self.policies().into_iter().map(|policy| &policy.version);
+        own.into_iter().chain(policies).try_for_each(|version| refuse_version(version, product))
+    }
+
+    /// Returns `true` if its own file is among those of the documents to which it refers, as that of a group is
+    /// which a contract attaches.
+    pub fn is_recorded(&self) -> bool {
+        match self {
+            Self::Policy(_) => false,
+            Self::Group(group) => group.sources.iter().any(|source| source.path == group.path),
         }
     }
 
@@ -106,15 +149,38 @@ impl Document {
     pub fn declared(&self) -> Vec<&str> {
         match self {
             Self::Policy(policy) => policy.inputs.names().collect(),
+            Self::Group(group) if group.contract.is_some() => Vec::new(),
             Self::Group(group) => group.inputs.names().collect(),
         }
     }
+
+    /// Returns `true` if it takes an input that is given for one run, for all policies or for one.
+    pub fn takes(&self, inputs: &PolicyInputs, name: &str, policy: Option<&str>) -> bool {
+        let takes = |document: &PolicyDocument, named: (&str, &str)| {
+            let is_declared = document.inputs.is_empty()
+                || document.inputs.names().any(|declared| declared == name);
+            is_declared && inputs.has(name, policy, named)
+        };
+        match self {
+            Self::Policy(document) => takes(document, (&document.name, "")),
+            Self::Group(group) => standalone(group).any(|own| takes(&own.document, own.named())),
+        }
+    }
+}
+
+/// Returns the policies of a contract that get the inputs which are given for one run: as in the vendor's client,
+/// those of its groups and for the attestation don't.
+fn standalone(group: &PolicyGroup) -> impl Iterator<Item = &Attached> {
+    let own = group.materials.iter().filter(|own| group.is_contract() && !own.is_attestation);
+    own.flat_map(|material| &material.attached)
 }
 
 /// How a policy document is evaluated.
 struct How<'a> {
     arguments: BTreeMap<String, Value>,
     material: Option<&'a Material>,
+    /// Set if it is for attestations alone.
+    is_attestation: bool,
 }
 
 impl Gate {
@@ -135,13 +201,11 @@ impl Gate {
         };
         match document {
             Document::Policy(policy) => {
-                let arguments = || policy.arguments(&options.arguments);
-                self.load_policy(
-                    policy,
-                    |names| reason(names),
-                    options,
-                    || Ok(How { arguments: arguments()?, material: None }),
-                )?;
+                let how = || {
+                    let arguments = policy.arguments(&options.arguments, &options.policy_inputs)?;
+                    Ok(How { arguments, material: None, is_attestation: false })
+                };
+                self.load_policy(policy, |names| reason(names), options, how)?;
             }
             Document::Group(group) => {
                 for source in &group.sources {
@@ -151,15 +215,20 @@ impl Gate {
                 let inputs =
                     if is_asked { group.texts(&options.arguments)? } else { BTreeMap::new() };
                 for own in &group.materials {
-                    let mut material = own.filled(group, &inputs);
+                    let mut material = own.filled(group, &inputs)?;
                     let mut is_asked = own.attached.is_empty() && reason(&[&group.name]).is_none();
+                    let is_attestation = own.is_attestation;
                     for attached in &own.attached {
-                        let of_group =
-                            |names: &[&str]| reason(&[names, &[group.name.as_str()]].concat());
+                        let of_group = |names: &[&str]| match group.skips(&attached.policy) {
+                            true => Some(SKIPPED_BY_CONTRACT),
+                            false => reason(&[names, &[group.name.as_str()]].concat()),
+                        };
+                        let given = Some(&options.policy_inputs)
+                            .filter(|_| group.is_contract() && !is_attestation);
                         is_asked |=
                             self.load_policy(&attached.document, of_group, options, || {
-                                let arguments = attached.arguments(&inputs)?;
-                                Ok(How { arguments, material: Some(&material) })
+                                let arguments = attached.arguments(&inputs, given)?;
+                                Ok(How { arguments, material: Some(&material), is_attestation })
                             })?;
                     }
                     // Nothing is missing if none of its policies is evaluated by the caller's choice.
@@ -206,11 +275,12 @@ impl Gate {
         options: &GateOptions,
     ) -> Result<(), Error> {
         self.refuse_same_name(document, &name)?;
-        let of_material = how.material.and_then(|material| material.kind.as_ref());
-        let kinds = [entry.kind.as_ref(), of_material];
-        let wanted = options.kind.as_ref().or(of_material);
-        let other = kinds.into_iter().flatten().find(|kind| wanted.is_some_and(|own| own != *kind));
-        if let (Some(wanted), Some(other)) = (wanted, other) {
+        let of_attestation = how.is_attestation.then_some(ATTESTATION);
+        let own = entry.kind.as_deref().or(of_attestation);
+        let mut wanted = options.kind.as_deref().into_iter().chain(of_attestation);
+        if let Some((other, wanted)) =
+            own.and_then(|own| Some((own, wanted.find(|kind| *kind != own)?)))
+        {
             self.record_not_asked(name, &format!("it is for `{other}`"));
             self.notes.push(format!(
                 "the policy `{}` is for `{other}`, not for `{wanted}`: it wasn't evaluated",
@@ -218,7 +288,7 @@ impl Gate {
             ));
             return Ok(());
         }
-        let module = entry.module.clone();
+        let module = entry.module.source()?.clone();
         if let Some(digest) = entry.digest.clone() {
             self.sources.push(Source { path: module.path.clone(), digest });
         }
@@ -227,6 +297,7 @@ impl Gate {
         self.note_calls(&policies);
         let reach = Reach::new(&policies);
         refuse_outside(&policies, &reach)?;
+        refuse_undeclared(&policies, document)?;
         for mut asked in
             packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
         {
@@ -239,12 +310,13 @@ impl Gate {
             policy.auto_match.clone_from(&document.auto_match);
             policy.finding_type = document.finding.map(|finding| finding.name.to_owned());
             policy.document = Some(document.name.clone());
+            policy.api_version = Some(document.version.value.clone());
             policy.kind.clone_from(&entry.kind);
             policy.description = policy.description.or_else(|| document.description.clone());
             self.policies.push(policy);
             let mut check = Check::new(policies.clone(), asked, &how.arguments, options, &reach);
             check.context.metadata.document = true;
-            check.kind = entry.kind.as_ref().or(of_material).cloned();
+            check.kind = own.map(str::to_owned);
             check.material = how.material.cloned();
             // It is evaluated for inputs of its kind alone.
             let kind = &mut check.context.metadata.kind;

@@ -76,9 +76,10 @@ impl Material {
                 return Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::DATA));
             }
         }
-        let policy_documents = split_off_documents(&mut gathered, options.elsewhere())?;
-        let alone = |entry: &PolicyEntry| Sources::new([entry.module.clone()], []);
-        let documents = policy_documents.iter().flat_map(Document::entries).map(alone).collect();
+        let policy_documents = split_off_documents(&mut gathered, None, options.elsewhere())?;
+        let alone = |entry: &PolicyEntry| Ok(Sources::new([entry.module.source()?.clone()], []));
+        let entries = policy_documents.iter().flat_map(Document::entries);
+        let documents = entries.map(alone).collect::<Result<_, Error>>()?;
         let sources = gathered.clone().sources()?;
         let GateOptions { fetched, .. } = options;
         let loaded = Loaded::default();

@@ -13,7 +13,7 @@ use crate::documents::ARGUMENTS;
 use crate::inputs::InputSource;
 use crate::metadata::Metadata;
 use crate::model::Inventory;
-use crate::policy_documents::PolicyDocument;
+use crate::policy_documents::{PolicyDocument, PolicyInputs};
 use crate::setting;
 
 /// The most packages whose reasons a message states.
@@ -153,6 +153,24 @@ impl Gate {
         ))
         .with_hint("a waiver for one of them would cover both: rename one"))
     }
+}
+
+/// Refuses an input for one run that no policy takes: it would change nothing.
+pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> Result<(), Error> {
+    let takes = |name: &str, policy: Option<&str>| {
+        documents.iter().any(|document| document.takes(inputs, name, policy))
+    };
+    let Some(untaken) = inputs.unused(takes) else { return Ok(()) };
+    let message = format!("no policy takes the input `{}`", escape(&untaken));
+    Err(wrong(message).with_hint(
+        "policies declare their inputs in `spec.inputs`; those of a group get theirs from the group",
+    ))
+}
+
+/// Refuses a contract among the policies if there is no policy.
+pub(super) fn not_by_data(path: &str) -> Error {
+    let path = escape(path);
+    wrong(format!("no policies to evaluate: `{path}` is a contract")).by_setting(setting::CONTRACT)
 }
 
 /// Refuses values of the input that policy documents wouldn't see.

@@ -46,6 +46,9 @@ pub struct Policy {
     /// The name of the policy document that it is from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
+    /// The `apiVersion` of that document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
     /// The kind of material that it is for; absent if it is for every kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,

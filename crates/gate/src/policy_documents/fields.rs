@@ -1,42 +1,175 @@
-//! Fields that policy documents and groups have in common.
+//! Fields that policy documents, groups and contracts have in common.
 
-use rego_platform::Error;
-use rego_platform::sources::typed;
+use rego_platform::sources::{refuse_boolean_words, typed};
+use rego_platform::{Error, Product};
 use rego_platform_client::text::escape;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
-use super::place::Place;
+use super::kinds;
+use super::place::{Place, Placed};
+
+/// The group of the vendor's `apiVersion`.
+const VENDOR: &str = "chainloop";
+
+/// The beginning of the older spelling of an `apiVersion`.
+const OLDER: &str = "workflowcontract.";
 
 /// Reads a file into a type; `what` it is.
 pub(crate) fn typed_as<T: DeserializeOwned>(file: Place<'_>, what: &str) -> Result<T, Error> {
-    typed(file.path, file.text).map_err(|mut found| {
+    let read = || {
+        let value = typed(file.path, file.text)?;
+        refuse_boolean_words(file.path, file.text)?;
+        Ok(value)
+    };
+    read().map_err(|mut found: rego_platform::Diagnostic| {
         found.message = format!("not a valid {what}: {}", found.message);
         Error::policy(vec![found])
     })
 }
 
-pub(crate) fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    let version = String::deserialize(deserializer)?;
-    if version.ends_with("/v1") {
+/// Refuses an `apiVersion` that isn't one of those of a product.
+pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Result<(), Error> {
+    let product = product.as_str();
+    let (is_older, group) = match version.value.strip_prefix(OLDER) {
+        Some(group) => (true, group),
+        None => (false, version.value.as_str()),
+    };
+    let is_known = match group.strip_suffix("/v1") {
+        Some("chainloop.dev") => true,
+        Some(domain) if product != VENDOR => is_older || domain.split('.').next() == Some(product),
+        _ => false,
+    };
+    if is_known {
         return Ok(());
     }
-    let version = escape(&version);
-    Err(D::Error::custom(format!("the version `{version}` is unknown: it ends in `/v1`")))
+    let known = match product {
+        VENDOR => "`chainloop.dev/v1` or `workflowcontract.chainloop.dev/v1`".to_owned(),
+        _ => format!(
+            "`chainloop.dev/v1` or `workflowcontract.chainloop.dev/v1`, or for `--product {product}` \
+             `{product}.DOMAIN/v1` or `workflowcontract.DOMAIN/v1`"
+        ),
+    };
+    let message = format!("unknown apiVersion `{}`: expected {known}", escape(&version.value));
+    Err(version.refused(message, Some("leave a document of another product out with `--ignore`")))
 }
 
-pub(crate) fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    if text.trim().is_empty() { Err(D::Error::custom("it is empty")) } else { Ok(text) }
+/// Reads a name: lower-case letters, digits and hyphens within.
+pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if is_name(&name) {
+        return Ok(name);
+    }
+    let name = escape(&name);
+    Err(D::Error::custom(format!(
+        "invalid name `{name}`: expected lower-case letters and digits, with hyphens inside"
+    )))
 }
 
+pub(crate) fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.chars().all(allowed) && !name.starts_with('-') && !name.ends_with('-')
+}
+
+/// Reads the name of an input, which templates and policies refer to.
+pub(crate) fn input_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let is_valid = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_valid {
+        return Ok(name);
+    }
+    let name = escape(&name);
+    Err(D::Error::custom(format!(
+        "invalid name `{name}` of an input: expected a letter, then letters, digits and `_`"
+    )))
+}
+
+/// Reads a kind of materials; `None` for the one that means any.
 pub(crate) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let kind = Option::<String>::deserialize(deserializer)?;
-    if kind.as_deref().is_some_and(|kind| kind.trim().is_empty()) {
-        return Err(D::Error::custom("the kind is empty: without one, the policy is for all"));
+    let Some(kind) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    match kind.as_str() {
+        kinds::UNSPECIFIED => Ok(None),
+        known if kinds::is_known(known) => Ok(Some(kind)),
+        unknown => {
+            let near = kinds::nearest(unknown).map(|near| format!(": did you mean `{near}`?"));
+            let (kind, near) = (escape(unknown), near.unwrap_or_default());
+            Err(D::Error::custom(format!("unknown kind `{kind}`{near}")))
+        }
     }
-    if kind.as_deref().is_some_and(|kind| kind.contains("{{")) {
-        return Err(D::Error::custom("the kind is a template: write the kind"));
+}
+
+/// Reads the kind of a policy, which may be any but that of all files.
+pub(crate) fn policy_kind<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    refuse_kinds(kind(deserializer)?, &["ARTIFACT"])
+}
+
+/// Reads the kind of a policy in the older form.
+pub(crate) fn older_kind<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    refuse_kinds(kind(deserializer)?, &["STRING", "ARTIFACT", "EVIDENCE"])
+}
+
+fn refuse_kinds<E: serde::de::Error>(
+    kind: Option<String>,
+    refused: &[&str],
+) -> Result<Option<String>, E> {
+    match kind.as_deref().filter(|kind| refused.contains(kind)) {
+        Some(kind) => Err(E::custom(format!("a policy can't be for the kind `{kind}` here"))),
+        None => Ok(kind),
     }
-    Ok(kind)
+}
+
+/// Reads a value, or its default for `null`.
+pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use rego_platform::Position;
+
+    #[test]
+    fn a_version_is_the_vendors_or_the_products() {
+        for (version, product, is_known) in [
+            ("chainloop.dev/v1", "chainloop", true),
+            ("workflowcontract.chainloop.dev/v1", "chainloop", true),
+            ("workflowcontract.chainloop.dev/v1", "other", true),
+            ("chainloop.dev/v1", "other", true),
+            ("other.example/v1", "other", true),
+            ("workflowcontract.example/v1", "other", true),
+            ("workflowcontract.example/v1", "chainloop", false),
+            ("chainloop.dev/v1/", "chainloop", false),
+            ("chainloop.dev/v2", "chainloop", false),
+            ("chainloop.dev/v1 ", "chainloop", false),
+            ("Chainloop.dev/v1", "chainloop", false),
+            ("chainloop.example/v1", "chainloop", false),
+            ("kyverno.io/v1", "other", false),
+            ("v1", "other", false),
+            ("", "other", false),
+        ] {
+            let at = Position {
+                file: String::new(),
+                line: 1,
+                column: 1,
+                length: 1,
+                text: String::new(),
+            };
+            let placed = Placed { value: version.to_owned(), at };
+            let product = Product::new(product).unwrap();
+            assert_eq!(
+                refuse_version(&placed, &product).is_ok(),
+                is_known,
+                "{version} {product:?}"
+            );
+        }
+    }
 }

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, nearest};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
-use super::fields::stated;
+use super::fields::{input_name, or_default};
 use super::place::{Located, Place, Placed};
 use super::template::Template;
 
@@ -15,11 +14,11 @@ use super::template::Template;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct InputYaml {
-    #[serde(deserialize_with = "stated")]
+    #[serde(deserialize_with = "input_name")]
     name: String,
     #[serde(rename = "description")]
-    _description: Option<IgnoredAny>,
-    #[serde(default)]
+    _description: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
     required: bool,
     default: Option<Located<Template>>,
 }
@@ -46,11 +45,8 @@ impl Inputs {
             if !names.insert(&input.name) {
                 return Err(wrong(format!("the input `{name}` is declared twice")));
             }
-            let without = BTreeMap::new();
-            let has_default = |text: &Located<Template>| {
-                text.value.inputs().next().is_some() || !text.value.filled(&without).is_empty()
-            };
-            if input.required && input.default.as_ref().is_some_and(has_default) {
+            let has_default = input.default.as_ref().is_some_and(|text| !text.value.is_empty());
+            if input.required && has_default {
                 return Err(wrong(format!("the input `{name}` is required and has a default")));
             }
         }
@@ -73,7 +69,7 @@ impl Inputs {
     /// Refuses defaults that are templates whose inputs nothing fills.
     pub fn refuse_templates(&self) -> Result<(), Error> {
         let mut defaults = self.0.iter().filter_map(|input| input.default.as_ref());
-        match defaults.find(|text| text.value.inputs().next().is_some()) {
+        match defaults.find(|text| text.value.has_actions()) {
             Some(found) => Err(found.refused(
                 "the default is a template, which only a group fills",
                 Some("write the value"),
@@ -88,11 +84,12 @@ impl Inputs {
         defaults.try_for_each(|text| group.1.refuse_in(text, group.0))
     }
 
-    /// Refuses a template that refers to an input which isn't declared here; `group` is its owner.
+    /// Refuses a template that refers to an input which isn't declared here; `group` is its owner, as a message
+    /// names it.
     pub fn refuse_in(&self, text: &Placed<Template>, group: &str) -> Result<(), Error> {
         let is_known = |name: &str| self.names().any(|own| own == name);
         let Some(name) = text.value.inputs().find(|name| !is_known(name)) else { return Ok(()) };
-        let message = format!("the group `{}` declares no input `{}`", escape(group), escape(name));
+        let message = format!("{group} declares no input `{}`", escape(name));
         Err(text.refused(message, Some(&self.hint(name))))
     }
 
@@ -104,15 +101,16 @@ impl Inputs {
         }
     }
 
-    /// Returns the text of each input that has one: what is given, or else its default. `group` has the
-    /// texts of the group's inputs. What is given is all there is for a document without inputs.
+    /// Returns the text of each input that has one: what is given, even if it is empty, or else its default.
+    /// `bindings` fill the templates of both. What is given is all there is for a document without inputs, as
+    /// it is written.
     ///
     /// # Errors
-    /// What `missing` returns for a required input without a text.
+    /// What `missing` returns for a required input without a text, and for templates that can't be filled.
     pub fn texts(
         &self,
         given: &BTreeMap<String, String>,
-        group: &BTreeMap<String, String>,
+        bindings: &BTreeMap<String, String>,
         missing: impl Fn(&str) -> Error,
     ) -> Result<BTreeMap<String, String>, Error> {
         if self.0.is_empty() {
@@ -120,15 +118,17 @@ impl Inputs {
         }
         let mut found = BTreeMap::new();
         for input in &self.0 {
-            // An empty text counts as absent.
-            let given = given.get(&input.name).filter(|text| !text.is_empty()).cloned();
-            let default = || Some(input.default.as_ref()?.value.filled(group));
-            match given.or_else(default).filter(|text| crate::documents::argument(text).is_some()) {
-                Some(text) => {
-                    found.insert(input.name.clone(), text);
-                }
-                None if input.required => return Err(missing(&input.name)),
-                None => {}
+            let given = given.get(&input.name).map(|text| Template::new(text).filled(bindings));
+            let given = given.transpose()?;
+            if input.required && given.as_ref().is_none_or(String::is_empty) {
+                return Err(missing(&input.name));
+            }
+            let default = || {
+                let text = input.default.as_ref()?;
+                Some(text.value.filled(bindings).map_err(|error| text.placing(error)))
+            };
+            if let Some(text) = given.map(Ok).or_else(default).transpose()? {
+                found.insert(input.name.clone(), text);
             }
         }
         Ok(found)

@@ -18,8 +18,8 @@ use crate::describe::rule_name;
 use crate::split::sha256;
 
 /// What a path leads to.
-const RELATIVE: &str = "the path is relative to the document, or with `file://` to the working folder, and \
-                        leads nowhere else";
+const RELATIVE: &str = "a module's path is relative to the document, a document's with `file://` to the working \
+                        folder, and both lead nowhere else";
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
@@ -40,15 +40,67 @@ const OMITTED: [(&str, &str); 5] = [
     ("violations", "default violations := []\n"),
 ];
 
+/// The rule that the vendor's engine asks for.
+const RESULT: (&str, &str) = (
+    "result",
+    "result := {\"skipped\": skipped, \"violations\": violations, \"skip_reason\": skip_reason, \"ignore\": ignore}\n",
+);
+
+/// A module of a policy document.
+#[derive(Debug, Clone)]
+pub(crate) struct Module {
+    /// Its text, with the rules that it uses without defining them.
+    source: ModuleSource,
+    /// Set if the vendor's engine, which reads v0, can't read it.
+    is_newer: bool,
+}
+
+impl Module {
+    /// Returns its text, with the rules that it uses without defining them.
+    ///
+    /// # Errors
+    /// For a module that the vendor's engine can't read.
+    pub fn source(&self) -> Result<&ModuleSource, Error> {
+        if !self.is_newer {
+            return Ok(&self.source);
+        }
+        let message = format!("{}: the module lacks `import rego.v1`", escape(&self.source.path));
+        Err(wrong(message).with_hint(
+            "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
+        ))
+    }
+
+    /// Returns its text with all rules that the vendor's engine adds, also those that it doesn't use.
+    ///
+    /// # Errors
+    /// For a module that the vendor's engine can't read.
+    pub fn whole(&self) -> Result<ModuleSource, Error> {
+        let mut source = self.source()?.clone();
+        let options = ParseOptions::version(BaseVersion::V1);
+        let Ok(module) = parse_module(FileId(0), &source.text, &options) else { return Ok(source) };
+        let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
+        for (name, rules) in [RESULT].iter().chain(&OMITTED) {
+            if !defined.contains(name) {
+                source.text.extend(["\n\n", rules]);
+            }
+        }
+        Ok(source)
+    }
+
+    pub fn path(&self) -> &str {
+        &self.source.path
+    }
+}
+
 /// Appends the rules that a module uses without defining them. They come last, so that its lines keep
 /// their numbers. A module that doesn't parse is left to loading.
-fn finished(module: ModuleSource) -> Result<ModuleSource, Error> {
+fn finished(module: ModuleSource) -> Module {
     let ModuleSource { path, mut text, .. } = module;
     let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
-        return Ok(ModuleSource::new(path, text));
+        return Module { source: ModuleSource::new(path, text), is_newer: false };
     };
     let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
-    refuse_newer(&path, &text, &defined)?;
+    let is_newer = is_newer(&text, &defined);
     let mut used = visit::vars(&module);
     for (name, rules) in OMITTED {
         if used.contains(name) && !defined.contains(name) {
@@ -57,12 +109,12 @@ fn finished(module: ModuleSource) -> Result<ModuleSource, Error> {
             used.extend(rules.contains("valid_input").then(|| "valid_input".into()));
         }
     }
-    Ok(ModuleSource::new(path, text))
+    Module { source: ModuleSource::new(path, text), is_newer }
 }
 
-/// Refuses the syntax of v1 in a module that doesn't import it. The engine of policy documents reads v0,
-/// after it has added the rules about skipping that aren't defined, which use `if`.
-fn refuse_newer(path: &str, text: &str, defined: &BTreeSet<&str>) -> Result<(), Error> {
+/// Returns `true` for a module with the syntax of v1 that doesn't import it. The engine of policy documents reads
+/// v0, after it has added the rules about skipping that aren't defined, which use `if`.
+fn is_newer(text: &str, defined: &BTreeSet<&str>) -> bool {
     let mut text = text.to_owned();
     for (name, rules) in OMITTED.iter().filter(|(name, _)| name.starts_with("skip")) {
         if !defined.contains(name) {
@@ -70,26 +122,13 @@ fn refuse_newer(path: &str, text: &str, defined: &BTreeSet<&str>) -> Result<(), 
             text.push_str(rules);
         }
     }
-    match parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)) {
-        Ok(_) => Ok(()),
-        Err(_) => {
-            let message = format!("{}: the module lacks `import rego.v1`", escape(path));
-            Err(wrong(message).with_hint(
-                "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
-            ))
-        }
-    }
+    parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)).is_err()
 }
 
 /// Returns a module that is written into a document, below a line (counted from 1). Its positions are those
 /// in the document's file, if it stands there as it is; otherwise it is a file of its own, with the `number`
 /// behind the document's path.
-pub(crate) fn embedded(
-    file: Place<'_>,
-    line: usize,
-    module: &str,
-    number: usize,
-) -> Result<ModuleSource, Error> {
+pub(crate) fn embedded(file: Place<'_>, line: usize, module: &str, number: usize) -> Module {
     let own = |text: String| ModuleSource::new(format!("{}#{number}", file.path), text);
     finished(match in_place(file.text, line, module) {
         Some(text) => ModuleSource::new(file.path, text),
@@ -122,7 +161,7 @@ fn printed(text: &str) -> Option<String> {
 }
 
 /// A module with the digest of its bytes.
-type Digested = (ModuleSource, Option<String>);
+type Digested = (Module, Option<String>);
 
 /// Where the modules of documents are, besides on the disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -144,13 +183,15 @@ pub(crate) fn read(
     digested(document, path, bytes, digest)
 }
 
-/// Reads a module that the document names by `ref`: a file in the document's folder, or one of those that
-/// [`found`] reads.
+/// Reads a module that the document names by `ref`: a file in the document's folder, or an address with its digest.
 pub(crate) fn referred(
     document: &str,
     reference: &str,
     elsewhere: Elsewhere<'_>,
 ) -> Result<Digested, Error> {
+    if !reference.contains("://") {
+        return read(document, reference, elsewhere);
+    }
     let (path, bytes, digest) = found(document, reference, elsewhere, Wanted::Module)?;
     digested(document, path, bytes, digest)
 }
@@ -174,9 +215,9 @@ enum Wanted {
     Document,
 }
 
-/// Reads what a document names: with `file://` a file below the working folder, as in the vendor's engine,
-/// or with `https://` one of a host that is allowed. `@sha256:…` behind it is its digest, without which
-/// nothing is fetched.
+/// Reads what a document names: with `file://` a policy document below the working folder, as in the vendor's
+/// client, or with `https://` what a host has that is allowed. `@sha256:…` behind it is its digest, without which
+/// nothing is fetched. The client takes neither `file://` nor a digest for modules.
 fn found(
     document: &str,
     reference: &str,
@@ -189,8 +230,9 @@ fn found(
         None => (reference, None),
     };
     let (path, bytes) = match place.split_once("://") {
-        None if wanted == Wanted::Module => beside(document, place, elsewhere)?,
-        Some(("file", path)) if elsewhere.source(document).is_none() => {
+        Some(("file", path))
+            if wanted == Wanted::Document && elsewhere.source(document).is_none() =>
+        {
             bytes(document, Path::new(""), path, wanted)?
         }
         Some(("https", _)) if digest.is_none() => {
@@ -214,7 +256,8 @@ fn found(
             let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
             return Err(wrong(message).with_hint(match wanted {
                 Wanted::Module => {
-                    "`ref` names a file, or an address with `https://` and its digest `@sha256:…`"
+                    "`ref` names a file beside the document, without `file://`, or an address with `https://` and its \
+                     digest `@sha256:…`"
                 }
                 Wanted::Document => {
                     "`ref` names a file with `file://`, or an address with `https://` and its digest \
@@ -295,8 +338,14 @@ fn bytes(
     match (wanted, extension) {
         (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
         (Wanted::Module, _) => {
+            let hint = match module.contains("@sha256:") {
+                true => {
+                    "a module's `ref` has no digest: the vendor's client takes it for a part of the name"
+                }
+                false => "the name of its file ends in `.rego`; WASM isn't supported",
+            };
             return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
-                .with_hint("the name of its file ends in `.rego`; WASM isn't supported"));
+                .with_hint(hint));
         }
         (Wanted::Document, _) => {
             let message = format!("{}: the policy `{shown}` isn't a document", escape(document));
@@ -330,7 +379,7 @@ fn digested(
     digest: String,
 ) -> Result<Digested, Error> {
     let (path, text) = utf8(document, &path, bytes)?;
-    Ok((finished(ModuleSource::new(path, text))?, Some(digest)))
+    Ok((finished(ModuleSource::new(path, text)), Some(digest)))
 }
 
 /// Returns the path and the text of a file.
@@ -349,7 +398,7 @@ mod tests {
     use super::*;
 
     fn added(text: &str) -> String {
-        finished(ModuleSource::new("p.yaml#1", text)).unwrap().text
+        finished(ModuleSource::new("p.yaml#1", text)).source.text
     }
 
     #[test]
@@ -368,7 +417,7 @@ mod tests {
         ] {
             let text = format!("package main\n\n{imports}\n\n{rules}");
             let found = finished(ModuleSource::new("p.yaml#1", &text));
-            match found {
+            match found.source() {
                 Ok(_) => assert!(is_read, "{text}"),
                 Err(error) => {
                     assert!(
@@ -405,29 +454,22 @@ mod tests {
         let document = dir.path().join("d/p.yaml");
         let document = document.to_str().unwrap();
         assert_eq!(
-            read(document, "in.rego", Elsewhere::default()).unwrap().0.text,
+            read(document, "in.rego", Elsewhere::default()).unwrap().0.source.text,
             "package in\n\nimport rego.v1"
         );
         let digest = sha256(&Sha256::digest("package in\n\nimport rego.v1"));
-        let pinned = format!("in.rego@{digest}");
-        for reference in ["in.rego", &pinned] {
-            assert_eq!(
-                referred(document, reference, Elsewhere::default()).unwrap().0.path,
-                document.replace("p.yaml", "in.rego"),
-                "{reference}"
-            );
+        for reference in ["in.rego", "./in.rego"] {
+            let (found, of_bytes) = referred(document, reference, Elsewhere::default()).unwrap();
+            assert_eq!(found.path(), document.replace("p.yaml", reference));
+            assert_eq!(of_bytes.as_deref(), Some(digest.as_str()));
         }
-        let other = pinned.replace(&digest, &sha256(&Sha256::digest("other")));
-        let upper = pinned.to_uppercase().replace("IN.REGO@SHA256", "in.rego@sha256");
+        let pinned = format!("in.rego@{digest}");
         for (reference, says) in [
-            (other.as_str(), "has another digest"),
-            (&upper, "has another digest"),
-            ("in.rego@sha256:", "has another digest"),
+            (pinned.as_str(), "isn't Rego"),
             ("in.rego@sha512:00", "isn't Rego"),
             ("../out.rego", "isn't a file in `"),
-            ("file:///etc/x.rego", "isn't a file in `.`"),
-            ("file://../x.rego", "isn't a file in `.`"),
-            ("file://no-such-file.rego", "can't be read"),
+            ("file://in.rego", "can't be fetched"),
+            ("file:///etc/x.rego", "can't be fetched"),
             ("https://x.example/p.rego@sha256:00", "p.rego@sha256:00`: "),
             ("https://x.example/p.rego", "lacks its digest"),
             ("http://x.example/p.rego@sha256:00", "can't be fetched"),
@@ -459,7 +501,7 @@ mod tests {
         let document = "oci://r.example/a:1/d/p.yaml";
         for path in ["in.rego", "./in.rego"] {
             let (module, digest) = read(document, path, elsewhere).unwrap();
-            assert_eq!(module.path, "oci://r.example/a:1/d/in.rego");
+            assert_eq!(module.path(), "oci://r.example/a:1/d/in.rego");
             assert!(digest.is_some());
         }
         assert!(referred(document, "in.rego", elsewhere).is_ok());

@@ -6,22 +6,23 @@
 use std::collections::BTreeMap;
 
 use rego_platform::rego::Value;
-use rego_platform::sources::ModuleSource;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
-use serde::de::{Error as _, IgnoredAny};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::fields::{kind, stated, typed_as, version};
+use super::fields::{name, older_kind, or_default, policy_kind, typed_as};
 use super::inputs::{InputYaml, Inputs};
-use super::modules::{Elsewhere, embedded, read, referred};
-use super::place::{Located, Place};
+use super::modules::{Elsewhere, Module, embedded, read, referred};
+use super::place::{Located, Place, Placed};
+use super::runtime::PolicyInputs;
 use crate::documents::argument;
 use crate::findings::{self, FindingType};
 use crate::setting;
 
 #[derive(Debug)]
 pub(crate) struct PolicyDocument {
+    pub version: Placed<String>,
     pub name: String,
     pub path: String,
     pub description: Option<String>,
@@ -34,33 +35,22 @@ pub(crate) struct PolicyDocument {
 }
 
 /// One of a document's policies.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PolicyEntry {
     pub kind: Option<String>,
     /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
     pub phases: Vec<String>,
-    pub module: ModuleSource,
+    pub module: Module,
     /// The digest of the module's bytes, if they aren't the document's own.
     pub digest: Option<String>,
 }
 
-/// A document that is written into a group, where its version and its kind may be left out.
+/// A document as it is written.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct EmbeddedYaml {
-    #[serde(rename = "apiVersion", default, deserialize_with = "version")]
-    _version: (),
-    #[serde(rename = "kind", default, deserialize_with = "one_policy")]
-    _kind: (),
-    metadata: Metadata,
-    spec: Spec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct DocumentYaml {
-    #[serde(rename = "apiVersion", deserialize_with = "version")]
-    _version: (),
+pub(crate) struct PolicyYaml {
+    #[serde(alias = "api_version")]
+    api_version: Located<String>,
     #[serde(rename = "kind", deserialize_with = "one_policy")]
     _kind: (),
     metadata: Metadata,
@@ -70,15 +60,15 @@ struct DocumentYaml {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Metadata {
-    #[serde(deserialize_with = "stated")]
+    #[serde(deserialize_with = "name")]
     pub name: String,
     description: Option<String>,
     /// For the author's own use.
     #[serde(rename = "annotations")]
-    _annotations: Option<IgnoredAny>,
+    _annotations: Option<BTreeMap<String, String>>,
     /// The owner of the policy, which doesn't matter for inputs.
     #[serde(rename = "organization")]
-    _organization: Option<IgnoredAny>,
+    _organization: Option<String>,
     #[serde(default, alias = "finding_type", deserialize_with = "finding")]
     finding_type: Option<FindingType>,
 }
@@ -86,12 +76,12 @@ pub(crate) struct Metadata {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spec {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     inputs: Vec<InputYaml>,
-    #[serde(default)]
-    policies: Vec<PolicyReference>,
+    #[serde(default, deserialize_with = "or_default")]
+    policies: Vec<EntryYaml>,
     /// The older format: a single policy, for the kind `type`.
-    #[serde(rename = "type", default, deserialize_with = "kind")]
+    #[serde(rename = "type", default, deserialize_with = "older_kind")]
     kind: Option<String>,
     embedded: Option<Located<String>>,
     path: Option<String>,
@@ -102,24 +92,55 @@ struct Spec {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PolicyReference {
-    #[serde(default, deserialize_with = "kind")]
+struct EntryYaml {
+    #[serde(default, deserialize_with = "policy_kind")]
     kind: Option<String>,
     embedded: Option<Located<String>>,
     path: Option<String>,
     #[serde(rename = "ref")]
     reference: Option<String>,
-    #[serde(default, alias = "attestation_phases")]
-    attestation_phases: Vec<String>,
+    #[serde(default, alias = "attestation_phases", deserialize_with = "or_default")]
+    attestation_phases: Vec<Phase>,
+}
+
+/// A phase of an attestation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Phase {
+    AttestationPhaseUnspecified,
+    Init,
+    Push,
+}
+
+impl Phase {
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::AttestationPhaseUnspecified => None,
+            Self::Init => Some("INIT"),
+            Self::Push => Some("PUSH"),
+        }
+    }
 }
 
 /// Where the policy is by which a document attaches itself.
 #[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum AutoMatch {
-    Path(String),
-    Embedded(IgnoredAny),
-    Ref(String),
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AutoMatch {
+    path: Option<String>,
+    embedded: Option<String>,
+    #[serde(rename = "ref")]
+    reference: Option<String>,
+}
+
+impl AutoMatch {
+    /// Returns where it is; `None` unless that is said once.
+    fn place(self) -> Option<String> {
+        match (self.path, self.embedded, self.reference) {
+            (Some(path), None, None) | (None, None, Some(path)) => Some(path),
+            (None, Some(_), None) => Some("embedded".to_owned()),
+            _ => None,
+        }
+    }
 }
 
 fn one_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
@@ -144,27 +165,17 @@ fn wrong(message: impl Into<String>) -> Error {
 
 /// Parses the document of a file.
 pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<PolicyDocument, Error> {
-    let DocumentYaml { metadata, spec, .. } = typed_as(file, "policy document")?;
-    of_yaml(file, metadata, spec, elsewhere, &mut 0)
+    of_yaml(file, typed_as(file, "policy document")?, elsewhere, &mut 0)
 }
 
-/// Returns the document that is written into the file of a group, with `modules` before it.
-pub(crate) fn parse_embedded(
+/// Returns a document that is written in a file, with `modules` before it.
+pub(crate) fn of_yaml(
     file: Place<'_>,
-    document: EmbeddedYaml,
+    document: PolicyYaml,
     elsewhere: Elsewhere<'_>,
     modules: &mut usize,
 ) -> Result<PolicyDocument, Error> {
-    of_yaml(file, document.metadata, document.spec, elsewhere, modules)
-}
-
-fn of_yaml(
-    file: Place<'_>,
-    metadata: Metadata,
-    mut spec: Spec,
-    elsewhere: Elsewhere<'_>,
-    modules: &mut usize,
-) -> Result<PolicyDocument, Error> {
+    let PolicyYaml { api_version, metadata, mut spec, .. } = document;
     let path = file.path;
     let shown = escape(path);
     if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
@@ -173,7 +184,7 @@ fn of_yaml(
                 "{shown}: `policies` and the older `type`, `path` and `embedded` can't be used together"
             )));
         }
-        spec.policies.push(PolicyReference {
+        spec.policies.push(EntryYaml {
             kind: spec.kind,
             embedded: spec.embedded,
             path: spec.path,
@@ -189,7 +200,7 @@ fn of_yaml(
         *modules += 1;
         let (module, digest) = match (entry.embedded, entry.path, entry.reference) {
             (Some(module), None, None) => {
-                (embedded(file, module.line, &module.value, *modules)?, None)
+                (embedded(file, module.line, &module.value, *modules), None)
             }
             (None, Some(module), None) => read(path, &module, elsewhere)?,
             (None, None, Some(reference)) => referred(path, &reference, elsewhere)?,
@@ -199,21 +210,47 @@ fn of_yaml(
                 )));
             }
         };
-        let phases = entry.attestation_phases;
+        let phases = entry.attestation_phases.into_iter().filter_map(Phase::name);
+        let phases = phases.map(str::to_owned).collect();
         entries.push(PolicyEntry { kind: entry.kind, phases, module, digest });
     }
+    let auto_match = spec.auto_match.map(|by| {
+        let message = "`auto_match` has not exactly one of `embedded`, `path` and `ref`";
+        by.place().ok_or_else(|| wrong(format!("{shown}: {message}")))
+    });
     Ok(PolicyDocument {
+        version: file.placed(api_version),
         name: metadata.name,
         path: path.to_owned(),
         description: metadata.description,
         finding: metadata.finding_type,
-        auto_match: spec.auto_match.map(|by| match by {
-            AutoMatch::Embedded(_) => "embedded".to_owned(),
-            AutoMatch::Path(path) | AutoMatch::Ref(path) => path,
-        }),
+        auto_match: auto_match.transpose()?,
         inputs: Inputs::new(spec.inputs, file)?,
-        entries,
+        entries: for_kinds(entries),
     })
+}
+
+impl PolicyYaml {
+    /// Returns the modules that are written into it.
+    pub fn embedded(self) -> impl Iterator<Item = Located<String>> {
+        let entries = self.spec.policies.into_iter().filter_map(|entry| entry.embedded);
+        self.spec.embedded.into_iter().chain(entries)
+    }
+}
+
+/// Returns the policies for each kind: one without a kind is for all kinds that the others name.
+fn for_kinds(entries: Vec<PolicyEntry>) -> Vec<PolicyEntry> {
+    let mut kinds: Vec<_> = entries.iter().filter_map(|entry| entry.kind.clone()).collect();
+    kinds.sort();
+    kinds.dedup();
+    let each = |entry: PolicyEntry| match (&entry.kind, kinds.as_slice()) {
+        (Some(_), _) | (None, []) => vec![entry],
+        (None, kinds) => {
+            let of = |kind: &String| PolicyEntry { kind: Some(kind.clone()), ..entry.clone() };
+            kinds.iter().map(of).collect()
+        }
+    };
+    entries.into_iter().flat_map(each).collect()
 }
 
 impl PolicyDocument {
@@ -237,13 +274,16 @@ impl PolicyDocument {
     pub fn arguments(
         &self,
         given: &BTreeMap<String, String>,
+        inputs: &PolicyInputs,
     ) -> Result<BTreeMap<String, Value>, Error> {
+        let mut given = given.clone();
+        inputs.apply((&self.name, ""), &mut given);
         let missing = |name: &str| {
             let (name, policy) = (escape(name), escape(&self.name));
             wrong(format!("the policy `{policy}` needs the argument `{name}`"))
                 .by_setting(setting::ARGUMENTS)
         };
-        Ok(values(self.inputs.texts(given, &BTreeMap::new(), missing)?))
+        self.inputs.texts(&given, &BTreeMap::new(), missing).map(values)
     }
 }
 
@@ -270,7 +310,13 @@ mod tests {
     fn modules_keep_their_line_numbers() {
         let document = parse("d/p.yaml", GOOD, Elsewhere::default()).unwrap();
         let module = &document.entries[0].module;
-        let line = module.text.lines().position(|line| line.trim() == "package main").unwrap();
+        let line = module
+            .source()
+            .unwrap()
+            .text
+            .lines()
+            .position(|line| line.trim() == "package main")
+            .unwrap();
         assert_eq!(GOOD.lines().nth(line).unwrap().trim(), "package main");
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
     }
@@ -278,12 +324,21 @@ mod tests {
     #[test]
     fn a_document_takes_only_declared_arguments() {
         let document = parse("p.yaml", GOOD, Elsewhere::default()).unwrap();
-        assert!(document.arguments(&BTreeMap::new()).unwrap_err().to_string().contains("`a`"));
-        let empty = BTreeMap::from([("a".to_owned(), String::new())]);
-        document.arguments(&empty).unwrap_err();
-        let given = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
-        let found = document.arguments(&given).unwrap();
-        assert_eq!(serde_json::to_string(&found).unwrap(), r#"{"a":"1","b":["x","y"]}"#);
+        let arguments = |given: &[(&str, &str)]| {
+            let given = given.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            let found = document.arguments(&given.collect(), &PolicyInputs::default());
+            found.map(|found| serde_json::to_string(&found).unwrap())
+        };
+        assert!(arguments(&[]).unwrap_err().to_string().contains("`a`"));
+        arguments(&[("a", "")]).unwrap_err();
+        for (given, expected) in [
+            (&[("a", "1")][..], r#"{"a":"1","b":["x","y"]}"#),
+            // What is given counts even if it is empty or only separates.
+            (&[("a", ","), ("b", "")], "{}"),
+            (&[("a", "1{{ inputs.x }}")], r#"{"a":"1","b":["x","y"]}"#),
+        ] {
+            assert_eq!(arguments(given).unwrap(), expected, "{given:?}");
+        }
     }
 
     #[test]
@@ -294,7 +349,6 @@ mod tests {
                 "  name: n\n  nam: x",
                 "p.yaml:5:3: not a valid policy document: unknown field `nam`",
             ),
-            ("/v1", "/v2", "p.yaml:1:13: not a valid policy document: the version"),
             ("embedded: |", "embeded: |", "unknown field `embeded`"),
             ("- {name: a", "- {nam: a", "unknown field `nam`"),
             ("embedded: |", "path: x.rego\n      embedded: |", "exactly one"),
@@ -302,18 +356,32 @@ mod tests {
             ("kind: Policy", "kind: PolicyGroup", "the document isn't a policy"),
             ("spec:", "kind: Policy\nspec:", "the key `kind` appears twice"),
             ("  policies:", "  policies: []\n  policies:", "the key `policies` appears twice"),
-            ("- kind: SARIF", "- kind: ' '", "p.yaml:10:13: not a valid policy document: the kind"),
+            (
+                "- kind: SARIF",
+                "- kind: sarif",
+                "p.yaml:10:13: not a valid policy document: unknown kind `sarif`: did you mean `SARIF`?",
+            ),
+            ("kind: SARIF", "kind: ARTIFACT", "a policy can't be for the kind `ARTIFACT`"),
+            ("  policies:", "  type: EVIDENCE\n  policies:", "for the kind `EVIDENCE`"),
+            ("name: n", "name: N", "p.yaml:4:9: not a valid policy document: invalid name `N`"),
+            ("name: n", "name: 5", "expected a string"),
+            ("name: a", "name: a-b", "invalid name `a-b` of an input"),
+            (
+                "name: b",
+                "name: y",
+                "p.yaml:8:14: not a valid policy document: `y` is a boolean in YAML 1.1",
+            ),
+            ("required: true", "required: yes", "p.yaml:7:28: not a valid policy document"),
+            ("- kind: SARIF", "- attestation_phases: [LATE]", "unknown variant `LATE`"),
             ("embedded: |", "ref: x\n      embedded: |", "exactly one"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
             ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
             ("  name: n", "  name: n\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
-            ("  policies:", "  autoMatch: {path: a, ref: b}\n  policies:", "not a valid policy"),
             (
-                "default: 'x,y'",
-                "default: '{{ x }}'",
-                "p.yaml:8:26: not a valid policy document: the template",
+                "  policies:",
+                "  autoMatch: {path: a, ref: b}\n  policies:",
+                "has not exactly one of",
             ),
-            ("kind: SARIF", "kind: '{{ inputs.b }}'", "the kind is a template"),
         ] {
             let error =
                 parse("p.yaml", &GOOD.replacen(from, to, 1), Elsewhere::default()).unwrap_err();
@@ -346,5 +414,18 @@ mod tests {
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
         let document = parse("p.yaml", old, Elsewhere::default()).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
+        // Members are in camel or snake case.
+        let snake = GOOD.replace("apiVersion", "api_version");
+        assert_eq!(parse("p.yaml", &snake, Elsewhere::default()).unwrap().name, "n");
+    }
+
+    #[test]
+    fn a_policy_without_a_kind_is_for_those_of_the_others() {
+        let more = "    - embedded: |\n        package main\n\n        import rego.v1\n\n        violations := []\n";
+        let entry = more.replace("- embedded", "- kind: OPENVEX\n      embedded");
+        let text = format!("{GOOD}{more}{entry}");
+        let document = parse("p.yaml", &text, Elsewhere::default()).unwrap();
+        let kinds: Vec<_> = document.entries.iter().map(|entry| entry.kind.as_deref()).collect();
+        assert_eq!(kinds, [Some("SARIF"), Some("OPENVEX"), Some("SARIF"), Some("OPENVEX")]);
     }
 }

@@ -88,6 +88,14 @@ impl Nodes {
         }
     }
 
+    /// Returns the scalars without a tag and quotes, in the order of the text.
+    pub fn plain(&self) -> impl Iterator<Item = (Mark, &str)> {
+        self.nodes.iter().filter_map(|node| match &node.content {
+            Content::Scalar(Tag::Implicit, text) => Some((node.at, &**text)),
+            _ => None,
+        })
+    }
+
     /// Returns the type of a scalar that isn't tagged otherwise.
     pub fn is_null(&self, id: NodeId) -> bool {
         match self.target(id).map(|node| &node.content) {

@@ -39,6 +39,27 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
         .map_err(|wrong| invalid(wrong.at.unwrap_or_default(), wrong.message))
 }
 
+/// Returns the first plain scalar that is a boolean in YAML 1.1 only, such as `yes`, with its place.
+///
+/// # Errors
+/// Returns an error if the text isn't YAML.
+pub fn boolean_word(text: &str) -> Result<Option<(Mark, String)>, YamlError> {
+    let mut host = UniqueKeys;
+    let mut parser = Parser::new(checked(text)?, &mut host, Limits::FILE);
+    while parser.document()?.is_some() {}
+    let (nodes, _) = parser.finish();
+    Ok(nodes.plain().find(|(_, text)| is_word(text)).map(|(at, text)| (at, text.to_owned())))
+}
+
+/// Returns `true` for a boolean of YAML 1.1 that is a string in YAML 1.2.
+fn is_word(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let is_cased = text == lower
+        || text == text.to_ascii_uppercase()
+        || text.strip_prefix(|c: char| c.is_ascii_uppercase()) == lower.get(1..);
+    is_cased && matches!(&*lower, "y" | "n" | "yes" | "no" | "on" | "off")
+}
+
 fn invalid(at: Mark, message: impl Into<String>) -> YamlError {
     YamlError { origin: Origin::Value, ..YamlError::new(at, message) }
 }

@@ -15,7 +15,7 @@ const GROUP: &str = "apiVersion: workflowcontract.example/v1\nkind: PolicyGroup\
     materials:\n      - name: '{{ inputs.sbom }}'\n        type: SBOM_SPDX_JSON\n        policies:\n          \
     - ref: file://p/limit.yaml\n            with:\n              max: '{{ inputs.limit }}'\n      \
     - name: scan\n        type: SARIF\n        optional: true\n        policies:\n          \
-    - embedded:\n              metadata: {name: clean}\n              spec:\n                policies:\n                  \
+    - embedded:\n              apiVersion: workflowcontract.example/v1\n              kind: Policy\n              metadata: {name: clean}\n              spec:\n                policies:\n                  \
     - embedded: |\n                      package main\n\n                      import rego.v1\n\n                      \
     violations contains sprintf(\"%s is bad\", [kind]) if {\n                        input.bad\n                        \
     kind := input.platform_metadata.annotations[\"platform.material.type\"]\n                      }\n";
@@ -149,7 +149,8 @@ fn a_material_without_a_name_is_every_input() {
     let run = |more: &[&str]| gate(&sandbox, &nameless, &[&["--arg", "limit=0"], more].concat());
     assert_eq!(said(&run(&["-i", "a.json"]).code(1).json(), 0), ["g/limit: 1 of a.json"]);
     let report = run(&["-i", "a.json", "--kind", "SBOM_SPDX_JSON"]).code(1).json();
-    assert!(report["notes"].to_string().contains("`g/clean` is for `SARIF`"), "{report}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("`g/clean` wasn't evaluated: no input is the material"), "{notes}");
     // The kind of an input that is a named material is known.
     let report = run(&["-i", "a.json", "--material", "scan=b.json"]).code(1).json();
     assert_eq!(said(&report, 1), ["g/clean: SARIF is bad"]);
@@ -163,7 +164,8 @@ fn a_material_without_a_name_is_every_input() {
 fn policies_for_attestations_are_for_that_kind() {
     let sandbox = Sandbox::new();
     let group = format!(
-        "{GROUP}    attestation:\n      - embedded:\n          metadata: {{name: signed}}\n          spec:\n            \
+        "{GROUP}    attestation:\n      - embedded:\n          apiVersion: workflowcontract.example/v1\n          kind: Policy\n          \
+         metadata: {{name: signed}}\n          spec:\n            \
          policies:\n              - embedded: |\n                  package main\n\n                  \
          import rego.v1\n\n                  violations contains \"subject\" if not input.subject\n"
     );
@@ -192,9 +194,9 @@ fn a_broken_group_is_refused_with_its_place() {
         (
             "'{{ inputs.limit }}'",
             "'{{ inputs.limit'",
-            "g.yaml:16:20: not a valid group of policies: the template `{{ inputs.limit` isn't closed",
+            "g.yaml:14:13: invalid template `{{ inputs.limit`",
         ),
-        ("'{{ inputs.limit }}'", "'{{ limit }}'", "isn't of the form `{{ inputs.NAME }}`"),
+        ("'{{ inputs.limit }}'", "'{{ limit }}'", "g.yaml:14:13: invalid template `{{ limit }}`"),
         ("inputs.sbom", "inputs.sbm", "g.yaml:11:15: the group `g` declares no input `sbm`"),
         ("default: sbom", "default: '{{ inputs.team }}'", "g.yaml:7:29: the default is a template"),
         ("max: '", "maximum: '", "g.yaml:16:24: the policy `limit` declares no input `maximum`"),
@@ -218,7 +220,7 @@ fn a_broken_group_is_refused_with_its_place() {
         (
             "type: SARIF",
             "type: '{{ inputs.team }}'",
-            "g.yaml:18:15: not a valid group of policies: the kind is a template",
+            "g.yaml:18:15: not a valid group of policies: unknown kind",
         ),
         (
             "            with:\n",
@@ -227,9 +229,15 @@ fn a_broken_group_is_refused_with_its_place() {
         ),
         (
             "            with:\n",
-            "            selector: {name: x}\n            with:\n",
-            "unknown field `selector`",
+            "            selector: {nam: x}\n            with:\n",
+            "unknown field `nam`",
         ),
+        (
+            "            with:\n",
+            "            requirements: [x]\n            with:\n",
+            "invalid requirement `x`",
+        ),
+        ("kind: Policy\n", "", "missing field `kind`"),
         (
             "            with:\n              max: '{{ inputs.limit }}'\n",
             "",
@@ -242,7 +250,7 @@ fn a_broken_group_is_refused_with_its_place() {
         ),
         ("optional: true", "matchMode: GLOB", "the mode `GLOB` is neither `EXACT` nor `PREFIX`"),
         ("spec:\n  inputs", "skip: [x]\nspec:\n  inputs", "unknown field `skip`"),
-        ("name: g}", "name: ''}", "it is empty"),
+        ("name: g}", "name: ''}", "invalid name ``"),
     ] {
         let group = GROUP.replacen(from, to, 1);
         assert_ne!(group, GROUP, "{from}");
@@ -273,7 +281,8 @@ fn violations_of_a_group_fail_whatever_its_gates_say() {
     let sandbox = Sandbox::new();
     let group = GROUP.replace(
         "            with:\n",
-        "            gate: false\n            disabled: true\n            with:\n",
+        "            gate: false\n            disabled: true\n            selector: {name: x}\n            \
+         requirements: [owasp/top-10@2021]\n            with:\n",
     );
     gate(&sandbox, &group, &["--material", "sbom=a.json", "--arg", "limit=0"]).code(1);
 }

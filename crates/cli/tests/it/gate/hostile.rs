@@ -57,8 +57,6 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
     // Anything else is data, and a file is accounted for by its first document.
     for text in [
         DOCUMENT.replace("kind: Policy", "kind: Contract"),
-        DOCUMENT.replace("workflowcontract.example", "policies.example"),
-        DOCUMENT.replace("apiVersion: workflowcontract.example/v1", "apiVersion: 1"),
         format!("kind: List\nitems:\n- {}", DOCUMENT.replace('\n', "\n  ")),
         "a: {apiVersion: workflowcontract.example/v1, kind: Policy}\n".to_owned(),
     ] {
@@ -66,6 +64,23 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
         let file = sandbox.path("policies/d.yaml");
         let alone = ["gate", "-d", file.to_str().unwrap(), "-i", "-"];
         sandbox.run(&alone).stdin("{}").output().fails("no policies to evaluate");
+    }
+    // What says that it is a policy is one, whatever its version.
+    let version = |text: &str| DOCUMENT.replace("workflowcontract.example/v1", text);
+    for (text, says) in [
+        (version("policies.example/v1"), "unknown apiVersion `policies.example/v1`"),
+        (version("workflowcontract.example/v2"), "unknown apiVersion"),
+        (version("chainloop.dev/v2"), "expected `chainloop.dev/v1` or `workflowcontract."),
+        (version("1"), "not a valid policy document: invalid type: integer `1`"),
+        (version("policies.example/v1").replace("Policy", "PolicyGroup"), "unknown field"),
+    ] {
+        let output = run(&sandbox, &[("p.yaml", &text)], &[]);
+        output.fails(says);
+        run(&sandbox, &[("p.yaml", &text)], &["--ignore", "p.yaml"]).code(0);
+    }
+    for text in [version("chainloop.dev/v1"), version("workflowcontract.chainloop.dev/v1")] {
+        let report = run(&sandbox, &[("p.yaml", &text)], &[]).code(1).json();
+        assert!(report["policies"].to_string().contains("chainloop.dev/v1"), "{report}");
     }
     // A policy whose kind is misspelt isn't left unevaluated.
     for (kind, says) in [

@@ -5,7 +5,7 @@ use crate::cli::Sandbox;
 
 const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  \
     inputs:\n    - name: max\n      required: true\n    - name: names\n      default: a,b\n  \
-    policies:\n    - kind: JSON\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
+    policies:\n    - kind: EVIDENCE\n      embedded: |\n        package main\n\n        import rego.v1\n\n        \
     valid_input if input.n\n\n        \
     violations contains \"too many\" if input.n > to_number(input.args.max)\n\n        \
     violations contains \"names\" if count(input.args.names) != 2\n";
@@ -37,7 +37,7 @@ fn policy_documents_get_their_arguments() {
     run(&["--arg", "max=5", "--arg", "mx=1"], "{\"n\": 5}").fails("did you mean `max`");
     run(&["--arg", "max=5", "-n", "limits"], "{\"n\": 5}").code(0);
     run(&["--arg", "max=5", "-n", "limit"], "{\"n\": 5}").fails("did you mean `limits`");
-    run(&["--arg", "max=5", "--kind", "JSON"], "{\"n\": 5}").code(0);
+    run(&["--arg", "max=5", "--kind", "EVIDENCE"], "{\"n\": 5}").code(0);
     run(&["--arg", "max=5", "--kind", "SARIF"], "{\"n\": 5}").fails("no policies");
 }
 
@@ -48,8 +48,8 @@ fn a_module_has_the_positions_of_its_document() {
         violations contains sprintf(\"%s\", [x]) if {\n          some x in input.a\n        }\n";
     let text = |first: &str, second: &str| {
         format!(
-            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: A\n      \
-             embedded: |\n        {first}    - kind: B\n      embedded: |\n        {second}"
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: SARIF\n      \
+             embedded: |\n        {first}    - kind: OPENVEX\n      embedded: |\n        {second}"
         )
     };
     let file = sandbox.write("n.yaml", text(module, module));
@@ -105,7 +105,7 @@ fn policies_for_other_kinds_are_left_out_and_named() {
 fn broken_policy_documents_are_refused_with_a_place() {
     let sandbox = Sandbox::new();
     for (from, to, says) in [
-        ("kind: JSON", "knd: JSON", "policy.yaml:"),
+        ("kind: EVIDENCE", "knd: JSON", "policy.yaml:"),
         ("violations contains", "allow contains", "no verdict rule"),
         ("to_number(", "platform.discoverr(", "platform.discoverr"),
     ] {
@@ -455,11 +455,11 @@ fn empty_values_choose_nothing() {
     }
     sandbox.run(&[&fixed[..], &["--kind", ""]].concat()).output().fails("it is empty");
     for kind in ["\"\"", "' '"] {
-        let document = DOCUMENT.replace("kind: JSON", &format!("kind: {kind}"));
+        let document = DOCUMENT.replace("kind: EVIDENCE", &format!("kind: {kind}"));
         let document = sandbox.write("d.yaml", document);
         for more in [&[][..], &["--kind", "SARIF"]] {
             let fixed = ["gate", "-d", &policy, "-d", &document, "-i", &input];
-            sandbox.run(&[&fixed[..], more].concat()).output().fails("the kind is empty");
+            sandbox.run(&[&fixed[..], more].concat()).output().fails("unknown kind");
         }
     }
 }
