@@ -116,9 +116,10 @@ impl Request for ListRequest {
             let check = |rows: &[Value]| self.listing.check_rows(&self.filters, rows);
             let listed = reader.all(client, context, read, check).await?;
             let rows = Value::from(listed.rows);
-            let value = match self.listing.bare {
-                true => rows,
-                false => Value::from(Object::from([(Value::from(name), rows)])),
+            let value = if self.listing.bare {
+                rows
+            } else {
+                Value::from(Object::from([(Value::from(name), rows)]))
             };
             Ok(Answer { cut: listed.cut, rereads: listed.rereads, ..value.into() })
         })

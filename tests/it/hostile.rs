@@ -18,4 +18,4 @@ mod shapes;
 mod stage;
 mod tls;
 
-pub use stage::{documented, platform};
+pub use stage::{builder, documented};

@@ -3,12 +3,18 @@
 use std::sync::{Arc, Mutex};
 
 use rego_platform::ErrorKind::{InvalidArgument, Protocol, Unavailable};
+use rego_platform::functions::FunctionSet;
 use rego_platform_emulator::EmulatorOptions;
 
 use super::*;
 use crate::emulator::start;
 use crate::hostile::script::{ok, status};
 use crate::hostile::server::Server;
+
+/// The functions are off by default.
+fn enabled(builder: PlatformBuilder) -> Platform {
+    builder.functions(FunctionSet::all()).build().unwrap()
+}
 
 fn released() -> Value {
     json!({"project_name": "payments-api", "project_version_name": "v2.4.0"})
@@ -17,14 +23,15 @@ fn released() -> Value {
 /// Returns a request with more members.
 fn with(more: Value) -> Value {
     let mut request = released();
-    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more}") };
+    request.as_object_mut().unwrap().extend(more);
     json!([request])
 }
 
 #[test]
 fn findings_are_filtered_with_and_without_prefixes() {
     let emulator = start(EmulatorOptions { max_page_size: Some(1), ..Default::default() });
-    let platform = client(&emulator);
+    let platform = enabled(client_as(&emulator, "ci"));
     let names = |more: Value| -> Vec<String> {
         let rows = ask(&platform, "findings", &with(more)).unwrap();
         let rows = rows.as_array().unwrap().iter();
@@ -58,7 +65,7 @@ fn findings_are_filtered_with_and_without_prefixes() {
 #[test]
 fn assessments_are_those_of_what_was_looked_up() {
     let emulator = start(EmulatorOptions::default());
-    let platform = client(&emulator);
+    let platform = enabled(client_as(&emulator, "ci"));
     let purl = "pkg:cargo/hyper@0.14.27";
     for more in [
         json!({"lookups": [{"external_id": "CVE-2026-1001"}, {"external_id": "CVE-0"}]}),
@@ -90,7 +97,7 @@ fn assessments_are_those_of_what_was_looked_up() {
 #[test]
 fn wrong_requests_are_refused_before_anything_is_sent() {
     let emulator = start(EmulatorOptions::default());
-    let platform = client(&emulator);
+    let platform = enabled(client_as(&emulator, "ci"));
     for (function, request, says) in [
         ("findings", json!({}), "lacks the key `project_name`"),
         ("findings", json!({"project_name": "a"}), "lacks the key `project_version_name`"),
@@ -125,7 +132,7 @@ fn a_result_is_about_what_was_asked_for() {
         Value::Null => status(503, &[], ""),
         body => ok(body.to_string().into_bytes()),
     });
-    let platform = crate::hostile::platform(&server);
+    let platform = enabled(crate::hostile::builder().base_url(server.url()));
     let lookups = with(json!({"lookups": [{"external_id": "CVE-1", "identity": "a"}]}));
     let row = |lookup: Value| json!({"results": [{"lookup": lookup, "effective_status": "S"}]});
     let own = row(json!({"externalId": "CVE-1", "identity": "a"}));

@@ -290,7 +290,7 @@ fn what_a_newer_service_adds_changes_no_verdict() {
         .unwrap();
     let verdict = || value(&platform, POLICY, "data.p.deny");
     let expected = verdict().unwrap();
-    assert_eq!(expected.len(), Some(17), "{expected}");
+    assert_eq!(expected.len(), Some(16), "{expected}");
     assert!(server.requests().iter().any(|request| request.target().contains(VERSION)));
     let all = additions();
     assert_eq!(all.len(), 60);

@@ -17,9 +17,9 @@ use crate::support;
 type Pages = fn(bool) -> (&'static [usize], Value);
 
 /// A list of two pages that doesn't change.
-const STEADY: Pages = |first| match first {
-    true => (&[0, 1], json!({"total_count": 3, "next_cursor": "a"})),
-    false => (&[2], json!({"total_count": 3, "next_cursor": ""})),
+const STEADY: Pages = |first| {
+    let (rows, cursor): (&[usize], _) = if first { (&[0, 1], "a") } else { (&[2], "") };
+    (rows, json!({"total_count": 3, "next_cursor": cursor}))
 };
 
 /// Lists of two pages, between which something was added or removed.
@@ -34,7 +34,7 @@ const CHANGES: &[(&str, Pages)] = &[
     ("only rows that were there", |first| if first { (&[0, 1], json!({"next_cursor": "a"})) } else { (&[1], json!({"next_cursor": "b"})) }),
     ("by offset, a row that moved", |first| if first { (&[0, 1], json!({"total_count": 3})) } else { (&[1], json!({"total_count": 3})) }),
     ("by offset, a row that is gone", |first| if first { (&[0, 1], json!({"total_count": 3})) } else { (&[], json!({"total_count": 2})) }),
-    ("by pages, one that is gone", |first| if first { (&[0, 1], json!({"total_pages": 2})) } else { (&[], json!({"total_pages": 2})) }),
+    ("by pages, one that is gone", |first| if first { (&[0, 1], json!({"total_pages": 3})) } else { (&[], json!({"total_pages": 3})) }),
 ];
 
 /// Serves a list that changes during its first `times` reads, and isn't changed any more then.

@@ -96,28 +96,6 @@ fn invalid_certificates_are_refused() {
     }
 }
 
-/// N5: no signed URL is used without TLS.
-#[test]
-fn no_download_goes_from_https_to_http() {
-    let authority = Authority::new();
-    let store = Server::start(|_| script::ok(content(7)));
-    let location = format!("{}/{SIGNED}", store.url());
-    let server = Server::start_tls(authority.server("127.0.0.1", false), move |_| {
-        script::status(302, &[("location", &location)], "")
-    });
-    for insecure in [false, true] {
-        let platform = at(&format!("https://{}", server.address))
-            .insecure(insecure)
-            .ca_certificate(authority.pem.clone())
-            .build()
-            .unwrap();
-        let error = ask(&platform, Column::Download).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Protocol);
-        assert!(error.to_string().contains("plain HTTP"), "{error}");
-    }
-    assert!(store.requests().is_empty());
-}
-
 /// N1: a call that isn't answered fails.
 #[test]
 fn a_host_that_does_not_exist_is_unavailable() {
