@@ -8,9 +8,12 @@
 mod arguments;
 pub(crate) mod discover;
 mod download_artifact;
+mod effective_assessments;
+mod enumeration;
 pub(crate) mod environments;
 mod evidence;
 mod evidence_prompt;
+mod findings;
 #[doc(hidden)]
 pub mod known_fields;
 mod lists;
@@ -96,8 +99,9 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// Every function: the five of interface section 4.7, and those that read the resources of sections
-/// 4.1 to 4.6, which are off until a host enables them ([`FunctionSet`]). None of them writes.
+/// Every function: the five of interface section 4.7, those that read the resources of sections 4.1 to
+/// 4.6, and two of newer services. All but the five are off until a host enables them ([`FunctionSet`]).
+/// None of them writes.
 pub static FUNCTIONS: &[&Function] = &[
     &discover::FUNCTION,
     &evidence::FUNCTION,
@@ -109,11 +113,9 @@ pub static FUNCTIONS: &[&Function] = &[
     &projects::FUNCTION,
     &environments::FUNCTION,
     &product_compliance::FUNCTION,
+    &findings::FUNCTION,
+    &effective_assessments::FUNCTION,
 ];
-
-/// Functions of newer services than the documented interface describes: policies may call them
-/// elsewhere.
-pub const NEWER: &[&str] = &["findings", "effective_assessments"];
 
 /// Functions that a gate supplies to policy documents alone.
 pub(crate) const OF_DOCUMENTS: &[&str] = &["vulnerability"];

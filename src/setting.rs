@@ -1,8 +1,8 @@
 //! The settings of this library that failures and findings refer to.
 
 pub use rego_platform_client::setting::{
-    ALLOWED_HOSTS, BACKEND, CERTIFICATE_AUTHORITIES, CONTENT_STORE, CONTROL_PLANE, PLAIN_HTTP,
-    Setting, TOKEN,
+    ALLOWED_HOSTS, BACKEND, CERTIFICATE_AUTHORITIES, CONTENT_STORE, CONTROL_PLANE, ORGANIZATION,
+    PLAIN_HTTP, Setting, TOKEN,
 };
 
 rego_platform_client::settings! {

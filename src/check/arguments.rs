@@ -255,8 +255,8 @@ fn placeholder(ty: Type) -> Value {
                 required.map(|f| (Value::from(f.name), placeholder(f.ty))).collect();
             Value::from(object)
         }
-        // Strings, and what may be one.
-        _ => Value::from("x"),
+        // Strings, and what may be one; names of enumerations are in capitals.
+        _ => Value::from("X"),
     }
 }
 

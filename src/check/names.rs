@@ -115,11 +115,6 @@ pub(crate) fn unknown_function(product: &Product, enabled: FunctionSet, name: &s
         _ if functions::OF_DOCUMENTS.contains(&name) => {
             format!("`{product}.{name}` is a function of policy documents")
         }
-        _ if functions::NEWER.contains(&name) => {
-            format!(
-                "`{product}.{name}` is a function of a newer service: it can't be evaluated here"
-            )
-        }
         Some(near) => format!("did you mean `{product}.{near}`?"),
         None => {
             let all: Vec<_> =

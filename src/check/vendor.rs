@@ -14,6 +14,9 @@ use crate::rego::syntax::tree::{Span, Term, TermKind};
 /// The product whose policies the vendor's engine evaluates as well.
 const PRODUCT: &str = "chainloop";
 
+/// A field that the vendor's engine never has, and the service sends no longer.
+const GONE: &str = "public";
+
 /// The name of the time here, and there.
 const TIME: (&str, &str) = ("createdAt", "created_at");
 
@@ -49,7 +52,13 @@ pub(super) fn check<'a>(
     for Comparison { operator, left, right, span } in &file.model.comparisons {
         for (one, other) in [(left, right), (right, left)] {
             let Some(field) = types.infer(at, one).filter(|of| is_answers(*of)) else { continue };
-            if holds_for_empty(operator, other) {
+            if !holds_for_empty(operator, other) {
+                continue;
+            }
+            if field.field == GONE {
+                let message = format!("`{GONE}` is undefined in the vendor's engine");
+                out.push(found(*span, message, "the service sends it no longer".to_owned()));
+            } else {
                 out.push(found(*span, left_out(field, "this holds only here"), written(field)));
             }
         }

@@ -44,6 +44,8 @@ pub struct CallRecord {
     pub outcome: &'static str,
     /// `true` if the author's `limit` cut the list.
     pub cut: bool,
+    /// The number of times that the list was read again from its start, since it changed while it was read.
+    pub rereads: u32,
     /// `true` if the answer is an AI analysis that didn't take place.
     pub skipped: bool,
     /// The form in which content was returned, for a download.
@@ -129,13 +131,17 @@ impl Ledger {
             };
             let _ = writeln!(
                 out,
-                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{}{}{} {}({})",
+                "  {:<8} {:>8.1} ms {:>9} B {:>2}× {}{}{}{}{}{} {}({})",
                 origin,
                 entry.latency.as_secs_f64() * 1e3,
                 entry.bytes,
                 entry.attempts,
                 entry.outcome,
                 if entry.cut { " (cut at its limit)" } else { "" },
+                match entry.rereads {
+                    0 => String::new(),
+                    again => format!(" (the list changed: read {} times)", again + 1),
+                },
                 if entry.skipped { " (skipped)" } else { "" },
                 if entry.form == Some(ContentForm::Base64) { " (as base64)" } else { "" },
                 if entry.needed { "" } else { " (not needed)" },

@@ -295,6 +295,7 @@ impl Session {
                     origin: known.origin,
                     outcome,
                     cut: answer.is_some_and(|answer| answer.cut),
+                    rereads: answer.map_or(0, |answer| answer.rereads),
                     skipped: *key.function == *prompt
                         && answer.is_some_and(|answer| is_skipped(&answer.value)),
                     form: answer.and_then(|answer| answer.form),

@@ -258,6 +258,8 @@ pub(crate) fn checked_filters(
             Type::Uuid => Filter::One(uuid(&path, value)?),
             Type::Array(Type::Uuid) => Filter::Many(list(&path, value, uuid)?),
             Type::Array(_) => Filter::Many(list(&path, value, text)?),
+            // Enumerations are read by their own rule.
+            Type::Either(..) => continue,
             _ => Filter::One(text(&path, value)?),
         };
         out.push((field.name, filter));

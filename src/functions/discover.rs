@@ -20,11 +20,13 @@ const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 /// The number of references requested per page.
 const PAGE_SIZE: u64 = 100;
 
+const PUBLIC: &str = "whether other organizations can see it; only if the service sends it";
+
 pub(crate) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
     Field::required("kind", Type::String, "its kind, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
     Field::optional("downloadable", Type::Boolean, "whether its content can be downloaded"),
-    Field::optional("public", Type::Boolean, "whether other organizations can see it"),
+    Field::optional("public", Type::Boolean, PUBLIC),
     Field::optional("createdAt", Type::Timestamp, "when it was added to the service"),
 ];
 
@@ -32,7 +34,7 @@ pub(crate) static RESULT: &[Field] = &[
     Field::required("digest", Type::Digest, "the requested digest"),
     Field::required("kind", Type::String, "its kind, such as `CONTAINER_IMAGE`"),
     Field::required("downloadable", Type::Boolean, "whether `download_artifact` can download it"),
-    Field::required("public", Type::Boolean, "whether other organizations can see it"),
+    Field::optional("public", Type::Boolean, PUBLIC),
     Field::required("createdAt", Type::Timestamp, "when it was added to the service"),
     Field::required(
         "references",
@@ -96,11 +98,55 @@ impl Request for Discover {
     }
 }
 
+/// Fills in the members that a service leaves out when they have the default of proto3, so that an item has
+/// one shape over HTTP and gRPC. `public` isn't one of them: it is there only if the service sent it.
+fn complete(item: &mut Object) {
+    for (name, default) in [
+        ("downloadable", Value::Bool(false)),
+        ("createdAt", Value::from("")),
+        ("metadata", Value::new_object()),
+        ("annotations", Value::new_object()),
+    ] {
+        let name = Value::from(name);
+        if matches!(item.get(&name), None | Some(Value::Null)) {
+            item.insert(name, default);
+        }
+    }
+}
+
+/// Returns a reference with its defaults, and without the empty list of references that HTTP adds to it.
+fn completed(reference: Value) -> Value {
+    let Value::Object(object) = reference else { return reference };
+    let mut object = Shared::unwrap_or_clone(object);
+    complete(&mut object);
+    let name = Value::from("references");
+    if matches!(object.get(&name), Some(Value::Array(items)) if items.is_empty()) {
+        object.remove(&name);
+    }
+    Value::from(object)
+}
+
 impl Discover {
     async fn read(&self, client: &Client, context: &Context) -> Result<Answer, Error> {
+        let mut pager = Pager::default();
+        loop {
+            match self.read_pages(client, context, &mut pager).await {
+                Ok(value) => {
+                    return Ok(Answer { rereads: pager.rereads(), ..value.into() });
+                }
+                Err(error) => pager.start_again(error, context.deadline)?,
+            }
+        }
+    }
+
+    async fn read_pages(
+        &self,
+        client: &Client,
+        context: &Context,
+        pager: &mut Pager,
+    ) -> Result<Value, Error> {
         const PAGE: EnvelopeSeed<'_, Row<'_>> =
             EnvelopeSeed { name: "result", contents: Row::new(RESULT, "result") };
-        let mut pager = Pager::default();
         let mut first = None;
         let mut references: Vec<Value> = Vec::new();
         loop {
@@ -110,7 +156,7 @@ impl Discover {
             let page = client
                 .json(context, &call, |body| read(PAGE, body))
                 .await
-                .map_err(|error| within_list(self.explain(error), &pager))?;
+                .map_err(|error| within_list(self.explain(error), pager))?;
             let (root, more) = self.check(page.contents)?;
             let pages = client.settings.max_pages;
             let goes_on = pager.advance(page.pagination.as_ref(), more.len(), pages)?;
@@ -127,7 +173,7 @@ impl Discover {
         }
         let mut root = first.unwrap_or_default();
         root.insert(Value::from("references"), Value::from(references));
-        Ok(Value::from(root).into())
+        Ok(Value::from(root))
     }
 
     /// Splits the answer into the root without its references, and the references. The root must be
@@ -149,8 +195,9 @@ impl Discover {
             Value::Object(object) => Shared::unwrap_or_clone(object),
             _ => Object::new(),
         };
+        complete(&mut root);
         let references = match root.remove(&Value::from("references")) {
-            Some(Value::Array(items)) => items.to_vec(),
+            Some(Value::Array(items)) => items.iter().cloned().map(completed).collect(),
             _ => Vec::new(),
         };
         Ok((root, references))

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::known_fields::{KINDS, METADATA, STATUSES};
-use super::{FUNCTIONS, Field, Function, Type};
+use super::{FUNCTIONS, Field, Function, Type, effective_assessments, findings};
 use crate::resources::*;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/functions.md");
@@ -49,6 +49,10 @@ fn resources() -> Vec<(&'static str, &'static [Field])> {
         ("FileUpload", &FileUpload),
         ("Override", &Override),
         ("User", &User),
+        ("Finding", findings::FINDING),
+        ("EffectiveAssessment", effective_assessments::EFFECTIVE),
+        ("Lookup", effective_assessments::LOOKUP),
+        ("LookedUp", effective_assessments::LOOKED_UP),
     ]
 }
 
@@ -120,6 +124,9 @@ fn section(function: &Function) -> String {
         Type::Object([Field { name: list, ty: Type::Array(Type::Object(row)), .. }]) => {
             let row = name(row).unwrap();
             let _ = writeln!(out, "The result is `{{\"{list}\": [...]}}`, an array of `{row}`.\n");
+        }
+        Type::Array(Type::Object(row)) => {
+            let _ = writeln!(out, "The result is an array of `{}`.\n", name(row).unwrap());
         }
         Type::Object(result) => {
             let _ = writeln!(out, "The result is a `{}`.\n", name(result).unwrap());

@@ -22,6 +22,8 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -52,6 +52,8 @@ pub(crate) static LISTING: Listing = Listing {
         ("kind", "kind"),
         ("workflow_name", "workflow_name"),
     ],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Field, Type, discover, evidence, project_compliance};
+use super::{Field, Type, discover, evidence, findings, project_compliance};
 use crate::rego::Value;
 use crate::resources::{ProjectEvaluation, RequirementEvaluation};
 use crate::text::shorten;
@@ -76,6 +76,24 @@ pub(crate) static BOOLEANS: &[&str] = &["true", "false"];
 
 const KIND: KnownField = KnownField { name: "kind", ty: Type::String, values: KINDS };
 
+/// Severities of findings, as the service spells them.
+pub(crate) static SEVERITIES: &[&str] = &[
+    "FINDING_SEVERITY_CRITICAL",
+    "FINDING_SEVERITY_HIGH",
+    "FINDING_SEVERITY_MEDIUM",
+    "FINDING_SEVERITY_LOW",
+    "FINDING_SEVERITY_INFO",
+];
+
+/// Statuses of findings, as the service spells them.
+pub(crate) static FINDING_STATUSES: &[&str] =
+    &["FINDING_STATUS_OPEN", "FINDING_STATUS_IN_PROGRESS", "FINDING_STATUS_RESOLVED"];
+
+static FINDING: &[KnownField] = &[
+    KnownField { name: "severity", ty: Type::String, values: SEVERITIES },
+    KnownField { name: "status", ty: Type::String, values: FINDING_STATUSES },
+];
+
 static KIND_ONLY: &[KnownField] = &[KIND];
 
 pub(super) static METADATA: &[Field] = &[
@@ -111,13 +129,14 @@ static OVERALL: &[KnownField] =
 /// Returns the known fields of an object, documented ones included. The object is identified by the
 /// address of its table of documented fields.
 pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
-    let table: [(&[Field], &'static [KnownField]); 8] = [
+    let table: [(&[Field], &'static [KnownField]); 9] = [
         (discover::RESULT, DISCOVERED),
         (discover::REFERENCE, DISCOVERED),
         (METADATA, METADATA_FIELDS),
         (evidence::EVIDENCE_ROW, KIND_ONLY),
         (evidence::FILTERS, KIND_ONLY),
         (project_compliance::EVALUATION, EVALUATION),
+        (findings::FINDING, FINDING),
         (&ProjectEvaluation, EVALUATION),
         (&RequirementEvaluation, OVERALL),
     ];

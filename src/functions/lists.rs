@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::rego::Value;
 use crate::rego::value::Object;
 
-use super::arguments::{Filter, argument, checked_filters, normalised, query};
+use super::arguments::{Filter, Filters, Invalid, argument, checked_filters, normalised, query};
+use super::enumeration::Enumeration;
 use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};
 use crate::Error;
 use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows, protocol};
@@ -26,12 +27,16 @@ pub(crate) struct Listing {
     /// The filters that each row is compared with, and the row's field for each; a dot leads to a
     /// field of the rows in a list.
     pub checked: &'static [(&'static str, &'static str)],
+    /// The filters that are enumerations.
+    pub enumerations: &'static [(&'static str, Enumeration)],
+    /// `true` if the function's result is the array itself, not an object with it.
+    pub bare: bool,
 }
 
 impl Listing {
     /// Checks the arguments of a call.
     pub fn parse(&'static self, arguments: &[Value]) -> Parsed {
-        let (filters, limit) = checked_filters("filters", argument(arguments, 0), self.filters)?;
+        let (filters, limit) = self.check(argument(arguments, 0))?;
         Ok(Arc::new(ListRequest { listing: self, filters, limit }))
     }
 
@@ -39,12 +44,22 @@ impl Listing {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument), as for a policy.
-    pub fn list(
-        &self,
-        filters: &Value,
-    ) -> Result<(List, Vec<(&'static str, Filter)>), super::arguments::Invalid> {
-        let (filters, limit) = checked_filters("filters", filters, self.filters)?;
+    pub fn list(&self, filters: &Value) -> Result<(List, Vec<(&'static str, Filter)>), Invalid> {
+        let (filters, limit) = self.check(filters)?;
         Ok((self.query(&filters, limit), filters))
+    }
+
+    /// Checks the only argument.
+    fn check(&self, given: &Value) -> Result<Filters, Invalid> {
+        let name = if self.bare { "request" } else { "filters" };
+        let (mut filters, limit) = checked_filters(name, given, self.filters)?;
+        for (field, enumeration) in self.enumerations {
+            if let Some(value) = given.get_str(field) {
+                let values = enumeration.values(&format!("{name}.{field}"), value)?;
+                filters.push((field, Filter::Many(values)));
+            }
+        }
+        Ok((filters, limit))
     }
 
     fn query(&self, filters: &[(&'static str, Filter)], limit: Option<u64>) -> List {
@@ -100,8 +115,13 @@ impl Request for ListRequest {
             let read = |body: &str| parse_rows(name, fields, most, body);
             let check = |rows: &[Value]| self.listing.check_rows(&self.filters, rows);
             let listed = reader.all(client, context, read, check).await?;
-            let rows = Object::from([(Value::from(name), Value::from(listed.rows))]);
-            Ok(Answer { cut: listed.cut, ..Value::from(rows).into() })
+            let rows = Value::from(listed.rows);
+            let value = if self.listing.bare {
+                rows
+            } else {
+                Value::from(Object::from([(Value::from(name), rows)]))
+            };
+            Ok(Answer { cut: listed.cut, rereads: listed.rereads, ..value.into() })
         })
     }
 }
@@ -124,9 +144,16 @@ mod tests {
             &projects::LISTING,
             &environments::LISTING,
             &product_compliance::LISTING,
+            &findings::LISTING,
         ] {
             let (name, fields) = listing.rows();
             assert!(!name.is_empty() && fields.len() > 3, "{listing:?}");
+            // Such a filter that weren't one of the enumerations would be left out of the query.
+            for filter in
+                listing.filters.iter().filter(|filter| matches!(filter.ty, Type::Either(..)))
+            {
+                assert!(listing.enumerations.iter().any(|(name, _)| *name == filter.name));
+            }
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) static LISTING: Listing = Listing {
         ("framework_ids", "framework_id"),
         ("product_version_id", "evaluations.product_version_id"),
     ],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

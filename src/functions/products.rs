@@ -17,6 +17,8 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

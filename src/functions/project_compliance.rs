@@ -39,6 +39,8 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[("project_version_id", "project_version_id"), ("framework_ids", "framework_id")],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -21,6 +21,8 @@ pub(crate) static LISTING: Listing = Listing {
     filters: FILTERS,
     result: RESULT,
     checked: &[("project_name", "name")],
+    enumerations: &[],
+    bare: false,
 };
 
 pub(super) static FUNCTION: Function = Function {

@@ -1,7 +1,8 @@
-//! The five functions, called on the emulator over real HTTP.
+//! The functions, called on the emulator over real HTTP.
 
 mod arguments;
 mod failures;
+mod findings;
 mod objects;
 mod sending;
 

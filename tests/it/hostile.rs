@@ -4,6 +4,7 @@
 
 mod authority;
 mod benign;
+mod changing;
 mod errors;
 mod frames;
 mod grpc;
@@ -17,4 +18,4 @@ mod shapes;
 mod stage;
 mod tls;
 
-pub use stage::documented;
+pub use stage::{builder, documented};

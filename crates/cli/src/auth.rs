@@ -26,8 +26,9 @@ use super::{Exit, watchdog};
 /// Show which token and addresses are used and where they come from, and try both addresses
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 when all is well, 2 when something is missing, expired, refused \
-    or unreachable.\n\nExample: rego-platform auth status --format json"
+    after_help = "Exit status: 0 when everything that is configured works, 2 when something is expired, \
+    refused or unreachable, or no function can be called. For each function it says what is \
+    missing.\n\nExample: rego-platform auth status --format json"
 )]
 pub(super) struct StatusArgs {
     /// Output format
@@ -138,10 +139,9 @@ fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status 
     for error in [refused, refused_there].into_iter().flatten().flatten() {
         problem(&error);
     }
-    if context.controlplane_url.is_none() && context.grpc().is_none() {
+    // With one of the addresses some functions work, and each of the others says what it lacks.
+    if !has_control_plane(context) && context.base_url.is_none() {
         problem(&missing("control plane", &context.product, "CONTROLPLANE_URL"));
-    }
-    if context.base_url.is_none() {
         problem(&missing("platform backend", &context.product, "BASE_URL"));
     }
     let sourced = |value: &Option<Sourced<String>>| {
@@ -172,13 +172,16 @@ fn missing(what: &str, product: &Product, suffix: &str) -> Error {
         .with_hint(format!("set the environment variable `{}`", product.env(suffix)))
 }
 
+fn has_control_plane(context: &Context) -> bool {
+    context.controlplane_url.is_some() || context.grpc().is_some()
+}
+
 /// Returns the five functions, each with what it lacks.
 fn functions(context: &Context) -> BTreeMap<&'static str, Option<String>> {
     let lacks = |function: &Function| {
         let downloads = function.name == "download_artifact";
         let (is_there, what, suffix) = if downloads || function.name == "discover" {
-            let is_there = context.controlplane_url.is_some() || context.grpc().is_some();
-            (is_there, "the control plane's address", "CONTROLPLANE_URL")
+            (has_control_plane(context), "the control plane's address", "CONTROLPLANE_URL")
         } else {
             (context.base_url.is_some(), "the platform backend's address", "BASE_URL")
         };
@@ -213,8 +216,8 @@ fn try_both(
     std::thread::scope(|scope| {
         let backend =
             context.base_url.as_ref().map(|_| scope.spawn(|| try_backend(platform, with_token)));
-        let is_there = context.controlplane_url.is_some() || context.grpc().is_some();
-        let control_plane = is_there.then(|| try_control_plane(platform, with_token));
+        let control_plane =
+            has_control_plane(context).then(|| try_control_plane(platform, with_token));
         (control_plane, backend.and_then(|thread| thread.join().ok()))
     })
 }

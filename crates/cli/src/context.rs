@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rego_platform::ArtifactStore;
 use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
+use rego_platform_client::client::certificates;
 use rego_platform_client::environment::Variable;
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
@@ -99,12 +100,18 @@ impl Context {
                 (config::GRPC_ADDRESS, config.grpc_address.as_deref()),
             )?,
             grpc_plain_text: finder.grpc_plain_text()?,
-            grpc_ca: finder.key(config::GRPC_CA, config.grpc_ca.as_deref()),
+            grpc_ca: finder.variable_or_key(
+                Variable::GrpcAuthority,
+                (config::GRPC_CA, config.grpc_ca.as_deref()),
+            )?,
             store_address: finder.variable_or_key(
                 Variable::StoreAddress,
                 (config::STORE_ADDRESS, config.store_address.as_deref()),
             )?,
-            store_ca: finder.key(config::STORE_CA, config.store_ca.as_deref()),
+            store_ca: finder.variable_or_key(
+                Variable::StoreAuthority,
+                (config::STORE_CA, config.store_ca.as_deref()),
+            )?,
             ca_cert: finder.ca_cert(options.ca_cert.as_deref()),
             endpoints: config.endpoints.clone(),
             max_results: config.max_results,
@@ -123,8 +130,9 @@ impl Context {
         ) -> Option<(String, String, Origin)> {
             value.map(|own| (name.to_owned(), text(&own.value), own.origin.clone()))
         }
-        let certificates =
-            |text: &String| if is_pem(text) { "(PEM)".to_owned() } else { text.clone() };
+        let certificates = |text: &String| {
+            if certificates::inline(text).is_some() { "(PEM)".to_owned() } else { text.clone() }
+        };
         let (grpc, store) = (self.grpc(), self.store());
         let own = [
             one("token", self.token.as_ref(), |_| "(set)".to_owned()),
@@ -255,10 +263,12 @@ impl Context {
         let grpc =
             [self.grpc().and(self.grpc_ca.as_ref()), self.store().and(self.store_ca.as_ref())];
         let grpc = grpc.into_iter().flatten().filter(|_| !self.is_plain_text()).map(|ca| {
-            if is_pem(&ca.value) {
-                return (Ok(ca.value.clone().into_bytes()), ca.origin.to_string());
+            if let Some(pem) = certificates::inline(&ca.value) {
+                return (Ok(pem), ca.origin.to_string());
             }
-            let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+            // A file of the configuration file is beside it, one of the environment where the command runs.
+            let config = self.config.as_deref().filter(|_| matches!(ca.origin, Origin::Config(..)));
+            let folder = config.and_then(Path::parent).unwrap_or(Path::new("."));
             let file = Sourced { value: folder.join(&ca.value), origin: ca.origin.clone() };
             (read_certificates(&file), located(&file))
         });
@@ -355,12 +365,6 @@ pub(super) fn certificates(options: &Options) -> Result<Option<Vec<u8>>, Error> 
 /// Returns where a file is, and what names it.
 fn located(file: &Sourced<PathBuf>) -> String {
     format!("`{}`, {}", escape(&file.value.display().to_string()), file.origin)
-}
-
-/// Returns `true` for certificates themselves: those of the service's own client are PEM, or a file beside the
-/// configuration file.
-fn is_pem(text: &str) -> bool {
-    text.contains("-----BEGIN")
 }
 
 fn read_certificates(file: &Sourced<PathBuf>) -> Result<Vec<u8>, Error> {

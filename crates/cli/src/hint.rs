@@ -58,6 +58,7 @@ fn option(setting: Setting) -> Option<String> {
         setting::TOKEN => {
             "`--token-file` reads it from a file, `auth status` shows which one is used"
         }
+        setting::ORGANIZATION => "`--organization` names it",
         setting::CONTROL_PLANE => "`--controlplane-url` sets it",
         setting::BACKEND => "`--base-url` sets it",
         setting::CONTENT_STORE => "`artifact-cas.api` in the configuration file sets it",

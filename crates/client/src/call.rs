@@ -20,13 +20,15 @@ pub struct Answer {
     pub value: Value,
     /// Set if the service had more than the author's `limit`.
     pub cut: bool,
+    /// The number of times that a list was read again from its start, since it changed while it was read.
+    pub rereads: u32,
     /// The form of content that was downloaded.
     pub form: Option<ContentForm>,
 }
 
 impl From<Value> for Answer {
     fn from(value: Value) -> Self {
-        Self { value, cut: false, form: None }
+        Self { value, cut: false, rereads: 0, form: None }
     }
 }
 

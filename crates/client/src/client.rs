@@ -53,13 +53,13 @@ pub use auth::{Credentials, TokenSource};
 pub use content::{Content, RequestedForm};
 pub use download::download;
 pub use endpoints::{
-    APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, ENVIRONMENTS, EVALUATE_EVIDENCE, EVIDENCE, Endpoint,
-    Endpoints, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION, PRODUCT_COMPLIANCE,
-    PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS, is_loopback,
+    APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, EFFECTIVE_ASSESSMENTS, ENVIRONMENTS, EVALUATE_EVIDENCE,
+    EVIDENCE, Endpoint, Endpoints, FINDINGS, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION,
+    PRODUCT_COMPLIANCE, PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS, is_loopback,
 };
 pub use kept::Kept;
 pub use operations::run_operation;
-pub use page::{EnvelopeSeed, parse, parse_object, parse_one, parse_page, parse_rows};
+pub use page::{EnvelopeSeed, Rows, parse, parse_object, parse_one, parse_page, parse_rows};
 pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub use row::Row;
 pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
@@ -288,7 +288,8 @@ pub struct Client {
     permits: Arc<Semaphore>,
     /// Set once an emulator has answered.
     emulated: AtomicBool,
-    /// Set once the service has said that it has no signed URLs, and the content store is asked itself.
+    /// Set once the service has shown that it has no signed URLs that can be followed, and the content store
+    /// is asked itself.
     #[cfg(feature = "grpc")]
     lacks_urls: AtomicBool,
 }
@@ -442,7 +443,23 @@ impl Client {
         if token.is_some_and(|token| token.occurs_in(&body)) {
             body.clear();
         }
-        let error = answer::error(call.endpoint, status, &headers, &body);
+        let placeholders = call
+            .endpoint
+            .path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')));
+        let names = placeholders.chain(call.query.iter().map(|(name, _)| *name));
+        let is_name = |name: &&str| ["_id", "_ids", "_name"].iter().any(|end| name.ends_with(end));
+        let mut names: Vec<_> = names.filter(is_name).collect();
+        names.dedup();
+        let question = answer::Question {
+            endpoint: call.endpoint,
+            names,
+            by_api_token: token
+                .is_some_and(|token| token.kind(&self.settings.product) == TokenKind::Api),
+            organization: token.and_then(|token| self.organization_name(token)),
+        };
+        let error = answer::error(&question, status, &headers, &body);
         Failed {
             // A refused token stays refused, whatever the status.
             retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
@@ -511,6 +528,11 @@ impl Client {
     fn organization(&self, token: &Token) -> Option<(HeaderName, HeaderValue)> {
         let is_user = token.kind(&self.settings.product) == TokenKind::User;
         self.settings.organization.clone().filter(|_| is_user)
+    }
+
+    /// Returns the name of the organization that a token selects.
+    fn organization_name(&self, token: &Token) -> Option<&str> {
+        self.organization(token).and(self.settings.organization_name.as_deref())
     }
 
     /// Sends one request within the limit on requests in flight. It counts as in flight until its

@@ -30,7 +30,9 @@ pub enum Variable {
     Backend,
     /// The variables of the service's own command-line client.
     GrpcAddress,
+    GrpcAuthority,
     StoreAddress,
+    StoreAuthority,
     GrpcPlainText,
 }
 
@@ -43,7 +45,9 @@ impl Variable {
             Self::ControlPlane => "CONTROLPLANE_URL",
             Self::Backend => "BASE_URL",
             Self::GrpcAddress => "CONTROL_PLANE_API",
+            Self::GrpcAuthority => "CONTROL_PLANE_API_CA",
             Self::StoreAddress => "ARTIFACT_CAS_API",
+            Self::StoreAuthority => "ARTIFACT_CAS_API_CA",
             Self::GrpcPlainText => "API_INSECURE",
         })
     }
@@ -78,6 +82,23 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
+
+    /// The vendor's client makes a variable of a key: capitals, and `_` for `-` and `.` (its public source,
+    /// release 1.106.1: `CalculateEnvVarName` in `app/cli/cmd/root.go`, the keys in `config.go`).
+    #[test]
+    fn the_variables_of_the_vendors_client_are_those_of_its_keys() {
+        let product = Product::new("chainloop").unwrap();
+        for (variable, key) in [
+            (Variable::GrpcAddress, "control-plane.API"),
+            (Variable::GrpcAuthority, "control-plane.api-ca"),
+            (Variable::StoreAddress, "artifact-cas.API"),
+            (Variable::StoreAuthority, "artifact-cas.api-ca"),
+            (Variable::GrpcPlainText, "api-insecure"),
+        ] {
+            let name = key.replace(['-', '.'], "_").to_uppercase();
+            assert_eq!(variable.name(&product), format!("CHAINLOOP_{name}"));
+        }
+    }
 
     #[test]
     fn a_variable_that_is_not_utf8_is_an_error_and_a_blank_one_unset() {

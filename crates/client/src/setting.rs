@@ -50,6 +50,8 @@ macro_rules! settings {
 settings! {
     /// The token, `PlatformBuilder::token`
     TOKEN = "token",
+    /// The organization of a user token, `PlatformBuilder::organization`
+    ORGANIZATION = "organization",
     /// The control plane's address, `PlatformBuilder::controlplane_url`
     CONTROL_PLANE = "controlplane-url",
     /// The platform backend's address, `PlatformBuilder::base_url`

@@ -117,7 +117,9 @@ impl Tokens {
             .filter(|index| organizations.contains(index))
             // An unknown organization gets the same answer: a caller who isn't a member doesn't
             // learn which ones exist.
-            .ok_or_else(|| Refusal::forbidden(format!("not a member of organization `{wanted}`")))
+            .ok_or_else(|| {
+                Refusal::forbidden(format!("user is not a member of organization {wanted}"))
+            })
     }
 }
 

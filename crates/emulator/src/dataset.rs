@@ -12,6 +12,7 @@ mod environments;
 mod evidence;
 mod fields;
 mod files;
+mod findings;
 mod frameworks;
 mod graph;
 mod identity;
@@ -32,6 +33,7 @@ pub(super) use compliance::Evaluation;
 pub(super) use environments::Environment;
 pub(super) use evidence::Evidence;
 pub(super) use fields::with;
+pub(super) use findings::Finding;
 pub(super) use frameworks::Framework;
 pub(super) use graph::{Graph, Node};
 pub(super) use identity::{Credential, Identity, Organization, TokenKind};
@@ -61,6 +63,7 @@ pub struct Dataset {
     pub(super) products: Vec<Product>,
     pub(super) environments: Vec<Environment>,
     pub(super) assessments: Vec<Assessment>,
+    pub(super) findings: Vec<Finding>,
     pub(super) prompts: Prompts,
 }
 
@@ -98,6 +101,7 @@ impl Dataset {
         );
         let environments = environments::load(&folder, &identity, &mut problems);
         let assessments = assessments::load(&folder, &identity, &projects, &mut problems);
+        let findings = findings::load(&folder, &identity, &projects, &mut problems);
         let prompts = prompts::load(&folder, &artifacts, &mut problems);
         service.check(&identity, &mut problems);
         problems.check()?;
@@ -113,6 +117,7 @@ impl Dataset {
             products,
             environments,
             assessments,
+            findings,
             prompts,
         })
     }
@@ -134,6 +139,7 @@ const TOPICS: &[&str] = &[
     "compliance",
     "environments",
     "evidence",
+    "findings",
     "frameworks",
     "graph",
     "organizations",

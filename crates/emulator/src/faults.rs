@@ -38,6 +38,10 @@ pub enum RouteKind {
     Approve,
     /// `GET {base_url}/v1/compliance/product`
     ProductCompliance,
+    /// `GET {base_url}/v1/findings`
+    Findings,
+    /// `POST {base_url}/v1/assessments/list-effective`
+    EffectiveAssessments,
     /// `GET …/openapi.yaml` on either address
     Openapi,
     /// The content store, over HTTP and gRPC
@@ -71,6 +75,13 @@ const ROUTES: &[(&str, RouteKind, Address, &str)] = &[
         RouteKind::ProductCompliance,
         Address::Backend,
         "/v1/compliance/product",
+    ),
+    ("findings", RouteKind::Findings, Address::Backend, "/v1/findings"),
+    (
+        "effective-assessments",
+        RouteKind::EffectiveAssessments,
+        Address::Backend,
+        "/v1/assessments/list-effective",
     ),
     ("openapi", RouteKind::Openapi, Address::Backend, "/openapi.yaml"),
     ("openapi", RouteKind::Openapi, Address::ControlPlane, "/openapi.yaml"),

@@ -268,6 +268,7 @@ impl Writer<'_> {
             Type::Texts => {
                 json!({ "type": "object", "additionalProperties": { "type": "string" } })
             }
+            Type::Any => json!({ "type": "object" }),
             Type::Keyed(resource) => {
                 json!({ "type": "object", "additionalProperties": self.resource(resource, paging) })
             }

@@ -10,6 +10,7 @@ mod discover;
 mod download;
 mod environments;
 mod evidence;
+mod findings;
 mod grpc;
 mod infoz;
 mod paging;
@@ -47,6 +48,8 @@ static ROUTES: &[&Route] = &[
     &compliance::PROJECT,
     &agents::EVALUATE_EVIDENCE,
     &agents::OPERATION,
+    &findings::LIST,
+    &findings::EFFECTIVE,
     &download::REDIRECT,
     &download::CONTENT,
 ];

@@ -35,6 +35,8 @@ pub(super) enum Type {
     Keyed(&'static Resource),
     List(&'static Type),
     Of(&'static Resource),
+    /// An object, as the data has it.
+    Any,
     /// The paging of a list: a [`CURSOR`] or a [`PAGINATION`].
     Pages,
 }
@@ -138,6 +140,7 @@ impl Type {
             (Self::List(of), Value::Array(items)) => {
                 items.iter().try_for_each(|item| of.check(key, item))
             }
+            (Self::Any, Value::Object(_)) => Ok(()),
             (Self::Texts, Value::Object(map)) if map.values().all(Value::is_string) => Ok(()),
             (Self::Keyed(resource), Value::Object(map)) => {
                 map.values().try_for_each(|value| resource.check(value))
@@ -148,7 +151,7 @@ impl Type {
             (Self::Int, _) => wrong("a whole number of 32 bits"),
             (Self::Number, _) => wrong("a number"),
             (Self::Texts, _) => wrong("an object of strings"),
-            (Self::Keyed(_) | Self::Of(_) | Self::Pages, _) => wrong("an object"),
+            (Self::Keyed(_) | Self::Of(_) | Self::Any | Self::Pages, _) => wrong("an object"),
             (Self::List(_), _) => wrong("a list"),
         }
     }

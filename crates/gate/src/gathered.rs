@@ -318,6 +318,7 @@ fn call(policy: &str, entry: &rego_platform::evaluate::CallRecord) -> Call {
         origin: format!("{:?}", entry.origin).to_lowercase(),
         outcome: entry.outcome.to_owned(),
         cut: entry.cut,
+        rereads: Some(entry.rereads).filter(|again| *again > 0),
         skipped: entry.skipped,
         form: entry.form.map(|form| form.as_str().to_owned()),
         attempts: entry.attempts,

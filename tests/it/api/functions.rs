@@ -36,9 +36,13 @@ fn load(text: &str, enabled: FunctionSet) -> Result<Policies, rego_platform::Err
 #[test]
 fn they_are_rows_of_the_table_that_are_off() {
     let off: Vec<_> = FUNCTIONS.iter().filter(|f| f.optional).map(|f| f.name).collect();
-    assert_eq!(off, OPTIONAL);
+    let (documented, newer) = off.split_at(OPTIONAL.len());
+    assert_eq!(documented, OPTIONAL);
+    assert_eq!(newer, ["findings", "effective_assessments"]);
     for function in FUNCTIONS.iter().filter(|f| f.optional) {
-        assert!(function.doc.contains("nterface section"), "{}", function.name);
+        let source =
+            if newer.contains(&function.name) { "API reference" } else { "nterface section" };
+        assert!(function.doc.contains(source), "{}", function.name);
         let unknown = ["approve", "update", "delete", "create"];
         assert!(unknown.iter().all(|verb| !function.name.contains(verb)));
     }

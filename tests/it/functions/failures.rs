@@ -60,7 +60,8 @@ fn a_refused_caller_learns_why() {
             .base_url(emulator.base_url());
         let error = ask(&without_token.build().unwrap(), function, &arguments).unwrap_err();
         assert_eq!(error.kind(), Unauthenticated);
-        assert!(error.hint().unwrap().contains("`PLATFORM_TOKEN`"));
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("`PLATFORM_TOKEN`") && hint.contains("`platform auth login`"));
         assert_eq!(emulator.requests().len(), 0, "sent without a token that works");
     }
 }

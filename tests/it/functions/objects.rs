@@ -101,6 +101,47 @@ fn the_objects_are_the_same_however_the_service_writes_and_pages_them() {
     }
 }
 
+/// `public` is there only if the service sent it; everything else is the same over HTTP and gRPC, also where
+/// defaults are left out.
+#[test]
+fn discover_has_one_shape_and_invents_no_public() {
+    const BASE_IMAGE: &str =
+        "sha256:99add481bff769e418dea38ceca60c294097a657a8d0cbf7a18816bc2f65ee70";
+    let set = |item: &Value| item.get("public").cloned();
+    let mut all = Vec::new();
+    for options in ways() {
+        let omits = options.omit_defaults;
+        let emulator = start(options);
+        for transport in [Transport::Http, Transport::Grpc] {
+            let platform = client_over(transport, &emulator, "ci").build().unwrap();
+            let discover = |digest| ask(&platform, "discover", &json!([digest, ""])).unwrap();
+            let (image, base) = (discover(CLEAN_IMAGE), discover(BASE_IMAGE));
+            assert_eq!(set(&image), None);
+            let sent = (transport == Transport::Http).then(|| json!(true));
+            assert_eq!(set(&base), sent.clone(), "{omits}");
+            for item in image["references"].as_array().unwrap().iter().chain([&image]) {
+                let fields =
+                    ["digest", "kind", "downloadable", "createdAt", "metadata", "annotations"];
+                let missing = fields.iter().find(|field| item[**field].is_null());
+                assert_eq!(missing, None, "{transport:?}, {omits}: {item}");
+            }
+            let is_list = |item: &Value| item.get("references").is_some();
+            assert!(
+                is_list(&image) && !image["references"].as_array().unwrap().iter().any(is_list)
+            );
+            let mut base = base;
+            for reference in base["references"].as_array_mut().unwrap() {
+                assert_eq!(reference.as_object_mut().unwrap().remove("public"), sent);
+            }
+            base.as_object_mut().unwrap().remove("public");
+            all.push((image, base));
+        }
+    }
+    for pair in all.windows(2) {
+        assert_eq!(pair[0], pair[1]);
+    }
+}
+
 #[test]
 fn discover_shows_the_node_and_every_reference_with_its_metadata() {
     let emulator = start(EmulatorOptions { max_page_size: Some(7), ..Default::default() });
@@ -108,7 +149,7 @@ fn discover_shows_the_node_and_every_reference_with_its_metadata() {
     assert_eq!(answer["digest"], CLEAN_IMAGE);
     assert_eq!(answer["kind"], "CONTAINER_IMAGE");
     assert_eq!(answer["createdAt"], "2026-03-02T09:00:00Z");
-    assert_eq!((&answer["downloadable"], &answer["public"]), (&json!(false), &json!(false)));
+    assert_eq!((&answer["downloadable"], answer.get("public")), (&json!(false), None));
     let references = answer["references"].as_array().unwrap();
     assert_eq!(references.len(), 40);
     assert!(emulator.requests().len() >= 6, "40 references come in pages of 7");

@@ -1,6 +1,6 @@
 //! What a newer service may add (A5): every function's verdict is the same as without it.
 //!
-//! One policy asks all ten functions over one hostile server, whose answers have an addition at every
+//! One policy asks all functions over one hostile server, whose answers have an addition at every
 //! place of its kind.
 
 use std::sync::{Arc, Mutex};
@@ -86,6 +86,19 @@ fn answers() -> Vec<(String, Value, &'static [&'static str])> {
             }]}),
             &["/frameworks/0", "/frameworks/0/evaluations/0", "/frameworks/0/metrics"],
         ),
+        (
+            "/v1/findings".to_owned(),
+            json!({"results": [{"id": "1", "external_id": "CVE-1"}, {"id": "2"}], "pagination": by_page}),
+            &["/results/0", "/results/1"],
+        ),
+        (
+            "/v1/assessments/list-effective".to_owned(),
+            json!({"results": [{
+                "lookup": {"external_id": "CVE-1"}, "effective_status": "FIXED",
+                "assessments": [{"id": "1"}],
+            }]}),
+            &["/results/0", "/results/0/lookup", "/results/0/assessments/0"],
+        ),
     ]
 }
 
@@ -111,6 +124,11 @@ deny contains e.name if some e in platform.environments({}).environments
 deny contains sprintf("%v %v %v", [f.framework_name, e.name, f.metrics.failing_requirements]) if {
 	some f in platform.product_compliance({"product_version_id": "v-1"}).frameworks
 	some e in f.evaluations
+}
+project := {"project_name": "web", "project_version_name": "v1"}
+deny contains f.external_id if some f in platform.findings(project)
+deny contains sprintf("%v %v", [r.lookup.external_id, r.effective_status]) if {
+	some r in platform.effective_assessments(object.union(project, {"lookups": [{"external_id": "CVE-1"}]}))
 }
 "#;
 
@@ -272,7 +290,7 @@ fn what_a_newer_service_adds_changes_no_verdict() {
         .unwrap();
     let verdict = || value(&platform, POLICY, "data.p.deny");
     let expected = verdict().unwrap();
-    assert_eq!(expected.len(), Some(14), "{expected}");
+    assert_eq!(expected.len(), Some(16), "{expected}");
     assert!(server.requests().iter().any(|request| request.target().contains(VERSION)));
     let all = additions();
     assert_eq!(all.len(), 60);

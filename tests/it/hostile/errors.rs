@@ -2,12 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use rego_platform::ErrorKind::{self, NotFound, Protocol, Unauthenticated, Unavailable};
+use rego_platform::ErrorKind::{
+    self, NotFound, PermissionDenied, Protocol, Unauthenticated, Unavailable,
+};
+use rego_platform::{Error, Token, setting};
 use serde_json::{Value, json};
 
 use super::script;
 use super::server::Server;
-use super::stage::{Column, call, platform};
+use super::stage::{Column, builder, call, platform};
+use base64::Engine as _;
 
 /// Messages of the service, of whatever words.
 const MESSAGES: [&str; 36] = [
@@ -139,6 +143,77 @@ fn a_500_whose_message_ends_with_a_known_text_refuses_the_token() {
         // Any other status is what it is.
         for (body, kind, _) in asked(column, all(503, &refused)) {
             assert_eq!(kind, Unavailable, "{body}");
+        }
+    }
+}
+
+/// Returns the failure of a call that gets this answer, made with a token that has this audience.
+fn refused(column: Column, audience: &str, status: u16, body: &Value) -> Error {
+    let body = body.to_string();
+    let server = Server::start(move |_| script::status(status, &[], &body));
+    let claims = json!({ "aud": [audience] }).to_string();
+    let part = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    let token = Token::new(format!("{}.{}.x", part("{}"), part(&claims))).unwrap();
+    let builder = builder().token(token).organization("acme");
+    let builder = builder.controlplane_url(server.url()).base_url(server.url());
+    let (function, arguments) = call(column, 7);
+    builder.build().unwrap().call(function, &arguments).unwrap_err()
+}
+
+const USER: &str = "user-auth.platform";
+const API: &str = "api-token-auth.platform";
+
+#[test]
+fn a_404_in_the_services_form_is_about_the_id_and_any_other_about_the_address() {
+    for own in [
+        json!({"code": 5, "message": "project version not found", "details": []}),
+        json!({"code": 404, "reason": "not found", "message": "no such version"}),
+    ] {
+        let error = refused(Column::Compliance, USER, 404, &own);
+        assert_eq!(error.kind(), Protocol);
+        assert!(error.report().contains("doesn't know what was asked for (404)"), "{error:?}");
+        assert_eq!(error.hint(), Some("`project_version_id` may not exist"));
+        assert_eq!(error.setting(), None);
+    }
+    for other in [json!({"code": 5, "message": "Not Found", "details": []}), json!({})] {
+        let error = refused(Column::Compliance, USER, 404, &other);
+        assert_eq!(error.kind(), Protocol);
+        assert_eq!(error.setting(), Some(setting::BACKEND), "{error:?}");
+    }
+}
+
+/// The service refuses every API token over HTTP, whether the digest exists or not.
+#[test]
+fn a_403_to_an_api_token_says_that_the_digest_may_not_exist() {
+    let body = json!({"code": 403, "reason": "forbidden", "message": "operation not allowed"});
+    for column in [Column::Discover, Column::Download] {
+        let error = refused(column, API, 403, &body);
+        assert_eq!(error.kind(), PermissionDenied);
+        assert!(error.report().contains("not found or not allowed"), "{error:?}");
+        assert!(!refused(column, USER, 403, &body).report().contains("not found"));
+    }
+    assert!(!refused(Column::Evidence, API, 403, &body).report().contains("not found"));
+}
+
+/// The texts are those of the vendor's public source, release 1.106.1:
+/// `app/controlplane/internal/usercontext/currentorganization_middleware.go`.
+#[test]
+fn an_unknown_organization_is_reported_as_one() {
+    let no_member = json!({
+        "code": 403, "reason": "USER_NOT_MEMBER_OF_ORG_ERROR_NOT_IN_ORG",
+        "message": "user is not a member of organization acme", "metadata": {},
+    });
+    let none = json!({"code": 500, "message": "org not found"});
+    for (status, body, kind) in [(403, no_member, PermissionDenied), (500, none, Unauthenticated)] {
+        for column in [Column::Discover, Column::Evidence, Column::Download] {
+            let error = refused(column, USER, status, &body);
+            assert_eq!(error.kind(), kind);
+            assert!(error.report().contains("unknown organization `acme`"), "{error:?}");
+            assert_eq!(error.setting(), Some(setting::ORGANIZATION));
+            // An API token selects no organization.
+            let error = refused(column, API, status, &body);
+            assert_eq!(error.kind(), kind);
+            assert!(!error.report().contains("`acme`"), "{error:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Owns messages of its own, byte by byte: it shares none with the client.
 
 use rego_platform::ErrorKind::{self, *};
+use rego_platform::setting::{CONTENT_STORE, PLAIN_HTTP};
 use rego_platform::{Error, Value};
 
 use super::authority::{Authority, tunnel};
@@ -308,6 +309,56 @@ fn a_signed_url_is_one_and_gets_no_token() {
         let why = why.err().filter(|why| !(kind == Unavailable && why.starts_with("4 requests")));
         assert_eq!(why, None, "{to}");
     }
+}
+
+/// N5: an operator's plain URL for content isn't followed from TLS; the content store itself is asked.
+#[test]
+fn a_plain_url_of_content_is_not_followed_from_tls() {
+    let authority = Authority::new();
+    let plain = Server::start(|_| script::ok(content(7)));
+    for (to, loopback) in
+        [(format!("{}/{SIGNED}", plain.url()), true), (format!("http://192.0.2.1/{SIGNED}"), false)]
+    {
+        let control_plane = || {
+            let attack: Attack = |n, body| send(&[head(n), data(n, body), success(n)]);
+            let url = message(&field(1, &field(2, to.as_bytes())));
+            serve(&authority, attack, vec![url, credentials(STORE_TOKEN)])
+        };
+        let (function, arguments) = call(Column::Download, 7);
+        let download = |store: Option<&Frames>, insecure| {
+            let control_plane = control_plane();
+            let platform =
+                client(&authority, false).grpc_address(control_plane.address.to_string());
+            let platform = platform.insecure(insecure);
+            let platform = match store {
+                Some(store) => platform.store_address(store.address.to_string()),
+                None => platform,
+            };
+            platform.build().unwrap().call(function, &arguments)
+        };
+        let store = serve(&authority, ROWS[0].4, vec![message(&field(10, &content(7)))]);
+        documented(function, &download(Some(&store), false).unwrap()).unwrap();
+        assert_eq!((store.requests(), plain.requests().len()), (1, 0), "{to}");
+        let error = download(None, false).unwrap_err();
+        assert_eq!(error.kind(), Protocol);
+        harmless(&error).unwrap();
+        let setting = if loopback { PLAIN_HTTP } else { CONTENT_STORE };
+        assert_eq!(error.setting(), Some(setting), "{error:?}");
+        if !loopback {
+            assert!(error.hint().unwrap().contains("`PLATFORM_ARTIFACT_CAS_API`"), "{error:?}");
+            assert_eq!(download(None, true).unwrap_err().kind(), Protocol);
+        }
+    }
+    // Where plain HTTP is allowed, it may stay on this machine.
+    let url = message(&field(1, &field(2, format!("{}/{SIGNED}", plain.url()).as_bytes())));
+    let attack: Attack = |n, body| send(&[head(n), data(n, body), success(n)]);
+    let control_plane = serve(&authority, attack, vec![url]);
+    let platform = client(&authority, false).grpc_address(control_plane.address.to_string());
+    let (function, arguments) = call(Column::Download, 7);
+    let answer = platform.insecure(true).build().unwrap().call(function, &arguments);
+    documented(function, &answer.unwrap()).unwrap();
+    assert_eq!(plain.requests().len(), 1);
+    assert_eq!(plain.requests()[0].header("authorization"), None);
 }
 
 /// N5: a proxy isn't trusted.

@@ -103,3 +103,8 @@ pub fn page(seen: &Seen, from: usize, rows: usize, pagination: &str) -> Vec<Step
 pub fn offset(seen: &Seen) -> usize {
     seen.request.query("pagination.page").pop().map_or(0, |v| v.parse().unwrap())
 }
+
+/// Returns `true` for a request of a list's first page.
+pub fn is_first(seen: &Seen) -> bool {
+    seen.request.query("pagination.cursor").is_empty()
+}

@@ -251,7 +251,6 @@ pub fn documented(function: &str, value: &Value) -> Result<(), String> {
                 ("digest", J::is_string),
                 ("kind", J::is_string),
                 ("downloadable", J::is_boolean),
-                ("public", J::is_boolean),
                 ("createdAt", J::is_string),
             ];
             has(&value, root)?;

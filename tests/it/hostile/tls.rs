@@ -96,28 +96,6 @@ fn invalid_certificates_are_refused() {
     }
 }
 
-/// N5: no signed URL is used without TLS.
-#[test]
-fn no_download_goes_from_https_to_http() {
-    let authority = Authority::new();
-    let store = Server::start(|_| script::ok(content(7)));
-    let location = format!("{}/{SIGNED}", store.url());
-    let server = Server::start_tls(authority.server("127.0.0.1", false), move |_| {
-        script::status(302, &[("location", &location)], "")
-    });
-    for insecure in [false, true] {
-        let platform = at(&format!("https://{}", server.address))
-            .insecure(insecure)
-            .ca_certificate(authority.pem.clone())
-            .build()
-            .unwrap();
-        let error = ask(&platform, Column::Download).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Protocol);
-        assert!(error.to_string().contains("plain HTTP"), "{error}");
-    }
-    assert!(store.requests().is_empty());
-}
-
 /// N1: a call that isn't answered fails.
 #[test]
 fn a_host_that_does_not_exist_is_unavailable() {
@@ -224,4 +202,32 @@ fn the_artifact_of_a_tunnelled_download_is_the_right_one() {
         at("https://api.example").ca_certificate(authority.pem.clone()).proxy(proxy).build();
     let value = ask(&platform.unwrap(), Column::Download).unwrap();
     assert_eq!(digest(value.as_string().unwrap().as_bytes()), digest(&content(7)));
+}
+
+/// N5: a download isn't followed from TLS to plain HTTP, and the error says what to do about it.
+#[test]
+fn a_plain_url_of_content_is_followed_from_tls_only_on_this_machine() {
+    let authority = Authority::new();
+    let plain = Server::start(|_| script::ok(content(7)));
+    for (to, works) in [(plain.url(), true), ("http://192.0.2.1".to_owned(), false)] {
+        let location = format!("{to}/{SIGNED}");
+        let server = Server::start_tls(authority.server("127.0.0.1", false), move |_| {
+            script::status(302, &[("location", &location)], "")
+        });
+        let url = format!("https://{}", server.address);
+        let ask = |insecure| {
+            let platform = at(&url).ca_certificate(authority.pem.clone()).insecure(insecure);
+            ask(&platform.build().unwrap(), Column::Download)
+        };
+        let error = ask(false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        let hint = error.hint().unwrap();
+        if works {
+            assert_eq!(error.setting(), Some(setting::PLAIN_HTTP), "{hint}");
+            ask(true).unwrap();
+        } else {
+            assert!(hint.contains("`PLATFORM_ARTIFACT_CAS_API`"), "{hint}");
+            assert_eq!(ask(true).unwrap_err().kind(), ErrorKind::Protocol);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTE
 
 use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
 use crate::text::{escape, shorten};
-use crate::{Error, ErrorKind, setting};
+use crate::{Error, ErrorKind, Setting, setting};
 
 /// The longest part of a service's message that is shown, in bytes.
 const MESSAGE_LENGTH: usize = 2000;
@@ -22,8 +22,36 @@ const REFUSED: &[&str] =
 /// The message with which the service's router, not the service, answers a path that it doesn't have.
 const ROUTER: &str = "Not Found";
 
+/// What the message of a refusal begins or ends with if the organization isn't one of the token's user, as
+/// in the service's source. They word the error; the status decides its kind.
+const NO_MEMBER: (&str, &[&str]) =
+    ("user is not a member of organization", &["has no current organization", "org not found"]);
+
+/// What the error of a refusal says about its request.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    pub endpoint: Endpoint,
+    /// The names of the arguments that name something which may not exist.
+    pub names: Vec<&'a str>,
+    /// `true` for an API token over HTTP.
+    pub by_api_token: bool,
+    /// The organization that was selected.
+    pub organization: Option<&'a str>,
+}
+
+impl From<Endpoint> for Question<'_> {
+    fn from(endpoint: Endpoint) -> Self {
+        Self { endpoint, names: Vec::new(), by_api_token: false, organization: None }
+    }
+}
+
 /// Returns the error of an answer whose status isn't a success.
-pub fn error(endpoint: Endpoint, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+pub fn error(
+    question: &Question<'_>,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Error {
     if status.is_redirection() {
         return redirect(status, headers);
     }
@@ -32,25 +60,78 @@ pub fn error(endpoint: Endpoint, status: StatusCode, headers: &HeaderMap, body: 
         let error = protocol("the server speaks gRPC only there (415)");
         return error.with_hint("give its HTTP address, not the gRPC one");
     }
-    refusal(endpoint, status, status.as_str(), body)
+    refusal(question, status, status.as_str(), body)
 }
 
 /// Returns the error of a refusal, whose status is shown as `shown`.
-pub fn refusal(endpoint: Endpoint, status: StatusCode, shown: &str, body: &[u8]) -> Error {
-    let (kind, what, hint) = describe(endpoint, status, body);
+pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &[u8]) -> Error {
+    let (kind, what, hint) = describe(question.endpoint, status, body);
+    let Worded { what, hint, setting } = worded(question, status, body).unwrap_or_else(|| Worded {
+        what: what.to_owned(),
+        hint: hint.to_owned(),
+        setting: match hint {
+            LOG_IN => Some(setting::TOKEN),
+            NOT_CONTROL_PLANE => Some(setting::CONTROL_PLANE),
+            NOT_BACKEND => Some(setting::BACKEND),
+            _ => None,
+        },
+    });
     let text = match message(body) {
         Some(message) => format!("{what} ({shown}): {message}"),
         None => format!("{what} ({shown})"),
     };
     let error = Error::new(kind, text);
-    let error = match hint {
-        "" => return error,
-        LOG_IN => error.by_setting(setting::TOKEN),
-        NOT_CONTROL_PLANE => error.by_setting(setting::CONTROL_PLANE),
-        NOT_BACKEND => error.by_setting(setting::BACKEND),
-        _ => error,
-    };
-    error.with_hint(hint)
+    let error = if hint.is_empty() { error } else { error.with_hint(hint) };
+    match setting {
+        Some(setting) => error.by_setting(setting),
+        None => error,
+    }
+}
+
+/// The words of a refusal.
+struct Worded {
+    what: String,
+    hint: String,
+    setting: Option<Setting>,
+}
+
+/// Returns the words of a refusal that is about the request: its organization, its token, or what it asks for.
+fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Worded> {
+    let Question { endpoint, names, by_api_token, organization } = question;
+    let about_one = is_about_one(*endpoint);
+    match status.as_u16() {
+        // An API token selects none: its own is gone, and with it the token.
+        403 | 500 if is_no_member(body) && (organization.is_some() || status != 500) => {
+            Some(Worded {
+                what: match organization {
+                    Some(name) => {
+                        let name = shorten(name, 80);
+                        format!("unknown organization `{name}`, or the user isn't a member of it")
+                    }
+                    None => "the user of the token has no organization".to_owned(),
+                },
+                hint: "check the name of the organization, or select another one".to_owned(),
+                setting: Some(setting::ORGANIZATION),
+            })
+        }
+        403 if *by_api_token && about_one => Some(Worded {
+            what: "not found or not allowed for this API token".to_owned(),
+            hint: format!(
+                "check the digest, and that it is in the token's organization; {}",
+                forbidden(*endpoint)
+            ),
+            setting: None,
+        }),
+        404 if !about_one && says_not_found(body) => Some(Worded {
+            what: "the service doesn't know what was asked for".to_owned(),
+            hint: match names.as_slice() {
+                [] => "what the arguments name may not exist".to_owned(),
+                names => format!("`{}` may not exist", names.join("` or `")),
+            },
+            setting: None,
+        }),
+        _ => None,
+    }
 }
 
 const NOT_CONTROL_PLANE: &str =
@@ -73,7 +154,7 @@ fn describe(
         500 if is_refused(body) => {
             (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
         }
-        404 if is_not_found(endpoint, body) => {
+        404 if is_about_one(endpoint) && says_not_found(body) => {
             (ErrorKind::NotFound, "the service knows no such resource", "")
         }
         404 | 410 => (
@@ -127,19 +208,32 @@ impl Body {
     }
 }
 
+/// Returns `true` for the endpoints about one thing, which may be missing.
+fn is_about_one(endpoint: Endpoint) -> bool {
+    [DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name)
+}
+
 /// Returns `true` if a 404 is the service's own statement, in either documented form, that what was
-/// asked for doesn't exist, and the endpoint is one where that can be. Any other 404 comes from
-/// something that isn't the service, or is at another address. The words of the message don't matter.
-fn is_not_found(endpoint: Endpoint, body: &[u8]) -> bool {
+/// asked for doesn't exist. Any other 404 comes from something that isn't the service, or is at another
+/// address. The words of the message don't matter.
+fn says_not_found(body: &[u8]) -> bool {
     let Some(body) = Body::read(body) else { return false };
-    let is_it = match body.code.as_u64() {
+    match body.code.as_u64() {
         Some(404) => body.reason.as_str().is_some_and(|reason| {
             ["not found", "not_found"].iter().any(|wording| wording.eq_ignore_ascii_case(reason))
         }),
         Some(5) => body.message() != ROUTER,
         _ => false,
-    };
-    is_it && [DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name)
+    }
+}
+
+/// Returns `true` if a refusal says that the token's user isn't a member of the organization.
+fn is_no_member(body: &[u8]) -> bool {
+    let (start, ends) = NO_MEMBER;
+    Body::read(body).is_some_and(|body| {
+        let message = body.message();
+        message.starts_with(start) || ends.iter().any(|end| message.ends_with(end))
+    })
 }
 
 /// Returns `true` if a 500 is the service's refusal of the token.
@@ -247,8 +341,9 @@ mod tests {
     fn only_the_two_functions_about_one_thing_find_nothing() {
         use super::super::endpoints::{EVIDENCE, PRODUCTS};
         let body = br#"{"code": 5, "message": "artifact not found", "details": []}"#;
-        let kind =
-            |endpoint| error(endpoint, StatusCode::NOT_FOUND, &HeaderMap::new(), body).kind();
+        let kind = |endpoint: Endpoint| {
+            error(&endpoint.into(), StatusCode::NOT_FOUND, &HeaderMap::new(), body).kind()
+        };
         assert_eq!([DISCOVER, DOWNLOAD].map(kind), [ErrorKind::NotFound; 2]);
         assert_eq!([EVIDENCE, PRODUCTS].map(kind), [ErrorKind::Protocol; 2]);
     }
@@ -267,8 +362,8 @@ mod tests {
     #[test]
     fn hints_name_the_possible_causes() {
         use super::super::endpoints::EVIDENCE;
-        let hint = |endpoint| {
-            let error = error(endpoint, StatusCode::FORBIDDEN, &HeaderMap::new(), b"");
+        let hint = |endpoint: Endpoint| {
+            let error = error(&endpoint.into(), StatusCode::FORBIDDEN, &HeaderMap::new(), b"");
             error.hint().unwrap().to_owned()
         };
         assert!(hint(EVIDENCE).contains("paid plan"));
@@ -279,7 +374,7 @@ mod tests {
     #[test]
     fn a_grpc_port_is_recognised() {
         let headers = headers(CONTENT_TYPE, "application/grpc");
-        let error = error(DISCOVER, StatusCode::UNSUPPORTED_MEDIA_TYPE, &headers, b"");
+        let error = error(&DISCOVER.into(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &headers, b"");
         assert_eq!(error.kind(), ErrorKind::Protocol);
         assert!(error.hint().unwrap().contains("not the gRPC one"));
     }
@@ -287,7 +382,8 @@ mod tests {
     #[test]
     fn redirects_to_a_login_page_mean_unauthenticated() {
         let to = |l: &str| {
-            error(DISCOVER, StatusCode::TEMPORARY_REDIRECT, &headers(LOCATION, l), b"").kind()
+            let headers = headers(LOCATION, l);
+            error(&DISCOVER.into(), StatusCode::TEMPORARY_REDIRECT, &headers, b"").kind()
         };
         assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
         assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);

@@ -178,7 +178,7 @@ impl Token {
         let ago = self.distance(now).unwrap_or_else(|| "some time".to_owned());
         let kind = self.kind(product);
         let hint = match kind {
-            TokenKind::User => "log in again with the platform's command-line client".to_owned(),
+            TokenKind::User => format!("log in again with `{product} auth login`"),
             TokenKind::Api => format!("create a new API token and set `{}`", product.env("TOKEN")),
         };
         Error::new(ErrorKind::Unauthenticated, format!("the {kind} expired {ago} ago"))
@@ -265,9 +265,12 @@ impl TokenSource {
     async fn current(&self) -> Result<Token, Error> {
         let token = match &self.credentials {
             Credentials::None => {
-                let variable = self.product.env("TOKEN");
+                let (product, variable) = (&self.product, self.product.env("TOKEN"));
+                let hint = format!(
+                    "log in with `{product} auth login`, or set the environment variable `{variable}`"
+                );
                 return Err(Error::new(ErrorKind::Unauthenticated, "no token was given")
-                    .with_hint(format!("set the environment variable `{variable}`"))
+                    .with_hint(hint)
                     .by_setting(setting::TOKEN));
             }
             Credentials::Fixed(token) => token.clone(),

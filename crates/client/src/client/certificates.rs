@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use base64::Engine as _;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
@@ -33,6 +34,17 @@ pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
         return Err(bad("the CA certificate isn't one"));
     }
     Ok(found)
+}
+
+/// Returns the certificates that a setting of the vendor's client holds itself, as PEM or as base64 of it, which
+/// `config save` writes; `None` for the path of a file.
+pub fn inline(text: &str) -> Option<Vec<u8>> {
+    let is_pem = |bytes: &[u8]| memchr::memmem::find(bytes, b"-----BEGIN").is_some();
+    if is_pem(text.as_bytes()) {
+        return Some(text.as_bytes().to_vec());
+    }
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text.trim());
+    decoded.ok().filter(|bytes| is_pem(bytes))
 }
 
 /// Verifies certificates by the system's store and further authorities.
@@ -106,5 +118,22 @@ impl ServerCertVerifier for SystemVerifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_holds_certificates_as_pem_or_base64_or_is_a_path() {
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let base64 = base64::engine::general_purpose::STANDARD.encode(pem);
+        for text in [pem, &base64, &format!("{base64}\n")] {
+            assert_eq!(inline(text).as_deref(), Some(pem.as_bytes()), "{text}");
+        }
+        for path in ["ca.pem", "/etc/ssl/ca", "YWJj", ""] {
+            assert_eq!(inline(path), None, "{path}");
+        }
     }
 }

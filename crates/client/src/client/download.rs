@@ -19,9 +19,7 @@ use super::{
     ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind, answer,
     protocol,
 };
-#[cfg(feature = "grpc")]
-use crate::setting;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, setting};
 
 /// The number of redirects followed after the control plane's answer.
 const MAX_HOPS: usize = 3;
@@ -56,7 +54,15 @@ async fn fetch(client: &Client, context: &Context, wanted: Wanted<'_>) -> Result
         if let Some(store) = store.filter(|_| client.lacks_urls.load(Ordering::Relaxed)) {
             return stored(client, context, wanted, store).await;
         }
+        let insecure = client.settings.insecure;
         return match (super::grpc::location(client, context, wanted.digest).await?, store) {
+            // What an operator has configured as plain HTTP isn't followed from TLS.
+            (Location::Url(location, _), Some(store))
+                if is_downgrade(from, &location, insecure) =>
+            {
+                client.lacks_urls.store(true, Ordering::Relaxed);
+                stored(client, context, wanted, store).await
+            }
             (Location::Url(location, token), _) => {
                 let to = Redirect { from, location: &location, token: Some(&token) };
                 redirected(client, context, wanted, to).await
@@ -66,10 +72,7 @@ async fn fetch(client: &Client, context: &Context, wanted: Wanted<'_>) -> Result
                 stored(client, context, wanted, store).await
             }
             (Location::Unimplemented(refusal), None) => {
-                let error = refusal
-                    .error
-                    .with_hint("name the content store's gRPC address")
-                    .by_setting(setting::CONTENT_STORE);
+                let error = lacks_store(client, refusal.error);
                 Err(Failed { error, ..refusal })
             }
         };
@@ -125,7 +128,7 @@ async fn redirected(
     if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
         return Err(protocol("the download redirects to a URL with the token in it").into());
     }
-    let to = target(from, location, client.settings.insecure)?;
+    let to = target(from, location, client)?;
     if let Some(content) = client.settings.kept.find(context, wanted).await? {
         return Ok(content);
     }
@@ -179,7 +182,7 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
         match reply.status {
             StatusCode::OK => return Ok(reply),
             status if is_redirect(status) => {
-                to = target(&to, location(&reply)?, client.settings.insecure)?;
+                to = target(&to, location(&reply)?, client)?;
             }
             status => return Err(store_error(status, &reply, &to)),
         }
@@ -193,8 +196,45 @@ fn location(reply: &Reply) -> Result<&str, Error> {
     location.ok_or_else(|| protocol("the download's redirect has no `location`"))
 }
 
+/// Adds to an error that the content store's gRPC address is another way to content.
+#[cfg(feature = "grpc")]
+fn lacks_store(client: &Client, error: Error) -> Error {
+    let variable = client.settings.product.env("ARTIFACT_CAS_API");
+    let hint = format!("set `{variable}` to the content store's gRPC address");
+    error.with_hint(hint).by_setting(setting::CONTENT_STORE)
+}
+
+/// Returns `true` for a redirect from TLS to plain HTTP, which is followed only to this machine, and only where
+/// plain HTTP is allowed.
+fn is_downgrade(from: &Url, location: &str, insecure: bool) -> bool {
+    let to = from.join(location).ok();
+    let plain = to.filter(|to| from.scheme() == "https" && to.scheme() == "http");
+    plain.is_some_and(|to| !(insecure && is_loopback(&to)))
+}
+
+/// Returns the error of a redirect from TLS to plain HTTP, with the way out.
+fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
+    let error = protocol("the download redirects from https to plain HTTP");
+    if is_loopback(to) {
+        return error.with_hint("serve content over https").by_setting(setting::PLAIN_HTTP);
+    }
+    #[cfg(feature = "grpc")]
+    if client.settings.endpoints.grpc() == Some(from) {
+        return lacks_store(client, error);
+    }
+    let product = &client.settings.product;
+    let [control_plane, store] =
+        ["CONTROL_PLANE_API", "ARTIFACT_CAS_API"].map(|name| product.env(name));
+    let from = answer::origin(from);
+    error.with_hint(format!(
+        "give {from} an https address for downloads, or use gRPC: set `{control_plane}` and `{store}` in place \
+         of the HTTP address"
+    ))
+}
+
 /// Returns the target of a redirect, if it is allowed.
-fn target(from: &Url, location: &str, insecure: bool) -> Result<Url, Error> {
+fn target(from: &Url, location: &str, client: &Client) -> Result<Url, Error> {
+    let insecure = client.settings.insecure;
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from
         .join(location)
@@ -208,8 +248,8 @@ fn target(from: &Url, location: &str, insecure: bool) -> Result<Url, Error> {
     if !to.username().is_empty() || to.password().is_some() {
         return Err(protocol("the download redirects to a URL with a user name or password"));
     }
-    if from.scheme() == "https" && to.scheme() == "http" {
-        return Err(protocol("the download redirects from https to plain HTTP"));
+    if is_downgrade(from, location, insecure) {
+        return Err(downgrade(from, &to, client));
     }
     if to.scheme() == "http" && !insecure && !is_loopback(&to) {
         return Err(protocol("the download redirects to plain HTTP"));

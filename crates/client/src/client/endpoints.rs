@@ -52,6 +52,8 @@ endpoints! {
     APPROVE_ASSESSMENT: "approve_assessment", Backend,
         "/v1/assessments/revisions/{revision_id}/approve";
     PRODUCT_COMPLIANCE: "product_compliance", Backend, "/v1/compliance/product";
+    FINDINGS: "findings", Backend, "/v1/findings";
+    EFFECTIVE_ASSESSMENTS: "effective_assessments", Backend, "/v1/assessments/list-effective";
     OPENAPI: "openapi", Backend, "/openapi.yaml";
     OPENAPI_CONTROLPLANE: "openapi_controlplane", ControlPlane, "/openapi.yaml";
 }

@@ -212,7 +212,9 @@ where
         // The library takes an answer without a status for a whole one.
         Ok(_) => Err(cut(&origin, exchange.bytes()).into()),
         Err(status) => {
-            let refusal = |status: &_| status::refusal(endpoint, status, token);
+            let organization = token.and_then(|token| client.organization_name(token));
+            let question = answer::Question { organization, ..endpoint.into() };
+            let refusal = |status: &_| status::refusal(&question, status, token);
             Err(exchange.failure(&status, &origin, refusal))
         }
     }

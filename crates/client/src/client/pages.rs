@@ -2,10 +2,12 @@
 //!
 //! Owns the following of pages: by cursor, or by offset if the service answers in the style of
 //! interface section 2.1, until every row has been received, the author's limit is reached, or the
-//! service contradicts itself. Knows nothing about the contents of a row.
+//! service contradicts itself. Owns the rule for a list that changes while it is read: it is read again
+//! from its start. Knows nothing about the contents of a row.
 
 use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher};
+use std::time::Instant;
 
 use super::page::{Page, Pagination};
 use super::repeated::combined_hash;
@@ -22,6 +24,9 @@ enum Next {
 
 /// The longest cursor; it is sent back in a URL.
 const MAX_CURSOR_BYTES: usize = 8 << 10;
+
+/// The number of times that a list which changed while it was read is read again from its start.
+const MAX_REREADS: u32 = 3;
 
 /// The way in which the first page of a list is requested. Its answer decides how the others are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,11 +57,47 @@ pub struct Pager {
     seen: HashSet<u64>,
     /// Set if a row came twice.
     repeated: bool,
+    /// Set if two of the pages contradict each other, so that the list changed between them.
+    changed: bool,
+    /// The number of times that the list was read again from its start.
+    rereads: u32,
 }
 
 impl Pager {
     pub fn new(paging: Paging) -> Self {
         Self { paging, ..Self::default() }
+    }
+
+    /// Starts again after an error, if the list changed between two pages, there is time left, and it
+    /// wasn't read again too often. Otherwise returns the error.
+    pub fn start_again(&mut self, error: Error, deadline: Instant) -> Result<(), Error> {
+        if !self.changed {
+            return Err(error);
+        }
+        let rereads = self.rereads + 1;
+        if rereads > MAX_REREADS || Instant::now() >= deadline {
+            return Err(error.with_hint(format!(
+                "the list changed each time it was read (reads: {rereads}): try again later"
+            )));
+        }
+        *self = Self { rereads, ..Self::new(self.paging) };
+        Ok(())
+    }
+
+    /// Returns the number of times that the list was read again from its start.
+    pub const fn rereads(&self) -> u32 {
+        self.rereads
+    }
+
+    /// Returns the error of pages that contradict themselves. Between two pages a list may have changed; a
+    /// single page shows no change.
+    fn contradiction(&mut self, message: impl Into<String>) -> Error {
+        self.changed = self.pages > 1;
+        let error = protocol(message);
+        if !self.changed {
+            return error;
+        }
+        error.with_hint("the list changed between two pages: try again")
     }
 
     /// Returns the query parameters that request the next page.
@@ -100,8 +141,7 @@ impl Pager {
         };
         match self.total {
             Some(total) if self.next.is_none() && total != self.have as u64 => {
-                let have = self.have;
-                Err(protocol(format!("the service announced {total} results and sent {have}")))
+                Err(self.miscounted(total))
             }
             _ if self.next.is_some() && self.pages >= max_pages => Err(Error::new(
                 ErrorKind::TooLarge,
@@ -115,13 +155,17 @@ impl Pager {
     fn count(&mut self, pagination: &Pagination) -> Result<(), Error> {
         let Some(total) = pagination.total_count else { return Ok(()) };
         if self.total.replace(total).is_some_and(|before| before != total) {
-            return Err(protocol("the number of results changed from page to page"));
+            return Err(self.contradiction("the number of results changed from page to page"));
         }
         if self.have as u64 > total {
-            let have = self.have;
-            return Err(protocol(format!("the service announced {total} results and sent {have}")));
+            return Err(self.miscounted(total));
         }
         Ok(())
+    }
+
+    fn miscounted(&mut self, total: u64) -> Error {
+        let have = self.have;
+        self.contradiction(format!("the service announced {total} results and sent {have}"))
     }
 
     fn follow(&mut self, cursor: &str) -> Result<Next, Error> {
@@ -132,14 +176,14 @@ impl Pager {
             )));
         }
         if !self.cursors.insert(cursor.to_owned()) {
-            return Err(protocol("the service's pages go round in a circle: a cursor came again"));
+            return Err(self.contradiction("the service sent the same cursor twice"));
         }
         Ok(Next::Cursor(cursor.to_owned()))
     }
 
     /// Returns `true` if a list without a cursor goes on at the next offset: its announced rows or
     /// pages haven't all come, or it is paged by offset and announces neither.
-    fn goes_on(&self, pagination: &Pagination, received: usize) -> Result<bool, Error> {
+    fn goes_on(&mut self, pagination: &Pagination, received: usize) -> Result<bool, Error> {
         if matches!(self.next, Some(Next::Cursor(_))) {
             return Ok(false);
         }
@@ -148,10 +192,10 @@ impl Pager {
             (None, Some(pages)) if self.pages as u64 >= pages => false,
             (None, Some(_)) if received > 0 => true,
             (None, Some(pages)) => {
-                return Err(protocol(format!(
-                    "the service announced {pages} pages and stopped after {} results",
-                    self.have
-                )));
+                let have = self.have;
+                let message =
+                    format!("the service announced {pages} pages and stopped after {have} results");
+                return Err(self.contradiction(message));
             }
             (None, None) => {
                 let by_cursor = pagination.next_cursor.is_some();
@@ -184,15 +228,11 @@ impl Pager {
             self.repeated |= !self.seen.insert(hash(row));
         }
         if before > 0 && !rows.is_empty() && self.seen.len() == before {
-            return Err(protocol(
-                "the service sent the same results again instead of the next page",
-            ));
+            let message = "the service sent the same results again instead of the next page";
+            return Err(self.contradiction(message));
         }
         if is_last && must_be_distinct && self.repeated {
-            return Err(protocol(
-                "the service sent the same result twice: its list changed between two pages",
-            )
-            .with_hint("try again; another result may have been missed"));
+            return Err(self.contradiction("the service sent the same result twice"));
         }
         Ok(())
     }
@@ -296,22 +336,43 @@ impl Reader {
         Ok(Some(rows))
     }
 
-    /// Reads the list to its end, or to the author's limit. `check` sees each page as it comes: a
-    /// hundred thousand rows aren't in the processor's cache any more when the last one is there.
+    /// Reads the list to its end, or to the author's limit, again if it changes meanwhile. `check` sees
+    /// each page as it comes: a hundred thousand rows aren't in the processor's cache any more when the
+    /// last one is there.
     pub async fn all(
         mut self,
         client: &Client,
         context: &Context,
         parse: impl Fn(&str) -> serde_json::Result<Page<Value>>,
-        mut check: impl FnMut(&[Value]) -> Result<(), Error>,
+        check: impl Fn(&[Value]) -> Result<(), Error>,
     ) -> Result<Listed, Error> {
+        loop {
+            match self.rest(client, context, &parse, &check).await {
+                Ok(rows) => {
+                    return Ok(Listed { rows, cut: self.cut, rereads: self.pager.rereads });
+                }
+                Err(error) => {
+                    self.pager.start_again(error, context.deadline)?;
+                    (self.over, self.cut) = (false, false);
+                }
+            }
+        }
+    }
+
+    async fn rest(
+        &mut self,
+        client: &Client,
+        context: &Context,
+        parse: impl Fn(&str) -> serde_json::Result<Page<Value>>,
+        check: impl Fn(&[Value]) -> Result<(), Error>,
+    ) -> Result<Vec<Value>, Error> {
         let mut rows = Vec::new();
         while let Some(page) = self.next(client, context, &parse).await? {
             self.pager.check_rows(&page)?;
             check(&page)?;
             rows.extend(page);
         }
-        Ok(Listed { rows, cut: self.cut })
+        Ok(rows)
     }
 
     /// Checks the rows of the page that was just read.
@@ -326,6 +387,8 @@ pub struct Listed {
     pub rows: Vec<Value>,
     /// Set if the service had more than the author's limit.
     pub cut: bool,
+    /// The number of times that the list was read again, since it changed.
+    pub rereads: u32,
 }
 
 /// Turns "not found" after the first page into a protocol error: the service contradicts itself,

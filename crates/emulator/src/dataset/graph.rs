@@ -27,8 +27,7 @@ struct NodeEntry {
     created_at: Timestamp,
     #[serde(default)]
     downloadable: bool,
-    #[serde(default)]
-    public: bool,
+    public: Option<bool>,
     #[serde(default)]
     metadata: BTreeMap<String, String>,
     #[serde(default)]
@@ -53,7 +52,8 @@ pub(crate) struct Node {
     pub organization: usize,
     pub created_at: Timestamp,
     pub downloadable: bool,
-    pub public: bool,
+    /// Whether other organizations can see it; served only if the data says so.
+    pub public: Option<bool>,
     pub metadata: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     references: Vec<usize>,
@@ -73,7 +73,11 @@ impl Graph {
         let all: Vec<&Node> = nodes.filter_map(|index| self.nodes.get(*index)).collect();
         let own: Vec<&Node> =
             all.iter().copied().filter(|node| node.organization == organization).collect();
-        if own.is_empty() { all.into_iter().filter(|node| node.public).collect() } else { own }
+        if own.is_empty() {
+            all.into_iter().filter(|node| node.public == Some(true)).collect()
+        } else {
+            own
+        }
     }
 
     /// Returns `true` if an organization can see a digest.
@@ -171,7 +175,7 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
         .copied()
         .filter(|index| {
             graph.nodes.get(*index).is_some_and(|node| {
-                (Some(node.organization) == organization || node.public)
+                (Some(node.organization) == organization || node.public == Some(true))
                     && reference.kind.as_ref().is_none_or(|kind| *kind == node.kind)
             })
         })

@@ -1,7 +1,7 @@
 //! Whole answers, the rows of the policy functions' routes (interface 4.7), request bodies, and the
 //! bodies of refusals (interface 7).
 
-use super::Type::{Choice, Flag, Int, List, Of, Pages, Text, Texts, Time};
+use super::Type::{Any, Choice, Flag, Int, List, Of, Pages, Text, Texts, Time};
 use super::{
     ASSESSMENT_REVISION, ENVIRONMENT, FRAMEWORK_COMPLIANCE, PRODUCT, PRODUCT_VERSION, PROJECT,
     Resource,
@@ -151,5 +151,58 @@ pub(crate) static OPERATION: Resource = Resource::new(
         ("created_at", Time),
         ("started_at", Time),
         ("finished_at", Time),
+    ],
+);
+
+pub(crate) static FINDING_LIST: Resource = Resource::envelope(
+    "FindingList",
+    "1.4",
+    &[("results", List(&Of(&FINDING))), ("pagination", Pages)],
+);
+
+pub(crate) static FINDING: Resource = Resource::new(
+    "Finding",
+    "1.4",
+    &[
+        ("id", Text),
+        ("external_id", Text),
+        ("finding_type", Choice("FINDING_TYPE_UNSPECIFIED")),
+        ("severity", Choice("FINDING_SEVERITY_UNSPECIFIED")),
+        ("status", Choice("FINDING_STATUS_UNSPECIFIED")),
+        ("source", Text),
+        ("package_purl", Text),
+        ("is_in_kev", Flag),
+        ("first_seen_at", Time),
+        ("last_seen_at", Time),
+        ("project_name", Text),
+        ("project_version_name", Text),
+        ("artifact_ids", List(&Text)),
+    ],
+);
+
+pub(crate) static LOOKUP: Resource =
+    Resource::new("Lookup", "1.4", &[("external_id", Text), ("identity", Text)]);
+
+pub(crate) static EFFECTIVE_REQUEST: Resource = Resource::new(
+    "EffectiveAssessmentsRequest",
+    "1.4",
+    &[
+        ("project_name", Text),
+        ("project_version_name", Text),
+        ("finding_type", Choice("FINDING_TYPE_UNSPECIFIED")),
+        ("lookups", List(&Of(&LOOKUP))),
+    ],
+);
+
+pub(crate) static EFFECTIVE_LIST: Resource =
+    Resource::envelope("EffectiveAssessmentList", "1.4", &[("results", List(&Of(&EFFECTIVE)))]);
+
+pub(crate) static EFFECTIVE: Resource = Resource::new(
+    "EffectiveAssessment",
+    "1.4",
+    &[
+        ("lookup", Of(&LOOKUP)),
+        ("effective_status", Choice("ASSESSMENT_STATUS_UNSPECIFIED")),
+        ("assessments", List(&Any)),
     ],
 );

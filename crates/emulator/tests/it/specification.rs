@@ -58,6 +58,10 @@ pub fn of_backend() -> Vec<Example> {
         body: Some(body),
         ..example("AgentsService_EvaluateEvidence", prompt, 200)
     };
+    let effective = |status, body| Example {
+        body: Some(body),
+        ..example("AssessmentService_ListEffective", "/v1/assessments/list-effective", status)
+    };
     let note = r#"{"review_note":"checked"}"#;
     vec![
         example("SpecificationService_Get", "/openapi.yaml", 200),
@@ -92,6 +96,14 @@ pub fn of_backend() -> Vec<Example> {
             200,
         ),
         example("AsyncOperationsService_Get", "/v1/operations/1", 404),
+        example("FindingService_List", "/v1/findings?project_name=payments-api", 200),
+        example("FindingService_List", "/v1/findings?severity=HIGH", 400),
+        effective(
+            200,
+            r#"{"project_name":"payments-api","lookups":[{"external_id":"CVE-2026-1001"}]}"#,
+        ),
+        effective(404, r#"{"project_name":"none","lookups":[]}"#),
+        effective(400, r#"{"lookups":[]}"#),
     ]
 }
 

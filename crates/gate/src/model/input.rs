@@ -168,6 +168,9 @@ pub struct Call {
     pub outcome: String,
     /// `true` if the policy's own `limit` cut the list.
     pub cut: bool,
+    /// The number of times that the list was read again from its start, since it changed while it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rereads: Option<u32>,
     /// `true` if the answer is an AI analysis that didn't take place.
     #[serde(default)]
     pub skipped: bool,

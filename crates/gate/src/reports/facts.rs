@@ -345,6 +345,9 @@ pub(super) fn call(call: &Call) -> String {
     if call.cut {
         out.push_str(", list cut at the policy's own limit");
     }
+    if let Some(again) = call.rereads {
+        let _ = write!(out, ", list changed while it was read, read {} times", again + 1);
+    }
     if call.skipped {
         out.push_str(", the AI analysis was skipped");
     }

@@ -16,7 +16,7 @@ fn uses_with_another_result_in_the_vendors_engine_are_named() {
         ("not d.references", "leaves `references` out if it is empty: `not` holds only there"),
         ("not d.kind", "leaves `kind` out if it is empty: `not` holds only there"),
         ("d.references == []", "this holds only here"),
-        ("d.public == false", "leaves `public` out if it is false: this holds only here"),
+        ("d.public == false", "`public` is undefined in the vendor's engine"),
         ("d.references[_].downloadable != true", "leaves `downloadable` out"),
         ("d.createdAt < \"2026\"", "`createdAt` is undefined in the vendor's engine"),
         (

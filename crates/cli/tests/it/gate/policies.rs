@@ -123,11 +123,11 @@ fn broken_policy_documents_are_refused_with_a_place() {
 }
 
 #[test]
-fn functions_of_a_newer_service_are_named() {
+fn functions_of_a_newer_service_are_off_by_default() {
     let sandbox = Sandbox::new();
     for name in ["findings", "effective_assessments"] {
         let text = DOCUMENT.replace("to_number(", &format!("platform.{name}("));
-        let says = format!("`platform.{name}` is a function of a newer service");
+        let says = format!("`platform.{name}` is off by default");
         document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").fails(&says);
     }
 }

@@ -4,19 +4,20 @@ use reqwest::StatusCode;
 use serde_json::json;
 use tonic::{Code, Status};
 
+use super::super::answer::Question;
 use super::super::transport::Failed;
-use super::super::{Endpoint, Token, answer, protocol};
+use super::super::{Token, answer, protocol};
 use super::MAX_MESSAGE;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
 /// Returns the failure that a status of the service means.
-pub fn refusal(endpoint: Endpoint, status: &Status, token: Option<&Token>) -> Failed {
+pub fn refusal(question: &Question<'_>, status: &Status, token: Option<&Token>) -> Failed {
     let message = message(status, token);
     let body = json!({ "code": status.code() as i32, "message": message }).to_string();
     let http = http_status(status.code());
     let shown = format!("{:?}", status.code());
-    let error = answer::refusal(endpoint, http, &shown, body.as_bytes());
+    let error = answer::refusal(question, http, &shown, body.as_bytes());
     Failed {
         retryable: answer::is_retryable(http) && error.kind() != ErrorKind::Unauthenticated,
         retry_after: answer::retry_after(status.metadata().as_ref()),
