@@ -20,6 +20,9 @@ const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 /// The number of references requested per page.
 const PAGE_SIZE: u64 = 100;
 
+/// The field that only some versions of the service send.
+pub(super) const PUBLIC: &str = "public";
+
 pub(crate) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
     Field::required("kind", Type::String, "its kind, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),

@@ -49,6 +49,7 @@ mod signature;
 mod split;
 mod streams;
 mod tally;
+mod unjudged;
 mod values;
 mod verdict;
 mod vulnerability;

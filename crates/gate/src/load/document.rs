@@ -228,7 +228,7 @@ impl Gate {
         let reach = Reach::new(&policies);
         refuse_outside(&policies, &reach)?;
         for mut asked in
-            packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
+            packages::verdict_packages(&policies, (&[], &[]), PackageOrigin::Document, &reach)?
         {
             asked.name.clone_from(&name);
             asked.any_field |= options.allow_warnings;
