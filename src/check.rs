@@ -23,6 +23,7 @@ mod regorus;
 mod rules;
 #[doc(hidden)]
 pub mod shapes;
+mod undecided;
 mod unknown;
 mod unused;
 mod values;
@@ -347,6 +348,7 @@ pub(crate) fn everything(all: &Inspected<'_>) -> Findings {
         .collect();
     found.retain(|finding| finding.code != "unknown-value" || !wrong.contains(&finding.position));
     always::check(all, &files, &constants, &mut found);
+    undecided::check(all, &files, &mut found);
     let mut wrong_mocks = Vec::new();
     mocks::check(all, &files, &constants, &mut wrong_mocks);
     for (_, finding) in wrong_mocks {

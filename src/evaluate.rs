@@ -47,7 +47,9 @@ pub use pool::Pool;
 pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 pub use scope::Print;
-pub use survey::{MisshapenInput, Reached, UnmadeCall};
+pub use survey::{
+    AbsentMember, MisorderedValues, MisshapenInput, MissingOperand, OtherReading, Reached, UnmadeCall,
+};
 
 use cancellation::cancelled;
 pub(crate) use coverage::{CoverageTracer, Covered, Shortcut};

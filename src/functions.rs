@@ -117,6 +117,12 @@ pub static FUNCTIONS: &[&Function] = &[
     &effective_assessments::FUNCTION,
 ];
 
+/// Returns the member that objects in a function's result have only if the service sent it.
+pub(crate) fn may_lack(function: &str) -> Option<&'static str> {
+    let (_, short) = function.split_once('.')?;
+    (short == discover::FUNCTION.name).then_some(discover::PUBLIC)
+}
+
 /// Functions that a gate supplies to policy documents alone.
 pub(crate) const OF_DOCUMENTS: &[&str] = &["vulnerability"];
 

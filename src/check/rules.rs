@@ -35,6 +35,16 @@ pub static RULES: &[Rule] = &[
         "Pass every argument that the function takes; a mock must take as many as the function.",
     ),
     error(
+        "absent-member",
+        "a reference, reached by a gate's evaluation, to a member that only the gate or the service supplies and didn't",
+        "Give the argument, or read it with a default: `object.get`.",
+    ),
+    warning(
+        "argument-ordering",
+        "an ordering of a number and an argument, which is a string",
+        "Rego orders numbers before strings. Write `to_number(input.args.NAME)`.",
+    ),
+    error(
         "bundle",
         "a bundle that OPA rejects, or part of which would be left out",
         "Build it with `opa build -b`, or unpack it.",
@@ -148,9 +158,39 @@ pub static RULES: &[Rule] = &[
         "Check the path and its permissions.",
     ),
     error(
+        "mixed-ordering",
+        "an ordering of values of different types that a gate's evaluation reached",
+        "Convert both sides to one type, or test the type in a statement before.",
+    ),
+    error(
+        "undecided-call",
+        "a call of which a gate's evaluation can't tell whether it is needed, since something is missing",
+        "Say in a statement before it what the rule needs of the input.",
+    ),
+    error(
+        "undecided-negation",
+        "a negated call without its operand, which is neither true nor false, and would make a violation",
+        "If the rule is meant only for inputs that have the operand, say so in a statement before; if not, `import future.keywords.not`.",
+    ),
+    error(
+        "undecoded-content",
+        "content that isn't text, and that a policy passed without decoding it",
+        "Give it to `base64.decode`, or tell it from text with `json.is_valid`.",
+    ),
+    warning(
+        "unguarded-negation",
+        "a negated call on a part of the input that no statement before requires",
+        "A gate gives no verdict for an input without it. Say in a statement before what the rule is meant for, or `import future.keywords.not`.",
+    ),
+    error(
         "unmade-call",
         "a call that a gate's evaluation reached and couldn't make, since an operand is undefined",
         "If the rule is meant only for inputs that have the operand, say so in a statement before the call.",
+    ),
+    error(
+        "unreported-violation",
+        "a violation whose conditions hold, and whose message has no value",
+        "Give what is missing a default, as with `object.get`, or make it a condition.",
     ),
     error(
         "unsafe-variable",
@@ -192,6 +232,11 @@ pub static RULES: &[Rule] = &[
         "vendor-answer",
         "a use of an answer that has another result in the vendor's engine",
         "There, fields that are empty or false are left out, and times are objects. Write it so that both agree, or silence the finding in a policy that runs here alone.",
+    ),
+    error(
+        "verdict-in-tests",
+        "a verdict rule in a package of tests, which a gate doesn't evaluate",
+        "Rename the package or the rule, or leave the package out with `--skip`.",
     ),
     warning(
         "verdict-shape",

@@ -23,6 +23,7 @@ use super::scope::Scope;
 use super::session::Session;
 use crate::client::LazyRuntime;
 use crate::flight::{CallOutcome, Key};
+use crate::functions::ContentForm;
 use crate::load::HostFunction;
 use crate::observe::EvaluationSpan;
 use crate::rego::Value;
@@ -178,6 +179,17 @@ impl Record {
             let answer = outcome.result.as_ref().ok()?;
             Some((&*key.function, &answer.value))
         })
+    }
+
+    /// Returns the functions whose response is content that isn't text, and isn't among what was decoded.
+    pub(crate) fn undecoded(&self, decoded: &HashSet<Value>) -> Vec<String> {
+        let answers = self.answers.iter().filter_map(|(key, outcome)| {
+            let answer = outcome.result.as_ref().ok()?;
+            let open =
+                answer.form == Some(ContentForm::Base64) && !decoded.contains(&answer.value);
+            open.then(|| key.function.to_string())
+        });
+        answers.collect()
     }
 
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {

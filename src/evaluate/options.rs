@@ -6,6 +6,7 @@ use super::budget::{Answers, Budget};
 use super::cancellation::Cancellation;
 use super::pool::Pool;
 use crate::http::Http;
+use crate::rego::internal::engine::InputKind;
 use crate::observe::Observer;
 use crate::{NotFound, TraceParent};
 
@@ -32,6 +33,9 @@ pub struct EvaluateOptions {
     ///
     /// [`Evaluated::reached`]: super::Evaluated::reached
     pub reached: bool,
+    /// What is known of the input, for that.
+    #[doc(hidden)]
+    pub input_kind: InputKind,
     /// A handle that ends the evaluation early.
     pub cancellation: Option<Cancellation>,
     /// The threads for [`Policies::evaluate_async`]; a pool shared by the process by default.
@@ -61,6 +65,7 @@ impl EvaluateOptions {
             http: None,
             coverage: false,
             reached: false,
+            input_kind: InputKind::default(),
             cancellation: None,
             pool: None,
             observer,

@@ -58,9 +58,6 @@ pub trait OtherEngine: Send + Sync {
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated;
-
-    /// Returns `true` if its evaluations say what they reached ([`Evaluated::reached`]).
-    fn tells_what_was_reached(&self) -> bool;
 }
 
 struct Inner {
@@ -229,6 +226,7 @@ struct PassResult {
     cases: Vec<Vec<Value>>,
     swallowed: Vec<String>,
     reached: Reached,
+    decoded: HashSet<Value>,
     calls: BTreeMap<u32, u64>,
 }
 
@@ -610,6 +608,7 @@ impl Policies {
         let covering = CoverageTracer::default();
         let run = Run::new(&scope)
             .input(input)
+            .input_kind(&options.input_kind)
             .strict_builtin_errors(options.strict_builtin_errors)
             .limits(limits(options))
             .tracer(tracer.or_else(|| options.coverage.then_some(&covering as &dyn Tracer)));
@@ -630,6 +629,7 @@ impl Policies {
                 cases,
                 swallowed,
                 reached,
+                decoded: HashSet::new(),
                 calls,
             };
         };
@@ -670,12 +670,13 @@ impl Policies {
             cases,
             swallowed,
             reached,
+            decoded: outcome.decoded,
             calls: outcome.calls,
         }
     }
 
-    /// Adds what a pass with an answer reached. A survey that can't be completed takes its answer
-    /// away.
+    /// Adds what a pass with an answer reached and couldn't judge. A survey or a reading that can't be
+    /// completed takes its answer away.
     fn survey(
         &self,
         scope: &Scope,
@@ -689,15 +690,23 @@ impl Policies {
             return outcome;
         }
         let host = SurveyHost(scope);
-        let run = Run::new(&host).input(input).limits(limits(options));
-        let survey =
-            catch_unwind(AssertUnwindSafe(|| program.survey(&query.compiled, &run, &outcome)));
-        match survey {
-            Ok(Ok(survey)) => {
-                if let Some(survey) = survey {
-                    *reached = Reached::of(&survey, program.sources());
-                }
+        let run = Run::new(&host)
+            .input(input)
+            .input_kind(&options.input_kind)
+            .limits(limits(options));
+        let texts = program.sources();
+        let surveyed = catch_unwind(AssertUnwindSafe(|| {
+            let survey = program.survey(&query.compiled, &run, &outcome)?;
+            let mut found = survey.map_or_else(Reached::default, |own| Reached::of(&own, texts));
+            found.add_misordered(&outcome.misordered, texts);
+            for reading in outcome.readings() {
+                let read = program.read_again(&query.compiled, &run, reading)?;
+                found.add_reading(reading, read, texts);
             }
+            Ok(found)
+        }));
+        match surveyed {
+            Ok(Ok(found)) => *reached = found,
             Ok(Err(error)) => outcome.result = Err(error),
             Err(_) => {
                 let error = EvalError::new(ErrorCode::Internal, None, "the survey panicked");
@@ -724,6 +733,8 @@ impl Policies {
             Ok(done) => done,
             Err(error) => return Evaluated { ledger, ..Evaluated::failed(error) },
         };
+        let mut reached = done.reached;
+        reached.undecoded = record.undecoded(&done.decoded);
         Evaluated {
             result: done.output,
             failed_at: done.failed_at,
@@ -731,7 +742,7 @@ impl Policies {
             cases: done.cases,
             prints: done.prints,
             swallowed: done.swallowed,
-            reached: done.reached,
+            reached,
             calls: done.calls,
             policies: Some(self.clone()),
             ledger,

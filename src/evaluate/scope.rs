@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::environment::Environment;
 use super::network;
 use crate::check::mocks::Mocks;
+use crate::functions;
 use crate::load::{TEST_CASE, path_of};
 use crate::rego::Sources as Texts;
 use crate::rego::Value;
@@ -212,6 +213,10 @@ impl Host for Scope {
             Ok(None) => HostAnswer::Undefined,
             Err(error) => HostAnswer::Fail(Arc::new(self.fail(error))),
         }
+    }
+
+    fn may_lack(&self, function: &str) -> Option<&'static str> {
+        functions::may_lack(function)
     }
 
     fn stands_in(&self, at: Span, function: &str, answer: &Value) -> Result<(), Halt> {

@@ -1,21 +1,22 @@
-//! What an evaluation reached of its input and of the calls that it couldn't make.
+//! What an evaluation reached and couldn't judge: calls that it couldn't make, documents of another shape,
+//! and what is missing.
 //!
-//! Owns the host of a survey ([`crate::rego::internal::engine::Survey`]): calls get the answers that the
+//! Owns the host of a survey and of a reading ([`crate::rego::internal::engine::Survey`]): calls get the answers that the
 //! evaluation got, and nothing is sent, printed or recorded.
 
 use std::sync::Arc;
 
+use super::query::QueryOutput;
 use super::scope::Scope;
 use crate::load::position;
-use crate::rego::Sources as Texts;
-use crate::rego::Value;
+use crate::rego::{Solution, Sources as Texts, Value};
 use crate::rego::internal::builtins;
 use crate::rego::internal::engine::{self, Halt, Host, HostAnswer, HostCall};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::GoesOn;
 use crate::{Error, ErrorKind, Position};
 
-/// What an evaluation reached of its input and of the calls that it couldn't make.
+/// What an evaluation reached and couldn't judge.
 ///
 /// A call is reached where everything before it in its body holds, in OPA's order of the body,
 /// whatever other definitions, solutions and elements give.
@@ -26,8 +27,68 @@ pub struct Reached {
     pub unmade: Vec<UnmadeCall>,
     /// The references to fields of values that aren't objects, by position.
     pub misshapen: Vec<MisshapenInput>,
+    /// The references to members that an object can't have, by position: the argument that wasn't given, the
+    /// field that the service didn't send.
+    pub absent: Vec<AbsentMember>,
     /// `true` if references to fields of the input were reached and none found anything.
     pub read_nothing: bool,
+    /// The orderings of values of different types, by position.
+    pub misordered: Vec<MisorderedValues>,
+    /// The messages of violations that have no value, by position.
+    pub unsaid: Vec<MissingOperand>,
+    /// What the evaluation gives if what is missing is read in another way.
+    pub readings: Vec<OtherReading>,
+    /// The functions whose response is content that isn't text, and that no function decoded.
+    pub undecoded: Vec<String>,
+}
+
+/// A reference to a member that an object can't have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AbsentMember {
+    /// The position of the reference.
+    pub position: Position,
+    /// The reference as its author wrote it.
+    pub reference: String,
+}
+
+/// An ordering (`<`, `sort`) of values of different types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MisorderedValues {
+    /// The position of the ordering.
+    pub position: Position,
+    /// The expression as its author wrote it.
+    pub expression: String,
+    /// The types of the values: `string`, `number`.
+    pub types: (&'static str, &'static str),
+}
+
+/// An expression for which something is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MissingOperand {
+    /// The position of the expression.
+    pub position: Position,
+    /// The expression as its author wrote it.
+    pub expression: String,
+    /// What is missing, such as `input.image`.
+    pub operand: String,
+}
+
+/// The result of an evaluation that takes what is missing in another way than OPA: negated calls and
+/// look-ups with a missing operand hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherReading {
+    /// `true` if comparisons with a missing operand hold as well, and negated equalities don't.
+    pub comparisons: bool,
+    /// The result.
+    pub output: QueryOutput,
+    /// The expressions that were taken in another way, by position.
+    pub missing: Vec<MissingOperand>,
+    /// The position of a call that the evaluation itself didn't make; what is behind it isn't known.
+    pub unmade: Option<Position>,
 }
 
 /// A call that was reached and couldn't be made, since an operand is undefined: a call of the service,
@@ -58,11 +119,63 @@ pub struct MisshapenInput {
     pub found: &'static str,
 }
 
+/// Returns a text in a policy on one line.
+fn text(texts: &Texts, span: Span) -> String {
+    texts.text(span).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn by_position(position: &Position) -> (String, u32, u32) {
+    (position.file.clone(), position.line, position.column)
+}
+
+impl MissingOperand {
+    fn all_of(missing: &[engine::Missing], texts: &Texts) -> Vec<Self> {
+        let mut all: Vec<Self> = missing
+            .iter()
+            .map(|missing| Self {
+                position: position(texts, missing.expression),
+                expression: text(texts, missing.expression),
+                operand: text(texts, missing.operand),
+            })
+            .collect();
+        all.sort_by_key(|missing| by_position(&missing.position));
+        all
+    }
+}
+
 impl Reached {
+    /// Adds the result of a reading.
+    pub(super) fn add_reading(
+        &mut self,
+        reading: engine::Reading,
+        (solutions, read): (Vec<Solution>, engine::Read),
+        texts: &Texts,
+    ) {
+        let unmade = read.unmade.map(|call| position(texts, call));
+        let missing = MissingOperand::all_of(&read.missing, texts);
+        if reading == engine::Reading::Messages {
+            self.unsaid = MissingOperand::all_of(&read.unsaid, texts);
+        }
+        let comparisons = reading == engine::Reading::Comparisons;
+        if unmade.is_some() || !missing.is_empty() {
+            let output = QueryOutput::from(solutions);
+            self.readings.push(OtherReading { comparisons, output, missing, unmade });
+        }
+    }
+
+    /// Adds the orderings of values of different types.
+    pub(super) fn add_misordered(&mut self, found: &[engine::Misordered], texts: &Texts) {
+        let values = found.iter().map(|found| MisorderedValues {
+            position: position(texts, found.ordering),
+            expression: text(texts, found.ordering),
+            types: (found.left, found.right),
+        });
+        self.misordered = values.collect();
+        self.misordered.sort_by_key(|values| by_position(&values.position));
+    }
+
     pub(super) fn of(survey: &engine::Survey, texts: &Texts) -> Self {
-        let text = |span: Span| texts.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        let by_position =
-            |position: &Position| (position.file.clone(), position.line, position.column);
+        let text = |span: Span| text(texts, span);
         let unmade = survey.unmade.iter().map(|unmade| UnmadeCall {
             position: position(texts, unmade.call),
             operand: text(unmade.operand),
@@ -79,7 +192,13 @@ impl Reached {
         let mut misshapen: Vec<_> = misshapen.collect();
         misshapen.sort_by_key(|reference| by_position(&reference.position));
         let read_nothing = survey.read_fields && !survey.found_field;
-        Self { unmade, misshapen, read_nothing }
+        let absent = survey.absent.iter().map(|reference| AbsentMember {
+            position: position(texts, *reference),
+            reference: text(*reference),
+        });
+        let mut absent: Vec<_> = absent.collect();
+        absent.sort_by_key(|member| by_position(&member.position));
+        Self { unmade, misshapen, absent, read_nothing, ..Self::default() }
     }
 }
 
@@ -102,6 +221,10 @@ impl Host for SurveyHost<'_> {
                 HostAnswer::Fail(Arc::new(error))
             }
         }
+    }
+
+    fn may_lack(&self, function: &str) -> Option<&'static str> {
+        self.0.may_lack(function)
     }
 
     fn check(&self) -> Result<(), Halt> {

@@ -20,13 +20,16 @@ const ALGORITHMS: &[&str] = &["sha256", "sha1", "sha512"];
 /// The number of references requested per page.
 const PAGE_SIZE: u64 = 100;
 
-const PUBLIC: &str = "whether other organizations can see it; only if the service sends it";
+/// The member that only some versions of the service send.
+pub(super) const PUBLIC: &str = "public";
+
+const PUBLIC_DOC: &str = "whether other organizations can see it; only if the service sends it";
 
 pub(crate) static REFERENCE: &[Field] = &[
     Field::required("digest", Type::Digest, "the digest that refers to, or is referred to"),
     Field::required("kind", Type::String, "its kind, such as `ATTESTATION` or `SBOM_SPDX_JSON`"),
     Field::optional("downloadable", Type::Boolean, "whether its content can be downloaded"),
-    Field::optional("public", Type::Boolean, PUBLIC),
+    Field::optional(PUBLIC, Type::Boolean, PUBLIC_DOC),
     Field::optional("createdAt", Type::Timestamp, "when it was added to the service"),
 ];
 
@@ -34,7 +37,7 @@ pub(crate) static RESULT: &[Field] = &[
     Field::required("digest", Type::Digest, "the requested digest"),
     Field::required("kind", Type::String, "its kind, such as `CONTAINER_IMAGE`"),
     Field::required("downloadable", Type::Boolean, "whether `download_artifact` can download it"),
-    Field::optional("public", Type::Boolean, PUBLIC),
+    Field::optional(PUBLIC, Type::Boolean, PUBLIC_DOC),
     Field::required("createdAt", Type::Timestamp, "when it was added to the service"),
     Field::required(
         "references",

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::findings::diagnostic;
 use super::functions::HostFunction;
-use super::roles::PackageOrigin;
+use super::roles::{self, PackageOrigin, Role};
 use super::{LoadOptions, Package, TEST_CASE, packages};
 use crate::functions::{Function, FunctionSet};
 use crate::rego::Value;
@@ -238,6 +238,8 @@ fn program_options(options: &LoadOptions, data: &Value, tests: bool) -> program:
     let mut compiling = program::Options::default();
     compiling.data = data.clone();
     compiling.schemas = options.schemas.schemas();
+    compiling.reports =
+        |name| roles::role(name, PackageOrigin::Plain).is_some_and(Role::gives_verdict);
     compiling.host_functions = all.map(program::HostFunction::nondeterministic).collect();
     compiling
 }

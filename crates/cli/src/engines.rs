@@ -74,6 +74,30 @@ impl Regorus {
     }
 }
 
+/// Adds to an evaluation on regorus what our own engine says that it reached, with the same answers: an
+/// evaluation that our engine can't judge has no result.
+fn judged(
+    mut evaluated: Evaluated,
+    policies: &Policies,
+    query: &Query,
+    input: Option<&Value>,
+    options: &EvaluateOptions,
+) -> Evaluated {
+    if evaluated.result.is_err() {
+        return evaluated;
+    }
+    let ours = evaluated.recording().map(|recording| {
+        let mut replayed = options.clone();
+        replayed.answers = Answers::Replay(Arc::new(Replay::new(recording)));
+        policies.evaluate_on_own(query, input, &replayed)
+    });
+    match ours {
+        Ok(Evaluated { result: Ok(_), reached, .. }) => evaluated.reached = reached,
+        Ok(Evaluated { result: Err(error), .. }) | Err(error) => evaluated.result = Err(error),
+    }
+    evaluated
+}
+
 fn prepare(policies: &Policies) -> Loaded {
     let (mut sources, options) = policies.sources();
     sources.modules.extend(mocks::stand_ins(policies, &options));
@@ -93,11 +117,6 @@ fn print(text: &str) -> Print {
 }
 
 impl OtherEngine for Regorus {
-    /// This crate's own engine does.
-    fn tells_what_was_reached(&self) -> bool {
-        self.both
-    }
-
     fn evaluate(
         &self,
         policies: &Policies,
@@ -108,7 +127,8 @@ impl OtherEngine for Regorus {
         let regorus =
             |options: &EvaluateOptions| self.on_regorus(policies, query.text(), input, options);
         if !self.both {
-            return regorus(options);
+            let evaluated = regorus(options);
+            return if options.reached { judged(evaluated, policies, query, input, options) } else { evaluated };
         }
         let mut ours = policies.evaluate_on_own(query, input, options);
         let is_verdict = |result: &Result<QueryOutput, Error>| match result {

@@ -6,9 +6,8 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 
-use rego_platform::evaluate::Reached;
-use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
-use rego_platform_client::text::{counted, escape};
+use rego_platform::{Error, ErrorKind, Position, Setting};
+use rego_platform_client::text::counted;
 
 use super::model::{
     Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
@@ -83,7 +82,8 @@ fn violation<'a>(
         .or_else(|| rule.and_then(|rule| rule.severity.clone()))
         .or_else(|| context.policy.severity.clone());
     let known = severity.as_deref().and_then(Severity::parse);
-    let slight = matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
+    let slight = !item.unrated
+        && matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
     // As the vendor's engine takes it: of its documents, and nothing but `true`.
     let suppressed = context.policy.document.is_some()
         && item.fields.get("suppress") == Some(&serde_json::Value::Bool(true));
@@ -130,52 +130,6 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint
     Verdict {
         error: Some(failure(error, at, hint)),
         ..Verdict::of(policy.to_owned(), Status::NoVerdict)
-    }
-}
-
-/// Returns the error for a policy that can't pass, and its place: a call that was reached couldn't be
-/// made, or the input has another shape than the policy reads.
-pub(super) fn cannot_pass(reached: &Reached) -> Option<(Error, Position)> {
-    let more = |all: usize| match all.saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    if let Some(call) = reached.unmade.first() {
-        let of_input = call.field.as_ref().filter(|field| **field != call.operand);
-        let why =
-            of_input.map_or_else(String::new, |field| format!(" for lack of `{}`", escape(field)));
-        let message = format!(
-            "the call isn't made: its operand `{}` is undefined{why}{}",
-            escape(&call.operand),
-            more(reached.unmade.len())
-        );
-        let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
-        let hint = format!(
-            "if the rule is meant only for inputs that have it, say so in a statement before the \
-             call: `{statement}`"
-        );
-        let diagnostic = Diagnostic::error("unmade-call", message).with_hint(hint);
-        return Some((Error::policy(vec![diagnostic]), call.position.clone()));
-    }
-    let misshapen = reached.misshapen.first()?;
-    let what = if misshapen.of_element { "an element of the input" } else { "the input" };
-    let message = format!(
-        "`{}` is read, and {what} is {}, not an object{}",
-        escape(&misshapen.reference),
-        with_article(misshapen.found),
-        more(reached.misshapen.len())
-    );
-    let diagnostic = Diagnostic::error("other-shape", message)
-        .with_hint("give the policy the documents that it is written for");
-    Some((Error::policy(vec![diagnostic]), misshapen.position.clone()))
-}
-
-/// Returns the name of a type with its article.
-fn with_article(name: &str) -> String {
-    match name {
-        "array" | "object" => format!("an {name}"),
-        "null" => name.to_owned(),
-        _ => format!("a {name}"),
     }
 }
 

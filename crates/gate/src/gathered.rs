@@ -182,6 +182,12 @@ impl<'a> RunCollector<'a> {
                 Unread { policy, inputs: 1, place: done.index, first: first.unwrap_or_default() };
             self.tally.add_unread(done.check, unread);
         }
+        for remark in done.remarks {
+            let first = self.slot(done.index).map(|open| open.input.name.clone());
+            let first = first.unwrap_or_default();
+            let unread = Unread { policy: String::new(), inputs: 1, place: done.index, first };
+            self.tally.add_remark(remark, unread);
+        }
         if let Some(evaluated) = &done.evaluated {
             passes = evaluated.ledger.passes;
             if let Some(package) = self

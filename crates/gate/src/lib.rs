@@ -50,6 +50,7 @@ mod signature;
 mod split;
 mod streams;
 mod tally;
+mod unjudged;
 mod values;
 mod verdict;
 mod vulnerability;

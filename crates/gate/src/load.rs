@@ -119,10 +119,6 @@ const NOT_CHOSEN: &str = "it isn't among the chosen packages";
 /// The reason why a package isn't evaluated that is to be skipped.
 const SKIPPED: &str = "it is skipped by its name";
 
-/// Noted where the engine doesn't say what an evaluation reached.
-const UNSURVEYED: &str = "calls that couldn't be made and inputs of another shape are no errors on this \
-                          engine: evaluate on both to find them";
-
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
@@ -293,9 +289,6 @@ impl Gate {
         for check in &mut self.checks {
             check.policies = check.policies.clone().evaluated_by(other.clone());
         }
-        if other.is_some_and(|other| !other.tells_what_was_reached()) {
-            self.notes.push(UNSURVEYED.to_owned());
-        }
         self
     }
 
@@ -416,7 +409,7 @@ impl Gate {
             .collect();
         self.note_calls(&policies);
         for mut asked in
-            packages::verdict_packages(&policies, chosen, PackageOrigin::Plain, &reach)?
+            packages::verdict_packages(&policies, (chosen, &options.skip), PackageOrigin::Plain, &reach)?
         {
             if packages::is_chosen(&options.skip, &asked.name) {
                 self.record_skipped(asked.name);
@@ -439,11 +432,6 @@ impl Gate {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
                     NOT_CHOSEN
                 } else if package.is_suite {
-                    if let Some(rule) = packages::verdict_rule(package) {
-                        self.notes.push(format!(
-                            "the package `{name}` has tests: its rule `{rule}` wasn't evaluated"
-                        ));
-                    }
                     "it is a test"
                 } else {
                     "it has no verdict rule"

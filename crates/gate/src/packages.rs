@@ -56,7 +56,7 @@ pub(super) struct VerdictPackage {
 /// Returns the packages that give verdicts: those of the chosen ones, or else of all but test suites.
 pub(super) fn verdict_packages(
     policies: &Policies,
-    chosen: &[String],
+    (chosen, skip): (&[String], &[String]),
     origin: PackageOrigin,
     reach: &Reach,
 ) -> Result<Vec<VerdictPackage>, Error> {
@@ -65,6 +65,9 @@ pub(super) fn verdict_packages(
         let name = dotted(&package.path);
         let is_named = chosen.contains(&name);
         if !is_named && (package.is_suite || !chosen.is_empty() && !is_chosen(chosen, &name)) {
+            if package.is_suite && chosen.is_empty() && !is_chosen(skip, &name) {
+                found.extend(verdict_in_tests(package, &name));
+            }
             continue;
         }
         match verdict_rules(package, origin, reach) {
@@ -128,12 +131,23 @@ pub(super) fn dotted(path: &[String]) -> String {
     format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
 }
 
-/// Returns the name of the first rule of a package that would be a verdict rule if the package were
-/// evaluated.
-pub(super) fn verdict_rule(package: &Package) -> Option<&str> {
-    let own = package.rules.iter().filter(|rule| !is_function(rule));
-    let mut names = own.filter_map(|rule| rule.path.get(package.path.len()).map(String::as_str));
-    names.find(|name| role(name, PackageOrigin::Plain).is_some_and(Role::gives_verdict))
+/// Refuses a verdict rule in a package of tests, which isn't evaluated.
+fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic> {
+    let name = |rule: &RuleInfo| rule.path.get(package.path.len()).cloned();
+    let gives_verdict = |rule: &&RuleInfo| {
+        let role = name(rule).and_then(|name| role(&name, PackageOrigin::Plain));
+        !is_function(rule) && role.is_some_and(Role::gives_verdict)
+    };
+    let rule = package.rules.iter().find(gives_verdict)?;
+    let message = format!(
+        "the verdict rule `{}` isn't evaluated: the package `{package_name}` has tests",
+        name(rule)?
+    );
+    let hint = format!(
+        "rename the package or the rule; to leave the package out: `--skip {package_name}`"
+    );
+    let diagnostic = Diagnostic::error("verdict-in-tests", message).with_hint(hint);
+    Some(diagnostic.at(rule.position.clone()))
 }
 
 fn gives_verdict(rules: &[VerdictRule]) -> bool {

@@ -23,16 +23,19 @@ pub(super) struct Reader<'a> {
     current: Option<Document>,
     index: usize,
     is_stopped: bool,
+    /// `true` if every input of the run is an image.
+    images: bool,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(
-        documents: Documents,
+        (documents, images): (Documents, bool),
         (gate, options): (&'a Gate, &'a RunOptions),
         reused: &'a Reused<'a>,
         stop: &'a Stop,
     ) -> Self {
-        Self { gate, options, reused, stop, documents, current: None, index: 0, is_stopped: false }
+        let (current, index, is_stopped) = (None, 0, false);
+        Self { gate, options, reused, stop, documents, current, index, is_stopped, images }
     }
 
     /// Reads the next document and returns the size of its text; there is none at the end, or when the run
@@ -109,6 +112,7 @@ impl<'a> Reader<'a> {
             content: Mutex::new(document.content),
             reading: document.reading,
             started: OnceLock::new(),
+            closed: self.images,
             _memory: memory,
         });
         (events, Some(Job { work, checks }))

@@ -71,6 +71,7 @@ impl Gate {
         } else {
             places.iter().map(InputSource::file).collect()
         };
+        let images = !nothing && places.iter().all(|own| matches!(own, InputSource::Image(_)));
         let of_images: Vec<String> = places.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
         let kinds = self.input_kinds(&options.documents)?;
@@ -91,7 +92,7 @@ impl Gate {
         let reused = Reused::new(self, options);
         let stop = Stop::default();
         let threads = self.threads();
-        let reader = Reader::new(documents, (self, options), &reused, &stop);
+        let reader = Reader::new((documents, images), (self, options), &reused, &stop);
         let ready = Ready::new(reader, threads, self.waits);
         let (events, heard) = mpsc::channel();
         std::thread::scope(|scope| {

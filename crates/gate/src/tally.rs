@@ -78,6 +78,10 @@ impl Tally {
         ] {
             add(sum, more);
         }
+        for (remark, unread) in other.remarks {
+            let place = place(&unread.first);
+            self.add_remark(remark, Unread { place, ..unread });
+        }
         for (policy, unread) in other.unread {
             let place = place(&unread.first);
             self.add_unread(policy, Unread { place, ..unread });
@@ -86,21 +90,17 @@ impl Tally {
 
     /// Adds inputs of which a policy read nothing.
     pub(super) fn add_unread(&mut self, policy: usize, more: Unread) {
-        match self.unread.get_mut(&policy) {
-            Some(known) => {
-                known.inputs = known.inputs.saturating_add(more.inputs);
-                if more.place < known.place {
-                    (known.place, known.first) = (more.place, more.first);
-                }
-            }
-            None => {
-                self.unread.insert(policy, more);
-            }
-        }
+        add_inputs(&mut self.unread, policy, more);
+    }
+
+    /// Adds inputs that passed, with what is to be noted about their policy.
+    pub(super) fn add_remark(&mut self, remark: String, more: Unread) {
+        add_inputs(&mut self.remarks, remark, more);
     }
 
     fn notes(&self) -> impl Iterator<Item = String> {
-        let unread = self.unread.values().map(unread_note);
+        let remarks = self.remarks.iter().take(SHOWN).map(|(remark, own)| remark_note(remark, own));
+        let unread = self.unread.values().map(unread_note).chain(remarks);
         let skipped = skipped_note(self.skipped);
         unread
             .chain(skipped)
@@ -122,6 +122,26 @@ impl Tally {
             format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
         });
         cut.into_iter().chain(base64)
+    }
+}
+
+/// Adds inputs to those that are counted under a key.
+fn add_inputs<K: Ord>(known: &mut BTreeMap<K, Unread>, key: K, more: Unread) {
+    let Some(known) = known.get_mut(&key) else {
+        known.insert(key, more);
+        return;
+    };
+    known.inputs = known.inputs.saturating_add(more.inputs);
+    if more.place < known.place {
+        (known.place, known.first) = (more.place, more.first);
+    }
+}
+
+/// Returns what is noted about a policy, with its inputs.
+fn remark_note(remark: &str, own: &Unread) -> String {
+    match own.inputs {
+        1 => format!("{remark}: {}", escape(&own.first)),
+        inputs => format!("{remark}: {inputs} inputs, such as {}", escape(&own.first)),
     }
 }
 

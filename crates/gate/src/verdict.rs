@@ -15,7 +15,7 @@ use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::shorten;
 
 use super::findings::FindingType;
-use super::model::{Class, Rule};
+use super::model::{Class, Rule, Severity};
 use super::packages::{VerdictPackage, VerdictRule};
 
 /// The reason for skipping a document that a policy doesn't apply to, as policy engines word it.
@@ -45,6 +45,9 @@ pub(super) struct Item {
     pub severity: Option<String>,
     pub id: Option<String>,
     pub fields: serde_json::Map<String, serde_json::Value>,
+    /// Set for a finding that stands for a violation without a known severity, which no threshold
+    /// exempts.
+    pub unrated: bool,
 }
 
 impl Item {
@@ -125,25 +128,35 @@ pub(super) fn read(
 }
 
 /// Combines violations and findings: a finding replaces the item of `violations` that says no more
-/// than it does. Any other violation counts by itself, or it would be lost with a finding that is
+/// than it does, and fails where that would. Any other violation counts by itself, or it would be lost with a finding that is
 /// waived or below the threshold.
 fn combined(
     replaceable: impl Fn(&Item) -> bool,
     mut violations: Vec<Item>,
-    findings: Vec<Item>,
+    mut findings: Vec<Item>,
     described: &[Rule],
 ) -> Vec<Item> {
-    let mut by_message: HashMap<&str, Vec<&Item>> = HashMap::new();
-    for finding in &findings {
-        by_message.entry(&finding.message).or_default().push(finding);
+    let mut by_message: HashMap<&str, Vec<(usize, &Item)>> = HashMap::new();
+    for (index, finding) in findings.iter().enumerate() {
+        by_message.entry(&finding.message).or_default().push((index, finding));
     }
-    let repeats = |item: &Item| {
-        let same = by_message.get(item.message.as_str());
-        same.is_some_and(|findings| {
-            findings.iter().any(|finding| finding.includes(item, described))
-        })
+    let repeated_by = |item: &Item| {
+        let mut same = by_message.get(item.message.as_str())?.iter();
+        same.find(|(_, finding)| finding.includes(item, described)).map(|(index, _)| *index)
     };
-    violations.retain(|item| !(replaceable(item) && repeats(item)));
+    let mut unrated = Vec::new();
+    violations.retain(|item| {
+        let Some(finding) = repeated_by(item).filter(|_| replaceable(item)) else { return true };
+        if item.severity_in(described).and_then(Severity::parse).is_none() {
+            unrated.push(finding);
+        }
+        false
+    });
+    for index in unrated {
+        if let Some(finding) = findings.get_mut(index) {
+            finding.unrated = true;
+        }
+    }
     violations.extend(findings);
     violations
 }
@@ -298,6 +311,7 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
         severity: None,
         id: None,
         fields: serde_json::Map::new(),
+        unrated: false,
     };
     match value {
         Value::String(text) => found.message = text.to_string(),

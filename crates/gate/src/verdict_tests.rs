@@ -15,7 +15,7 @@ fn verdict_of(text: &str, origin: PackageOrigin) -> Result<RawVerdict, String> {
     let sources = Sources::text("p.rego", format!("package p\n{text}\n"));
     let policies = Policies::load(&sources, LoadOptions::default()).map_err(|e| e.to_string())?;
     let reach = Reach::new(&policies);
-    let packages = verdict_packages(&policies, &["p".to_owned()], origin, &reach)
+    let packages = verdict_packages(&policies, (&["p".to_owned()], &[]), origin, &reach)
         .map_err(|e| e.to_string())?;
     let options = EvaluateOptions::new(Answers::Unavailable(String::new()));
     let evaluated = policies.evaluate(&packages[0].query, None, &options);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rego_platform::evaluate::Evaluated;
+use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
 use rego_platform::{Error, ErrorKind};
@@ -19,6 +19,7 @@ use super::memory::MemoryShare;
 use super::metadata::{Facts, Origin};
 use super::model::{Failure, Input, Signer, Status, Subject, Verdict};
 use super::options::RunOptions;
+use super::unjudged;
 use super::verdict::{self, RawVerdict};
 
 /// A document that is being evaluated.
@@ -37,6 +38,8 @@ pub(super) struct Work {
     /// The time it took to read, which counts against its time limit.
     pub reading: Duration,
     pub started: OnceLock<Instant>,
+    /// `true` if it has no other members than it has: every input of the run is an image.
+    pub closed: bool,
     /// Its share of the memory for documents.
     pub _memory: MemoryShare,
 }
@@ -99,6 +102,8 @@ pub(super) struct CheckResult {
     /// Set if the policy passed and reached references to fields of the input, of which none found
     /// anything.
     pub read_nothing: bool,
+    /// What is to be noted about a policy that passed.
+    pub remarks: Vec<String>,
     /// The time since the first of the input's policies began.
     pub since: Duration,
 }
@@ -128,6 +133,7 @@ impl Gate {
                 evaluated: None,
                 explanation: None,
                 read_nothing: false,
+                remarks: Vec::new(),
                 since: Duration::ZERO,
             })
         };
@@ -181,6 +187,8 @@ impl Gate {
         let name = &check.package.name;
         let mut how = options.evaluate.clone();
         how.reached = true;
+        let combined = options.documents.combine;
+        unjudged::describe(&mut how.input_kind, &check.context.metadata, (work.closed, combined));
         let started = *work.started.get_or_init(Instant::now);
         let spent = started.elapsed().saturating_add(work.reading);
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
@@ -192,7 +200,7 @@ impl Gate {
             facts,
         };
         let value = documents::finish(value, &check.context, &options.documents, origin);
-        let mut explanation = None;
+        let (mut explanation, mut remarks) = (None, Vec::new());
         let (mut verdict, evaluated) = match value
             .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
         {
@@ -203,44 +211,45 @@ impl Gate {
                     let found = check.policies.explain(&query, value.as_ref(), &evaluated, &how);
                     explanation = found.ok();
                 }
-                let raw = match &evaluated.result {
-                    Ok(output) => {
-                        let described =
-                            self.policies.get(index).map_or(&[][..], |policy| &policy.rules);
-                        verdict::read(&check.package, described, output).and_then(bounded)
-                    }
-                    Err(error) => Err(error.clone()),
+                let judge = |output: &QueryOutput| {
+                    let undescribed =
+                        || Error::new(ErrorKind::Internal, "a policy isn't described");
+                    let policy = self.policies.get(index).ok_or_else(undescribed)?;
+                    let raw = verdict::read(&check.package, &policy.rules, output)?;
+                    let context = VerdictContext {
+                        package: &check.package,
+                        policy,
+                        rules: &options.rules,
+                        waivers: &options.waivers,
+                        input: &work.name,
+                        input_digest: work.digest.as_deref(),
+                        subjects: &work.subjects,
+                    };
+                    Ok(conclude::verdict(bounded(raw)?, &context))
                 };
-                let verdict = match (raw, self.policies.get(index)) {
-                    (Ok(raw), Some(policy)) => conclude::verdict(
-                        raw,
-                        &VerdictContext {
-                            package: &check.package,
-                            policy,
-                            rules: &options.rules,
-                            waivers: &options.waivers,
-                            input: &work.name,
-                            input_digest: work.digest.as_deref(),
-                            subjects: &work.subjects,
-                        },
-                    ),
-                    (Ok(_), None) => {
-                        let error = Error::new(ErrorKind::Internal, "a policy isn't described");
-                        conclude::no_verdict(name, &error, None, options.hint)
+                let mut verdict =
+                    match evaluated.result.as_ref().map_err(Clone::clone).and_then(judge) {
+                        Ok(verdict) => verdict,
+                        Err(error) => conclude::no_verdict(
+                            name,
+                            &error,
+                            evaluated.failed_at.clone(),
+                            options.hint,
+                        ),
+                    };
+                if verdict.status == Status::Passed {
+                    let fails = |output: &QueryOutput| {
+                        judge(output).is_ok_and(|verdict| verdict.status == Status::Failed)
+                    };
+                    match unjudged::cannot_pass(&evaluated, &fails) {
+                        Some((error, at)) => {
+                            verdict = conclude::no_verdict(name, &error, at, options.hint);
+                        }
+                        None => {
+                            remarks = unjudged::remarks(name, &evaluated, &fails, &self.product);
+                        }
                     }
-                    (Err(error), _) => conclude::no_verdict(
-                        name,
-                        &error,
-                        evaluated.failed_at.clone(),
-                        options.hint,
-                    ),
-                };
-                let verdict = match conclude::cannot_pass(&evaluated.reached) {
-                    Some((error, at)) if verdict.status == Status::Passed => {
-                        conclude::no_verdict(name, &error, Some(at), options.hint)
-                    }
-                    _ => verdict,
-                };
+                }
                 (verdict, Some(Box::new(evaluated)))
             }
         };
@@ -254,6 +263,7 @@ impl Gate {
             evaluated,
             explanation,
             read_nothing,
+            remarks,
             since: started.elapsed(),
         }
     }

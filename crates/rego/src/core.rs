@@ -8,10 +8,11 @@
 
 mod display;
 mod lower;
+mod marks;
 mod reads;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use crate::builtins::Builtin;
 use crate::index::Index;
@@ -19,7 +20,8 @@ use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
 pub use lower::{Input, lower, lower_document, lower_query};
-pub(crate) use lower::{function_name, member, push_part};
+pub(crate) use lower::{function_name, member, push_part, result};
+pub use marks::Marks;
 pub(crate) use reads::RuleReads;
 
 /// The index of a variable in its frame.
@@ -62,6 +64,8 @@ pub struct Core {
     pub reads_input: bool,
     /// `true` if a body calls `walk`.
     pub walks: bool,
+    /// The places in memory of the collections and strings of the base documents, once asked for.
+    pub places: OnceLock<HashSet<usize>>,
 }
 
 /// A function of the host.
@@ -130,6 +134,8 @@ pub struct RuleSet {
     pub single: bool,
     /// `true` if a call site is reached from a body, by the graph of rules.
     pub reaches: bool,
+    /// The marks of the expressions in its bodies.
+    pub marks: Marks,
     /// `true` if nothing is reached whose evaluation can be told from its result: no call site, no
     /// print, no built-in function whose result depends on more than its arguments.
     pub pure: bool,
@@ -235,12 +241,14 @@ pub struct Op {
     /// The distance in its body to the call whose operand it computes, if a call site is reached
     /// from that call; otherwise 0.
     pub operand_of: u32,
+    /// What a verdict loses if it is undefined.
+    pub marks: Marks,
 }
 
 impl Op {
     /// Makes an expression that the author wrote.
     pub(super) fn new(kind: OpKind, span: Span, single: bool) -> Self {
-        Self { kind, span, single, generated: false, reaches: false, operand_of: 0 }
+        Self { kind, span, single, generated: false, reaches: false, operand_of: 0, marks: Marks::NONE }
     }
 }
 
@@ -395,6 +403,31 @@ pub struct Call {
     pub output: Option<Term>,
     /// The index of the call site, if a host function is called.
     pub site: Option<u32>,
+    /// What an evaluation records of the call.
+    pub watch: Watch,
+}
+
+/// What an evaluation records of calls of a built-in function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    /// Nothing.
+    Nothing,
+    /// Elements of different types that it puts in order.
+    Order,
+    /// The texts that it decodes.
+    Decoding,
+}
+
+impl Watch {
+    /// Returns what is recorded of calls of the function with a name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "max" | "min" | "sort" => Self::Order,
+            "json.is_valid" => Self::Decoding,
+            _ if name.starts_with("base64.") || name.starts_with("base64url.") => Self::Decoding,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// The callee of a call.
@@ -534,6 +567,13 @@ impl Core {
     /// Returns the child of a node under `key`.
     pub fn child(&self, id: NodeId, key: &Value) -> Option<NodeId> {
         self.node(id)?.children.get(key).copied()
+    }
+}
+
+impl Comparison {
+    /// Returns `true` for a comparison by order.
+    pub fn orders(self) -> bool {
+        !matches!(self, Self::Equal | Self::NotEqual)
     }
 }
 

@@ -15,6 +15,7 @@ mod machine;
 mod matches;
 mod partial;
 mod reached;
+mod reading;
 mod reference;
 mod replaced;
 mod results;
@@ -25,20 +26,22 @@ mod unify;
 mod whole;
 mod with;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use context::EvalContext;
 use machine::{Machine, Stop};
-use reached::SurveyState;
+use reached::{ClosedObjects, SurveyState};
+use reading::ReadingState;
 
 use crate::builtins::CompiledPatterns;
-use crate::core::{Core, QueryCore, Slot, Term};
+use crate::core::{Core, Marks, QueryCore, Slot, Term};
 use crate::value::Value;
 use crate::value::meter::Meter;
 
 pub use error::{ErrorCode, EvalError};
 pub use host::{Halt, Host, HostAnswer, HostCall, NoHost};
-pub use reached::{Misshapen, Survey, Unmade};
+pub use reached::{ClosedObject, InputKind, Misordered, Misshapen, Survey, Unmade};
+pub use reading::{Missing, Read, Reading};
 pub use trace::{Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 
 /// The limits of an evaluation.
@@ -69,8 +72,12 @@ pub struct Settings<'r> {
     pub patterns: &'r CompiledPatterns,
     /// The receiver of trace events.
     pub tracer: Option<&'r dyn Tracer>,
+    /// What is known of the input.
+    pub input: &'r InputKind,
     /// Set for a survey.
     pub survey: Option<Surveyed>,
+    /// Set for a reading.
+    pub reading: Option<Reading>,
 }
 
 /// The kinds of surveys.
@@ -91,12 +98,18 @@ pub struct Evaluated {
     pub errors: Vec<EvalError>,
     /// The number of times each call site was reached.
     pub calls: BTreeMap<u32, u64>,
-    /// `true` if a call may be reached that couldn't be made; a survey says whether one is.
-    pub suspect: bool,
+    /// The marks of expressions that were undefined or spared, into which a survey and readings look.
+    pub suspects: Marks,
+    /// The orderings of values of different types.
+    pub misordered: Vec<Misordered>,
+    /// The values that were given to functions that decode.
+    pub decoded: HashSet<Value>,
     /// `true` if a reference to a field of the input found something.
     pub found_field: bool,
     /// The findings, of a survey.
     pub survey: Survey,
+    /// What it read in another way, of a reading.
+    pub read: Read,
     /// The number of steps it took.
     pub steps: u64,
     /// The approximate number of bytes that it made.
@@ -115,7 +128,9 @@ pub fn evaluate(
     let context = EvalContext::new(settings.host, settings.limits, settings.patterns);
     let mut machine = Machine::new(core, &context, settings.tracer, input.cloned());
     machine.survey =
-        settings.survey.map(|kind| Box::new(SurveyState::new(kind == Surveyed::CallsAndFields)));
+        settings.survey.map(|kind| Box::new(SurveyState::new(kind == Surveyed::CallsAndFields, settings.input)));
+    machine.closed = ClosedObjects::new(settings.input, input);
+    machine.reading = settings.reading.map(|reading| Box::new(ReadingState::new(reading)));
     let base = machine.enter_frame(&query.scope);
     let run = machine.query_run(&query.body, &query.scope, base);
     let mut solutions = Vec::new();
@@ -142,9 +157,12 @@ pub fn evaluate(
         result,
         errors,
         calls: std::mem::take(&mut machine.calls),
-        suspect: machine.suspect.get(),
+        suspects: machine.suspects.get(),
+        misordered: machine.misordered.take(),
+        decoded: machine.decoded.take(),
         found_field: machine.found_field.get(),
         survey: machine.survey.take().map(|survey| survey.found).unwrap_or_default(),
+        read: machine.reading.take().map(|reading| reading.found).unwrap_or_default(),
         steps: machine.steps,
         memory: context.memory(),
     }

@@ -4,7 +4,7 @@
 //! threads.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,9 +14,10 @@ use super::compile::{
     CompileOptions, Compiled, Function, Functions, NameMap, QueryContext, Stage, compile,
     compile_query,
 };
-use super::core::{self, Core, HostFn, QueryCore, Slot};
+use super::core::{self, Core, HostFn, Marks, QueryCore, Slot};
 use super::engine::{
-    self, ErrorCode, EvalError, Host, Limits, NoHost, Settings, Survey, Surveyed, Tracer,
+    self, ErrorCode, EvalError, Host, InputKind, Limits, Misordered, NoHost, Read, Reading, Settings, Survey,
+    Surveyed, Tracer,
 };
 use super::problem::{self, Problem, Problems, Sources};
 use super::syntax::tree::{FileId, Module, Name, Span};
@@ -133,6 +134,10 @@ pub struct Options {
     pub prints: bool,
     /// `true` to refuse rules that have the path of a base document, as OPA's commands do.
     pub data_conflicts: bool,
+    /// Returns `true` for the name of a rule that is a verdict: a [reading](Program::read_again) judges
+    /// its conditions without its message.
+    #[doc(hidden)]
+    pub reports: fn(&str) -> bool,
 }
 
 impl Default for Options {
@@ -145,6 +150,7 @@ impl Default for Options {
             strict: false,
             prints: true,
             data_conflicts: true,
+            reports: |_| false,
         }
     }
 }
@@ -259,6 +265,7 @@ pub struct Run<'a> {
     host: &'a dyn Host,
     strict_builtin_errors: bool,
     limits: Limits,
+    kind: &'a InputKind,
     tracer: Option<&'a dyn Tracer>,
 }
 
@@ -272,14 +279,28 @@ impl Default for Run<'_> {
 impl<'a> Run<'a> {
     /// Creates the parameters for a host, with the default limits and nothing else.
     pub fn new(host: &'a dyn Host) -> Self {
-        let (input, tracer) = (None, None);
-        Self { input, host, strict_builtin_errors: false, limits: Limits::default(), tracer }
+        Self {
+            input: None,
+            host,
+            strict_builtin_errors: false,
+            limits: Limits::default(),
+            kind: InputKind::UNKNOWN,
+            tracer: None,
+        }
     }
 
     /// Sets the value of `input`, which is undefined otherwise.
     #[must_use]
     pub fn input(mut self, input: impl Into<Option<&'a Value>>) -> Self {
         self.input = input.into();
+        self
+    }
+
+    /// Sets what is known of the input, for a survey.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn input_kind(mut self, kind: &'a InputKind) -> Self {
+        self.kind = kind;
         self
     }
 
@@ -324,9 +345,16 @@ pub struct Outcome {
     pub builtin_errors: Vec<EvalError>,
     /// The number of times each call site was reached, by its index.
     pub calls: BTreeMap<u32, u64>,
-    /// `true` if a call may be reached that couldn't be made; a [survey](Program::survey) says
-    /// whether one is.
-    pub suspect: bool,
+    /// The kinds of expressions that were undefined or spared, into which a
+    /// [survey](Program::survey) and [readings](Program::read_again) look.
+    #[doc(hidden)]
+    pub suspects: Marks,
+    /// The orderings of values of different types.
+    #[doc(hidden)]
+    pub misordered: Vec<Misordered>,
+    /// The values that were given to functions that decode.
+    #[doc(hidden)]
+    pub decoded: HashSet<Value>,
     /// `true` if a reference to a field of the input found something.
     pub found_field: bool,
     /// The number of steps it took.
@@ -336,6 +364,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Returns the readings that may give something else.
+    #[doc(hidden)]
+    pub fn readings(&self) -> impl Iterator<Item = Reading> + use<> {
+        let suspects = self.suspects;
+        let all = [
+            (Reading::Messages, Marks::MESSAGE),
+            (Reading::Negations, Marks::NEGATION),
+            (Reading::Comparisons, Marks::COMPARISON.with(Marks::EQUALITY)),
+        ];
+        all.into_iter().filter(move |(_, marks)| suspects.intersects(*marks)).map(|(own, _)| own)
+    }
+
     /// The value of the first expression of the first solution.
     pub fn value(&self) -> Option<&Value> {
         Some(&self.result.as_ref().ok()?.first()?.expressions.first()?.value)
@@ -503,6 +543,7 @@ impl Program {
             data: options.data.clone(),
             host: host.collect(),
             builtins: &builtins::lookup,
+            reports: &options.reports,
         };
         let core = match core::lower(input) {
             Ok(core) => core,
@@ -617,44 +658,24 @@ impl Program {
     /// Evaluates a query once, on this thread.
     pub fn evaluate(&self, query: &Query, run: &Run<'_>) -> Outcome {
         let settings = Settings {
-            host: run.host,
             strict: run.strict_builtin_errors,
-            limits: run.limits,
-            patterns: &self.0.patterns,
             tracer: run.tracer,
-            survey: None,
+            ..self.settings(run)
         };
-        let query = &*query.0;
+        let inner = &*query.0;
         let evaluated =
-            engine::evaluate(&self.0.core, &query.core, run.input, &query.slots, &settings);
-        let solution = |values: Vec<Option<Value>>| Solution {
-            expressions: query
-                .expressions
-                .iter()
-                .map(|expression| ExpressionValue {
-                    value: expression
-                        .index
-                        .and_then(|index| values.get(index).cloned().flatten())
-                        .unwrap_or(Value::Bool(true)),
-                    text: expression.text.clone(),
-                    position: expression.position,
-                })
-                .collect(),
-            bindings: query
-                .bindings
-                .iter()
-                .filter_map(|(name, index)| Some((name.clone(), values.get(*index).cloned()??)))
-                .collect(),
-        };
+            engine::evaluate(&self.0.core, &inner.core, run.input, &inner.slots, &settings);
         let result = evaluated
             .result
-            .map(|solutions| solutions.into_iter().map(solution).collect())
+            .map(|solutions| query.solutions(solutions))
             .map_err(|error| self.explained(error));
         Outcome {
             result,
             builtin_errors: evaluated.errors,
             calls: evaluated.calls,
-            suspect: evaluated.suspect,
+            suspects: evaluated.suspects,
+            misordered: evaluated.misordered,
+            decoded: evaluated.decoded,
             found_field: evaluated.found_field,
             steps: evaluated.steps,
             memory: evaluated.memory,
@@ -677,22 +698,48 @@ impl Program {
         let is_object = matches!(run.input, Some(Value::Object(_)));
         let fields =
             run.input.is_some() && self.0.core.reads_input && !(is_object && outcome.found_field);
-        let kind = match (fields, outcome.suspect) {
+        let fields = fields || outcome.suspects.intersects(Marks::CLOSED);
+        let kind = match (fields, outcome.suspects.intersects(Marks::CALL)) {
             (true, _) => Surveyed::CallsAndFields,
             (false, true) => Surveyed::Calls,
             (false, false) => return Ok(None),
         };
-        let settings = Settings {
+        let settings = Settings { survey: Some(kind), ..self.settings(run) };
+        let query = &*query.0;
+        let evaluated = engine::evaluate(&self.0.core, &query.core, run.input, &[], &settings);
+        evaluated.result.map(|_| Some(evaluated.survey))
+    }
+
+    /// Evaluates a query again, reading in another way what is missing. The host must answer the calls
+    /// that were made as before, and fail any other.
+    ///
+    /// # Errors
+    /// A limit, or the host's reason to end.
+    #[doc(hidden)]
+    pub fn read_again(
+        &self,
+        query: &Query,
+        run: &Run<'_>,
+        reading: Reading,
+    ) -> Result<(Vec<Solution>, Read), EvalError> {
+        let settings = Settings { reading: Some(reading), ..self.settings(run) };
+        let inner = &*query.0;
+        let evaluated =
+            engine::evaluate(&self.0.core, &inner.core, run.input, &inner.slots, &settings);
+        evaluated.result.map(|solutions| (query.solutions(solutions), evaluated.read))
+    }
+
+    fn settings<'r>(&'r self, run: &Run<'r>) -> Settings<'r> {
+        Settings {
             host: run.host,
             strict: false,
             limits: run.limits,
             patterns: &self.0.patterns,
             tracer: None,
-            survey: Some(kind),
-        };
-        let query = &*query.0;
-        let evaluated = engine::evaluate(&self.0.core, &query.core, run.input, &[], &settings);
-        evaluated.result.map(|_| Some(evaluated.survey))
+            input: run.kind,
+            survey: None,
+            reading: None,
+        }
     }
 
     /// Adds the values of a conflict to its message, as OPA lists them.
@@ -762,6 +809,31 @@ impl Program {
 }
 
 impl Query {
+    /// Makes solutions of the values of slots.
+    fn solutions(&self, solutions: Vec<Vec<Option<Value>>>) -> Vec<Solution> {
+        let query = &*self.0;
+        let solution = |values: Vec<Option<Value>>| Solution {
+            expressions: query
+                .expressions
+                .iter()
+                .map(|expression| ExpressionValue {
+                    value: expression
+                        .index
+                        .and_then(|index| values.get(index).cloned().flatten())
+                        .unwrap_or(Value::Bool(true)),
+                    text: expression.text.clone(),
+                    position: expression.position,
+                })
+                .collect(),
+            bindings: query
+                .bindings
+                .iter()
+                .filter_map(|(name, index)| Some((name.clone(), values.get(*index).cloned()??)))
+                .collect(),
+        };
+        solutions.into_iter().map(solution).collect()
+    }
+
     /// The query in the form that the machine runs.
     #[doc(hidden)]
     pub fn core(&self) -> &QueryCore {

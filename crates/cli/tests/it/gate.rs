@@ -23,6 +23,7 @@ mod reached;
 mod reports;
 pub(crate) mod signed;
 pub(crate) mod sigstore;
+mod unjudged;
 mod verdicts;
 mod vex;
 mod waivers;

@@ -299,7 +299,7 @@ impl Gate {
         refuse_outside(&policies, &reach)?;
         refuse_undeclared(&policies, document)?;
         for mut asked in
-            packages::verdict_packages(&policies, &[], PackageOrigin::Document, &reach)?
+            packages::verdict_packages(&policies, (&[], &[]), PackageOrigin::Document, &reach)?
         {
             asked.name.clone_from(&name);
             asked.any_field |= options.allow_warnings;

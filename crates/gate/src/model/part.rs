@@ -46,6 +46,9 @@ pub struct Tally {
     /// For each policy, by its place among the run's, the inputs that passed it and of which it read
     /// nothing.
     pub unread: BTreeMap<usize, Unread>,
+    /// The inputs that passed a policy of which something is to be noted, by that.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub remarks: BTreeMap<String, Unread>,
 }
 
 /// The inputs that passed a policy that read nothing of them.

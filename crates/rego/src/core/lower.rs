@@ -9,9 +9,11 @@ mod body;
 mod call;
 mod comprehension;
 mod frame;
+mod marks;
 mod operands;
 mod reference;
 mod rule;
+mod slots;
 mod term;
 mod tree;
 mod with;
@@ -26,6 +28,7 @@ use crate::syntax::tree::{Body, Module, Span};
 use crate::value::{Shared, Value};
 
 pub(crate) use call::function_name;
+pub(crate) use marks::result;
 pub(crate) use reference::member;
 pub(crate) use tree::push_part;
 
@@ -44,6 +47,8 @@ pub struct Input<'a> {
     pub host: Vec<HostFn>,
     /// The built-in functions.
     pub builtins: Lookup<'a>,
+    /// Returns `true` for the name of a rule that is a verdict.
+    pub reports: &'a dyn Fn(&str) -> bool,
 }
 
 /// Lowers a program.
@@ -67,6 +72,7 @@ pub fn lower(input: Input<'_>) -> Result<Core, Problem> {
     }
     rule::index(&mut core, &placed);
     operands::finish(&mut core);
+    marks::finish(&mut core, input.reports);
     rule::finish(&mut core);
     Ok(core)
 }

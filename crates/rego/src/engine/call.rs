@@ -4,11 +4,12 @@
 use super::host::{HostAnswer, HostCall};
 use super::machine::{Flow, Machine, Next, Run, Stop};
 use super::replaced::Standin;
+use super::reached::{MAX_RECORDS, Misordered};
 use super::results::{OtherSide, RuleValue, SingleResult, SingleValue, is_false};
 use super::rules::ArgumentTerms;
 use super::{ErrorCode, EvalError};
 use crate::builtins::{self, Builtin};
-use crate::core::{Call, Comparison, Native, Op, Target};
+use crate::core::{Call, Comparison, Native, Op, Target, Watch};
 use crate::syntax::tree::Span;
 use crate::value::Value;
 
@@ -29,7 +30,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             && let [a, b] = &*call.args
             && let (Some(a), Some(b)) = (self.value(a, run.base), self.value(b, run.base))
         {
-            let holds = compare(comparison, &a, &b);
+            let holds = self.compare(comparison, (&a, &b), op.span);
             return Ok(match &call.output {
                 None => holds.into(),
                 Some(output) => self.unify_owned(output, run.base, Value::Bool(holds)).into(),
@@ -266,7 +267,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             Target::Compare(comparison) => {
                 let args = self.args(run, op, call)?;
                 let [a, b] = args.as_slice() else { return Ok(None) };
-                Ok(Some(Value::Bool(compare(comparison, a, b))))
+                Ok(Some(Value::Bool(self.compare(comparison, (a, b), op.span))))
             }
             Target::Builtin(builtin) => {
                 let builtins::Run::Plain(plain) = builtin.run else {
@@ -289,13 +290,13 @@ impl<'p, 'r> Machine<'p, 'r> {
                     Ok(value) => {
                         if let Some(value) = &value {
                             self.context.spend(weight(value))?;
+                            if call.watch != Watch::Nothing {
+                                self.watch(run, op, call, value);
+                            }
                         }
                         Ok(value)
                     }
-                    Err(_) if site.is_some() && self.survey.is_some() => {
-                        self.set_unknown(true);
-                        Ok(None)
-                    }
+                    Err(_) if site.is_some() && self.makes_no_call(op) => Ok(None),
                     Err(error) => {
                         self.failed(builtin.name, op.span, &error)?;
                         Ok(None)
@@ -305,6 +306,47 @@ impl<'p, 'r> Machine<'p, 'r> {
             Target::Host(index) => self.call_host(run, op, call, (index, site)),
             Target::Native(native) => self.call_native(run, op, call, native),
             Target::Function(_) | Target::Missing => Err(missing(&call.name, op.span)),
+        }
+    }
+
+    /// Compares values, and records an ordering of different types.
+    #[inline]
+    fn compare(&self, comparison: Comparison, (a, b): (&Value, &Value), span: Span) -> bool {
+        if comparison.orders() && !matches!((a, b), (Value::Number(_), Value::Number(_))) {
+            self.judge_order(a, b, span);
+        }
+        compare(comparison, a, b)
+    }
+
+    /// Records an ordering of values of different types.
+    fn judge_order(&self, a: &Value, b: &Value, ordering: Span) {
+        let Some((left, right)) = misordered(a, b) else { return };
+        let mut known = self.misordered.borrow_mut();
+        if known.len() < MAX_RECORDS && !known.iter().any(|known| known.ordering == ordering) {
+            known.push(Misordered { ordering, left, right });
+        }
+    }
+
+    /// Records the elements of different types that a function ordered, or the text that it decoded.
+    fn watch(&self, run: &Run<'p>, op: &Op, call: &'p Call, result: &Value) {
+        if call.watch == Watch::Decoding {
+            let given = call.args.first().and_then(|term| self.value(term, run.base));
+            let mut decoded = self.decoded.borrow_mut();
+            decoded.extend(given.map(std::borrow::Cow::into_owned));
+        } else if let Value::Array(sorted) = result
+            && call.name.as_ref() == "sort"
+        {
+            let pairs = sorted.windows(2);
+            pairs.for_each(|pair| match pair {
+                [a, b] => self.judge_order(a, b, op.span),
+                _ => {}
+            });
+        } else if let Some(given) = call.args.first().and_then(|term| self.value(term, run.base)) {
+            match &*given {
+                Value::Array(items) => items.iter().for_each(|item| self.judge_order(item, result, op.span)),
+                Value::Set(items) => items.iter().for_each(|item| self.judge_order(item, result, op.span)),
+                _ => {}
+            }
         }
     }
 
@@ -350,13 +392,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         match host.call(&made) {
             HostAnswer::Value(value) => {
                 self.context.spend(weight(&value))?;
+                if let Some(member) = host.may_lack(&function.name) {
+                    self.closed.add_answer(&value, member);
+                }
                 Ok(Some(value))
             }
             HostAnswer::Undefined => Ok(None),
-            HostAnswer::Error(_) | HostAnswer::Fail(_) if self.survey.is_some() => {
-                self.set_unknown(true);
-                Ok(None)
-            }
+            HostAnswer::Error(_) | HostAnswer::Fail(_) if self.makes_no_call(op) => Ok(None),
             HostAnswer::Error(error) => {
                 self.failed(&function.name, op.span, &error)?;
                 Ok(None)
@@ -491,6 +533,19 @@ fn plain_text(value: &Value) -> String {
 #[cold]
 fn missing(name: &str, span: Span) -> Stop {
     EvalError::new(ErrorCode::Internal, Some(span), format!("unsupported built-in: {name}")).into()
+}
+
+/// Returns the types of the values that decide the order of two, if they differ: the first elements of
+/// arrays that aren't equal.
+fn misordered(a: &Value, b: &Value) -> Option<(&'static str, &'static str)> {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            let (a, b) = a.iter().zip(b.iter()).find(|(a, b)| a != b)?;
+            crate::value::deeper(|| misordered(a, b))
+        }
+        _ if std::mem::discriminant(a) == std::mem::discriminant(b) => None,
+        _ => Some((a.type_name(), b.type_name())),
+    }
 }
 
 #[inline]

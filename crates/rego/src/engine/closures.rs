@@ -52,7 +52,7 @@ impl<'p> Machine<'p, '_> {
                     let key = machine.head(key, base, span)?;
                     let value = machine.head(value, base, span)?;
                     match members.get(&key) {
-                        Some(kept) if *kept != value => {
+                        Some(kept) if *kept != value && machine.reading.is_none() => {
                             let message = "object keys must be unique";
                             Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message)
                                 .into())
@@ -89,8 +89,8 @@ impl<'p> Machine<'p, '_> {
     }
 
     fn head(&self, term: &'p Term, base: u32, span: Span) -> Result<Value, Stop> {
-        let value = self.value(term, base).map(std::borrow::Cow::into_owned);
-        value.ok_or_else(|| self.without_value(span))
+        let value = self.value(term, base);
+        value.map_or_else(|| self.without_value(span), |value| Ok(value.into_owned()))
     }
 
     /// Returns the value of a comprehension that is made once for all values of its outer

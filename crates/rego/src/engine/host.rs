@@ -104,6 +104,13 @@ pub trait Host {
         Ok(())
     }
 
+    /// Returns the member that objects of a function's answer have only if it was sent: a reference to it
+    /// that finds nothing is recorded.
+    fn may_lack(&self, function: &str) -> Option<&'static str> {
+        let _ = function;
+        None
+    }
+
     /// Receives the text of a `print` call.
     fn print(&self, span: Span, text: &str) {
         let _ = (span, text);

@@ -4,17 +4,18 @@
 //! for one that may have several, the rest of the body is a continuation that is called for each
 //! answer. Bindings are undone when it returns, by means of the trail.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashSet};
 
 use super::cache::{Caches, ComprehensionCache};
 use super::context::EvalContext;
 use super::groups::Groupings;
-use super::reached::{SurveyState, Watched};
+use super::reached::{ClosedObjects, Misordered, SurveyState, Watched};
+use super::reading::ReadingState;
 use super::replaced::{DeferredValues, Mock, Replaced};
 use super::results::{RuleValue, SingleResult};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::core::{Body, Candidate, Core, Op, OpKind, Scope, Side, Term};
+use crate::core::{Body, Candidate, Core, Marks, Op, OpKind, Scope, Side, Term};
 use crate::index::Lookup;
 use crate::syntax::tree::Span;
 use crate::value::Value;
@@ -29,6 +30,8 @@ pub(super) enum Bound<'p> {
     Alias(u32),
     /// A term with unbound variables, of the frame that begins at the given slot.
     Term(&'p Term, u32),
+    /// No value, in a reading: the variable is an operand that is missing.
+    Missing,
     /// A term that contains the variable itself, as in `x = {x: 1}`. Its members can be looked up,
     /// but it has no value.
     Endless(&'p Term, u32),
@@ -118,12 +121,20 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) calls: BTreeMap<u32, u64>,
     /// The state of the survey, if this is one.
     pub(super) survey: Option<Box<SurveyState>>,
+    /// The state of the reading, if this is one.
+    pub(super) reading: Option<Box<ReadingState>>,
     /// `false` while `with` replaces the input or a part of it.
     pub(super) own_input: bool,
     /// Set if a reference to a field of the input has found something.
     pub(super) found_field: Cell<bool>,
-    /// Set if a call may be reached that couldn't be made.
-    pub(super) suspect: Cell<bool>,
+    /// The marks of expressions that were undefined, or spared.
+    pub(super) suspects: Cell<Marks>,
+    /// The objects that can have no other members than they have.
+    pub(super) closed: ClosedObjects,
+    /// The orderings of values of different types.
+    pub(super) misordered: RefCell<Vec<Misordered>>,
+    /// The values that were given to functions that decode.
+    pub(super) decoded: RefCell<HashSet<Value>>,
     pub(super) steps: u64,
     /// The number of steps at which something is due: a check with the host, or `fuse`.
     alarm: u64,
@@ -163,9 +174,13 @@ impl<'p, 'r> Machine<'p, 'r> {
             errors: Vec::new(),
             calls: BTreeMap::new(),
             survey: None,
+            reading: None,
             own_input: true,
             found_field: Cell::new(false),
-            suspect: Cell::new(false),
+            suspects: Cell::new(Marks::NONE),
+            closed: ClosedObjects::default(),
+            misordered: RefCell::default(),
+            decoded: RefCell::default(),
             steps: 0,
             alarm: POLL,
             fuse: u64::MAX,
@@ -292,6 +307,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             self.run_traced(run, index, next)
         } else if self.survey.is_some() {
             self.run_surveyed(run, index, next)
+        } else if self.reading.is_some() {
+            self.run_reading(run, index, next)
         } else {
             self.run_from(run, index, next)
         };
@@ -306,17 +323,22 @@ impl<'p, 'r> Machine<'p, 'r> {
             match step.map_err(|stop| stop.at(op.span))? {
                 SingleResult::Yes => index += 1,
                 SingleResult::No => {
-                    self.spared(op.operand_of > 0);
+                    self.suspect(op.marks);
                     return Ok(());
                 }
                 SingleResult::Many => {
                     self.spared(op.operand_of > 0);
+                    let mut defined = false;
                     let flow = self.deeper(|machine| {
                         let after = run.body.get(index + 1..).unwrap_or_default();
                         machine.evaluate_many(run, op, after, &mut |machine| {
+                            defined = true;
                             machine.run(run, index + 1, next)
                         })
                     });
+                    if !defined {
+                        self.suspect(op.marks);
+                    }
                     return flow.map_err(|stop| stop.at(op.span));
                 }
             }
@@ -349,6 +371,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow.map_err(|stop| stop.at(op.span))?;
         self.spared(op.operand_of > 0);
         if !defined {
+            self.suspect(op.marks);
             self.trace_op(TraceOp::Fail, run, op);
         }
         Ok(())
@@ -384,8 +407,12 @@ impl<'p, 'r> Machine<'p, 'r> {
             OpKind::Call(call) => self.call_single(run, op, call),
             OpKind::Every(every) => Ok(self.every(run, op, every)?.into()),
             OpKind::Not(body) => Ok((!self.holds(run, body, false, op.span)?).into()),
-            OpKind::Negated(op) => {
-                Ok((!self.holds(run, std::slice::from_ref(&**op), false, op.span)?).into())
+            OpKind::Negated(inner) => {
+                let holds = self.holds(run, std::slice::from_ref(&**inner), false, inner.span)?;
+                if !holds && op.marks.intersects(Marks::EQUALITY) && self.finds_nothing(run, inner) {
+                    self.suspect(Marks::EQUALITY);
+                }
+                Ok((!holds).into())
             }
             OpKind::And(left, right) => {
                 self.spared(op.reaches);

@@ -298,8 +298,8 @@ impl<'p> Machine<'p, '_> {
     }
 
     fn head_term(&self, rule: &'p Rule, term: &'p Term, base: u32) -> Result<Value, Stop> {
-        let value = self.value(term, base).map(std::borrow::Cow::into_owned);
-        value.ok_or_else(|| self.without_value(rule.head_span))
+        let value = self.value(term, base);
+        value.map_or_else(|| self.without_value(rule.head_span), |value| Ok(value.into_owned()))
     }
 
     /// Adds the value of a definition's head to the document.
@@ -313,7 +313,7 @@ impl<'p> Machine<'p, '_> {
         self.context.spend(96)?;
         let leaf = match (&rule.value, &rule.key) {
             (Some(term), _) | (None, Some(term)) => self.head_term(rule, term, base)?,
-            (None, None) => return Err(self.without_value(rule.head_span)),
+            (None, None) => self.without_value(rule.head_span)?,
         };
         let own = rule.reference.get(set.parts.len()..).unwrap_or_default();
         let (value, taken) = match document {
@@ -327,7 +327,7 @@ impl<'p> Machine<'p, '_> {
         for term in own {
             keys.push(self.head_term(rule, term, base)?);
         }
-        if set.uneven {
+        if set.uneven && self.reading.is_none() {
             let within = (0..keys.len())
                 .any(|end| keys.get(..end).is_some_and(|prefix| taken.contains(prefix)));
             if within {
@@ -353,7 +353,7 @@ impl<'p> Machine<'p, '_> {
             return Ok(());
         }
         match members.get(&last) {
-            Some(kept) if *kept != leaf => Err(not_unique(rule)),
+            Some(kept) if *kept != leaf && self.reading.is_none() => Err(not_unique(rule)),
             Some(_) => Ok(()),
             None => {
                 members.insert(last, leaf);

@@ -1,12 +1,15 @@
 //! What a survey records, and its state.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::core::SetId;
 use crate::syntax::tree::Span;
-use crate::value::Value;
+use crate::value::{Shared, Value};
+
+/// The largest number of records of one kind.
+pub(super) const MAX_RECORDS: usize = 1000;
 
 /// The findings of a survey.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +18,8 @@ pub struct Survey {
     pub unmade: Vec<Unmade>,
     /// The reached references to fields of values that aren't objects.
     pub misshapen: Vec<Misshapen>,
+    /// The reached references to members that objects can't have.
+    pub absent: Vec<Span>,
     /// `true` if a reference to a field of the input was reached.
     pub read_fields: bool,
     /// `true` if one of them found something.
@@ -30,6 +35,134 @@ pub struct Unmade {
     pub operand: Span,
     /// The reference to the input for lack of which it is undefined, if there is one.
     pub field: Option<Span>,
+}
+
+/// An ordering of values of different types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misordered {
+    /// The comparison, or the call of a function that orders elements.
+    pub ordering: Span,
+    /// The type of the first value.
+    pub left: &'static str,
+    /// The type of the second.
+    pub right: &'static str,
+}
+
+/// What is known of an input.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct InputKind {
+    /// `true` for an array of documents, each in the member `contents` of its element.
+    pub combined: bool,
+    /// The objects that can have no other members than they have.
+    pub closed: Vec<ClosedObject>,
+}
+
+/// An object in the input that can have no other members than it has.
+#[derive(Debug, Clone)]
+pub struct ClosedObject {
+    /// The member of the input that holds it; `None` for the input itself.
+    pub member: Option<Value>,
+    /// The member that it may lack nevertheless.
+    pub except: Option<&'static str>,
+}
+
+impl InputKind {
+    /// Nothing.
+    pub(crate) const UNKNOWN: &'static Self = &Self { combined: false, closed: Vec::new() };
+}
+
+/// The objects that can have no other members than they have.
+#[derive(Debug, Default)]
+pub(super) struct ClosedObjects {
+    /// Their places in memory, each with what it lacks.
+    places: HashMap<usize, Lacking>,
+    /// The members of the input that would be such objects, and aren't there.
+    absent: Vec<(Value, Lacking)>,
+    /// Keeps their places from being used again.
+    kept: Vec<Value>,
+}
+
+/// The members that an object can't have.
+#[derive(Debug, Clone, Copy)]
+enum Lacking {
+    Only(&'static str),
+    AllBut(Option<&'static str>),
+}
+
+impl Lacking {
+    fn has(self, key: &Value) -> bool {
+        match self {
+            Self::Only(name) => key.as_str() == Some(name),
+            Self::AllBut(name) => name.is_none() || key.as_str() != name,
+        }
+    }
+}
+
+impl ClosedObjects {
+    pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
+        let mut closed = Self::default();
+        for ClosedObject { member, except } in &kind.closed {
+            let lacking = Lacking::AllBut(*except);
+            let found = match member {
+                Some(key) => input.and_then(|input| input.get(key)),
+                None => input,
+            };
+            match (found, member) {
+                (Some(object), _) => closed.add(object, lacking),
+                (None, Some(key)) => closed.absent.push((key.clone(), lacking)),
+                (None, None) => {}
+            }
+        }
+        closed
+    }
+
+    fn add(&mut self, value: &Value, lacking: Lacking) {
+        if let (Value::Object(_), Some(place)) = (value, address(value)) {
+            self.places.insert(place, lacking);
+        }
+    }
+
+    /// Adds the objects of an answer, itself and those in its lists, that don't have a member.
+    pub(super) fn add_answer(&mut self, answer: &Value, member: &'static str) {
+        let Value::Object(fields) = answer else { return };
+        let known = address(answer).is_some_and(|place| self.places.contains_key(&place));
+        if known {
+            return;
+        }
+        let in_lists = fields.values().filter_map(Value::as_array).flat_map(|list| list.iter());
+        for object in std::iter::once(answer).chain(in_lists) {
+            if object.get_str(member).is_none() {
+                self.add(object, Lacking::Only(member));
+            }
+        }
+        self.kept.push(answer.clone());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.absent.is_empty()
+    }
+
+    /// Returns `true` if an object can't have a member.
+    pub(super) fn excludes(&self, value: &Value, key: &Value) -> bool {
+        let place = address(value).and_then(|place| self.places.get(&place));
+        place.is_some_and(|lacking| lacking.has(key))
+    }
+
+    /// Returns `true` if a member that the input doesn't have can't have a member.
+    pub(super) fn excludes_below(&self, member: &Value, key: &Value) -> bool {
+        self.absent.iter().any(|(own, lacking)| own == member && lacking.has(key))
+    }
+}
+
+/// Returns the place in memory of a value that has one of its own.
+pub(super) fn address(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(Shared::address(items)),
+        Value::Object(members) => Some(Shared::address(members)),
+        Value::String(text) => Some(text.as_ptr().addr()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Set(_) => None,
+    }
 }
 
 /// A reference to a field of the input, or of an element of it, that isn't an object.
@@ -56,11 +189,15 @@ pub(super) struct SurveyState {
     pub(super) missing_of: BTreeMap<SetId, Option<Span>>,
     /// The elements of the input, once they are asked for.
     pub(super) elements: Option<Elements>,
+    /// `true` if the input holds documents in the member `contents` of its elements.
+    pub(super) combined: bool,
 }
 
 /// The elements of an input, by which they are told.
 #[derive(Debug)]
 pub(super) struct Elements {
+    /// The places in memory of documents, where the input holds several.
+    pub(super) documents: HashSet<usize>,
     /// The places in memory of collections and strings.
     pub(super) places: HashSet<usize>,
     /// The others.
@@ -80,7 +217,7 @@ pub(super) struct Lookups {
 pub(super) type Watched = Option<Rc<Cell<Lookups>>>;
 
 impl SurveyState {
-    pub(super) fn new(fields: bool) -> Self {
-        Self { fields, ..Self::default() }
+    pub(super) fn new(fields: bool, kind: &InputKind) -> Self {
+        Self { fields, combined: kind.combined, ..Self::default() }
     }
 }

@@ -9,9 +9,10 @@ use std::cell::RefCell;
 use super::deferred::deferred_read;
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
 use super::results::{OtherSide, SingleResult, SingleValue, is_false};
+use super::survey::sides;
 use crate::core::{
-    Comprehension, ComprehensionKind, Core, Head, NodeId, Op, Ref, Resolved, SetId, Side, Term,
-    member,
+    Comprehension, ComprehensionKind, Core, Head, Marks, NodeId, Op, Ref, Resolved, SetId, Side,
+    Term, member,
 };
 use crate::value::{Number, Object, Shared, Value};
 
@@ -183,10 +184,24 @@ impl<'p, 'r> Machine<'p, 'r> {
         path: &'p [Term],
     ) -> Result<SingleValue, Stop> {
         Ok(match self.rules_single(run, set, path)? {
-            Some(Some((value, rest))) => self.descend_owned(value, rest, run.base),
+            Some(Some((value, rest))) => {
+                let found = self.descend_owned(value.clone(), rest, run.base);
+                if matches!(found, SingleValue::Undefined) {
+                    self.suspect_closed(run, &value, rest);
+                }
+                found
+            }
             Some(None) => SingleValue::Undefined,
             None => SingleValue::Many,
         })
+    }
+
+    /// Notes that a look-up finds nothing since an object can't have a member.
+    #[inline]
+    pub(super) fn suspect_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) {
+        if self.is_closed(run, value, path) {
+            self.suspect(Marks::CLOSED);
+        }
     }
 
     /// Looks up operands that have values in the value of a rule, which isn't evaluated again.
@@ -211,16 +226,25 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Input => match &self.input {
                 Some(input) => {
                     let found = self.descend(input, path, base);
-                    if self.own_input && !path.is_empty() && matches!(found, DirectLookup::Value(_))
-                    {
-                        self.found_field.set(true);
+                    match found {
+                        DirectLookup::Value(_) if self.own_input && !path.is_empty() => {
+                            self.found_field.set(true);
+                        }
+                        DirectLookup::Undefined => self.suspect_closed(run, input, path),
+                        _ => {}
                     }
                     found
                 }
                 None => DirectLookup::Undefined,
             },
             Head::Var(slot) => match self.slot_value(*slot, base) {
-                Some(value) => self.descend(value, path, base),
+                Some(value) => {
+                    let found = self.descend(value, path, base);
+                    if matches!(found, DirectLookup::Undefined) {
+                        self.suspect_closed(run, value, path);
+                    }
+                    found
+                }
                 None if self.slot_term(*slot, base).is_some() => DirectLookup::Many,
                 None => DirectLookup::Undefined,
             },
@@ -237,6 +261,14 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Data(Resolved::Tree) => DirectLookup::Many,
             Head::Nothing => DirectLookup::Undefined,
         }
+    }
+
+    /// Returns `true` if a reference of an equality finds nothing, as far as that needs no evaluation.
+    pub(super) fn finds_nothing(&self, run: &Run<'p>, op: &'p Op) -> bool {
+        sides(op).any(|side| match side {
+            Side::Ref(reference) => matches!(self.look_up(run, reference), DirectLookup::Undefined),
+            _ => false,
+        })
     }
 
     /// The value of a reference, if it needs no evaluation and looking it up can't be told.
@@ -449,6 +481,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Some(found) => value = found,
                 None => {
                     run.misses();
+                    self.suspect_closed(run, &value, path);
                     return Ok(());
                 }
             }

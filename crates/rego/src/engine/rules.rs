@@ -7,7 +7,7 @@ use super::cache::CachedRule;
 use super::machine::{Flow, Machine, Next, NextWith, Run, Stop, within_rule};
 use super::results::{OtherSide, RuleValue, SingleValue, is_false};
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
-use crate::core::{Candidate, Rule, RuleId, RuleSet, SetId, Term};
+use crate::core::{Candidate, Marks, Rule, RuleId, RuleSet, SetId, Term};
 use crate::index::{Reference, Resolver, Root};
 use crate::syntax::tree::Span;
 use crate::value::Value;
@@ -47,7 +47,8 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// caller must release them with [`Self::drop_candidates`].
     pub(super) fn find_candidates(&mut self, set: &'p RuleSet, args: &[Value]) -> Candidates<'p> {
         let whole = self.spares_nothing(set.reaches);
-        let all = whole || self.tracer.is_some_and(super::Tracer::wants_all);
+        let reads_all = self.reading.is_some() && !set.marks.is_none();
+        let all = whole || reads_all || self.tracer.is_some_and(super::Tracer::wants_all);
         let may_exit = !whole && self.tracer.is_none_or(super::Tracer::exits_early);
         let Some(index) = set.index.as_ref().filter(|_| !all) else {
             return Candidates {
@@ -60,7 +61,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut lookup = std::mem::take(&mut self.lookup);
         let mut found = std::mem::take(&mut self.candidates);
         let Ok((candidates, early)) =
-            index.lookup(&mut lookup, &mut IndexResolver { machine: self, args });
+            index.lookup(&mut lookup, &mut IndexResolver { machine: self, args, marks: set.marks });
         found.extend(candidates.iter().filter_map(|candidate| {
             let rule = *set.members.get(candidate.rule)?.get(candidate.branch)?;
             Some(Candidate { rule, first: candidate.first })
@@ -307,7 +308,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             let value = machine.head_value(rule, base)?;
             result = Some(value.clone());
             if let Some(first) = &first {
-                if *first != value {
+                if *first != value && machine.reading.is_none() {
                     return Err(machine.conflict(rule, "rule").into());
                 }
                 machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
@@ -327,15 +328,18 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// The value of a definition's head, once its body holds.
     fn head_value(&self, rule: &'p Rule, base: u32) -> Result<Value, Stop> {
         let value = rule.value.as_ref().and_then(|value| self.value(value, base));
-        value.map(std::borrow::Cow::into_owned).ok_or_else(|| self.without_value(rule.head_span))
+        value.map_or_else(|| self.without_value(rule.head_span), |value| Ok(value.into_owned()))
     }
 
-    /// The error for a head in which a variable has no value. OPA gives a term with a variable in
-    /// this case.
+    /// What stands for a head in which a variable has no value: in a reading, a message that couldn't
+    /// be built; otherwise an error. OPA gives a term with a variable in this case.
     #[cold]
-    pub(super) fn without_value(&self, head: Span) -> Stop {
+    pub(super) fn without_value(&self, head: Span) -> Result<Value, Stop> {
+        if self.reading.is_some() {
+            return Ok(Value::from("(the message has no value)"));
+        }
         let message = "a variable of the head has no value";
-        EvalError::new(ErrorCode::Unsupported, Some(head), message).into()
+        Err(EvalError::new(ErrorCode::Unsupported, Some(head), message).into())
     }
 
     /// The value of a definition for the continuation.
@@ -510,7 +514,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     let outline = machine.outline(term, base);
                     result = Some(outline.clone());
                     return match first.replace(outline.clone()) {
-                        Some(first) if first != outline => {
+                        Some(first) if first != outline && machine.reading.is_none() => {
                             Err(machine.conflict(rule, "function").into())
                         }
                         Some(_) => Ok(()),
@@ -525,7 +529,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 let dropped = !call.captured && is_false(&value);
                 if let Some(first) = &first {
-                    if *first != value {
+                    if *first != value && machine.reading.is_none() {
                         return Err(machine.conflict(rule, "function").into());
                     }
                     if !dropped {
@@ -657,10 +661,36 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 }
 
+impl Machine<'_, '_> {
+    /// Notes that the rule index may exclude a reference to a member that the input can't have.
+    fn suspect_spared(&self, reference: &Reference) {
+        let (Root::Input, Some(input), false) =
+            (reference.root, &self.input, self.closed.is_empty())
+        else {
+            return;
+        };
+        let mut value = input;
+        for (index, key) in reference.path.iter().enumerate() {
+            let Some(found) = value.get(key) else {
+                let below = reference.path.get(index + 1).filter(|_| index == 0);
+                if self.closed.excludes(value, key)
+                    || below.is_some_and(|below| self.closed.excludes_below(key, below))
+                {
+                    self.suspect(Marks::CLOSED);
+                }
+                return;
+            };
+            value = found;
+        }
+    }
+}
+
 /// Resolves the references that the rule index asks for.
 struct IndexResolver<'k, 'p, 'r> {
     machine: &'k Machine<'p, 'r>,
     args: &'k [Value],
+    /// The marks of the definitions: one may be excluded for lack of what a marked expression reads.
+    marks: Marks,
 }
 
 impl Resolver for IndexResolver<'_, '_, '_> {
@@ -668,14 +698,19 @@ impl Resolver for IndexResolver<'_, '_, '_> {
 
     fn resolve(&mut self, reference: &Reference) -> Result<Option<Value>, Self::Error> {
         let path = &reference.path;
-        Ok(match reference.root {
+        let found = match reference.root {
             Root::Input => {
                 let input = self.machine.input.as_ref();
                 input.and_then(|input| path.iter().try_fold(input, Value::get)).cloned()
             }
             Root::Data => self.machine.resolve(path),
             Root::Argument(place) => self.args.get(place).cloned(),
-        })
+        };
+        if found.is_none() {
+            self.machine.suspect(self.marks);
+            self.machine.suspect_spared(reference);
+        }
+        Ok(found)
     }
 }
 

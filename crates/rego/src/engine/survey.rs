@@ -9,19 +9,17 @@
 //! depends on whether it would hold.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::machine::{Flow, Machine, Next, Run, Stop};
-use super::reached::{Elements, Lookups, Misshapen, Unmade};
+use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Unmade, address};
 use super::reference::found_by;
 use crate::core::{
-    Head, InputPart, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
+    Head, InputPart, Marks, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
 };
 use crate::syntax::tree::Span;
-use crate::value::{Object, Shared, Value};
-
-/// The largest number of records of one kind.
-const MAX_RECORDS: usize = 1000;
+use crate::value::{Object, Value};
 
 impl Run<'_> {
     /// Notes that a collection is iterated over.
@@ -106,7 +104,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     #[inline]
     pub(super) fn spared(&self, reaches: bool) {
         if reaches {
-            self.suspect.set(true);
+            self.suspect(Marks::CALL);
+        }
+    }
+
+    /// Notes the marks of an expression that is undefined.
+    #[inline]
+    pub(super) fn suspect(&self, marks: Marks) {
+        if !marks.is_none() {
+            self.suspects.set(self.suspects.get().with(marks));
         }
     }
 
@@ -150,10 +156,17 @@ impl<'p, 'r> Machine<'p, 'r> {
         if self.is_replaced_call(call) {
             return;
         }
+        // Of an assignment that the author wrote, what is assigned.
+        let mut of_author = sides(op).filter(|_| !op.generated);
+        let operand = of_author.find_map(|side| match side {
+            Side::Ref(reference) => Some(reference.span),
+            _ => None,
+        });
         let Some(survey) = &mut self.survey else { return };
         let unmade = &mut survey.found.unmade;
         if unmade.len() < MAX_RECORDS && !unmade.iter().any(|known| known.call == call.span) {
-            unmade.push(Unmade { call: call.span, operand: op.span, field: survey.missing });
+            let operand = operand.unwrap_or(op.span);
+            unmade.push(Unmade { call: call.span, operand, field: survey.missing });
         }
     }
 
@@ -182,23 +195,30 @@ impl<'p, 'r> Machine<'p, 'r> {
     /// memory, wherever it came from: an argument, a rule, a collection.
     #[cold]
     pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) -> Flow {
-        if !self.own_input {
-            return Ok(());
-        }
         // Of two references, the second isn't looked up if the first finds nothing.
         let mut is_first = true;
         for side in sides(op) {
             let Side::Ref(reference) = side else { continue };
-            if !reference.path.is_empty()
+            let pattern = destructures(op);
+            if (pattern || !reference.path.is_empty())
                 && let Some((value, path)) = self.read_value(run, reference, is_first)?
             {
-                let part = match reference.part {
-                    InputPart::None => self.part_of_input(&value),
-                    part => part,
-                };
-                let mut seen = Seen::default();
-                self.look_at(run, (&value, part), path, &mut seen)?;
-                self.record(reference.span, seen);
+                if self.is_closed(run, &value, path)
+                    && let Some(survey) = &mut self.survey
+                    && survey.found.absent.len() < MAX_RECORDS
+                    && !survey.found.absent.contains(&reference.span)
+                {
+                    survey.found.absent.push(reference.span);
+                }
+                if self.own_input {
+                    let part = match reference.part {
+                        InputPart::None => self.part_of_input(&value),
+                        part => part,
+                    };
+                    let mut seen = Seen { pattern, ..Seen::default() };
+                    self.look_at(run, (&value, part), path, &mut seen)?;
+                    self.record(reference.span, seen);
+                }
             }
             is_first = false;
         }
@@ -238,6 +258,29 @@ impl<'p, 'r> Machine<'p, 'r> {
         })
     }
 
+    /// Returns `true` if a look-up finds nothing since an object can't have a member.
+    pub(super) fn is_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) -> bool {
+        if self.closed.is_empty() {
+            return false;
+        }
+        let mut value = value;
+        for (index, term) in path.iter().enumerate() {
+            let Some(key) = self.value(term, run.base) else { return false };
+            let Some(found) = value.get(&key) else {
+                let place = address(value);
+                let is_input = self.own_input
+                    && place.is_some()
+                    && place == self.input.as_ref().and_then(address);
+                let next = path.get(index + 1).filter(|_| is_input);
+                let below = next.and_then(|term| self.value(term, run.base));
+                return self.closed.excludes(value, &key)
+                    || below.is_some_and(|below| self.closed.excludes_below(&key, &below));
+            };
+            value = found;
+        }
+        false
+    }
+
     /// Returns the part of the input that a value is: by its place in memory, or if it has none, by what it
     /// is, unless `walk` may have found it anywhere.
     fn part_of_input(&mut self, value: &Value) -> InputPart {
@@ -252,7 +295,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         let (Value::Array(items), Some(survey)) = (input, &mut self.survey) else {
             return InputPart::None;
         };
-        let elements = survey.elements.get_or_insert_with(|| Elements::of(items.as_slice()));
+        let combined = survey.combined;
+        let elements =
+            survey.elements.get_or_insert_with(|| Elements::of(items.as_slice(), combined));
+        if place.is_some_and(|place| elements.documents.contains(&place)) {
+            return InputPart::Whole;
+        }
         let is_element = match place {
             Some(place) => elements.places.contains(&place),
             None => elements.scalars.contains(value),
@@ -268,7 +316,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         path: &'p [Term],
         seen: &mut Seen,
     ) -> Flow {
-        let Some((first, rest)) = path.split_first() else { return Ok(()) };
+        let Some((first, rest)) = path.split_first() else {
+            if part != InputPart::None && !matches!(value, Value::Object(_)) {
+                let of_element = part == InputPart::Element;
+                seen.misshapen.get_or_insert((of_element, value.type_name()));
+            }
+            return Ok(());
+        };
         let key = self.value(first, run.base).map(Cow::into_owned);
         let of_element = part == InputPart::Element;
         match (value, &key) {
@@ -304,13 +358,18 @@ impl<'p, 'r> Machine<'p, 'r> {
                 seen.misshapen.get_or_insert((false, scalar.type_name()));
                 return Ok(());
             }
-            _ if rest.is_empty() || of_element => return Ok(()),
+            _ if rest.is_empty() && !seen.pattern || of_element => return Ok(()),
             _ => {}
         }
         let mut below = |machine: &mut Self, item: &Value| {
             machine.step()?;
+            let of_input = address(value) == machine.input.as_ref().and_then(address);
+            let combined = machine.survey.as_ref().is_some_and(|survey| survey.combined);
             let part = match (part, value) {
-                (InputPart::Whole, Value::Array(_)) => InputPart::Element,
+                (InputPart::Whole, Value::Array(_)) if !(combined && of_input) => {
+                    InputPart::Element
+                }
+                _ if combined && is_contents(value, key.as_ref()) => InputPart::Whole,
                 _ => machine.part_of_input(item),
             };
             machine.deeper(|machine| machine.look_at(run, (item, part), rest, seen))
@@ -367,35 +426,52 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 }
 
+/// The member that holds a document where the input is an array of them.
+const CONTENTS: &str = "contents";
+
+/// Returns `true` for an operand that leads to a document, in an element of an array of them.
+fn is_contents(within: &Value, key: Option<&Value>) -> bool {
+    let is_key = key.is_none_or(|key| key.as_str() == Some(CONTENTS));
+    is_key && matches!(within, Value::Object(members) if members.len() == 2) && within.get_str("path").is_some()
+}
+
 /// What a reference reads of the input.
 #[derive(Default)]
 struct Seen {
+    /// `true` if the value that it finds is taken apart as an object.
+    pattern: bool,
     reads: bool,
     finds: bool,
     misshapen: Option<(bool, &'static str)>,
 }
 
 impl Elements {
-    fn of(items: &[Value]) -> Self {
+    fn of(items: &[Value], combined: bool) -> Self {
+        if combined {
+            let documents: Vec<&Value> =
+                items.iter().filter_map(|item| item.get_str(CONTENTS)).collect();
+            let of_array = |document: &Value| document.as_array().map(|own| own.as_slice().to_vec());
+            let elements: Vec<Value> =
+                documents.iter().filter_map(|own| of_array(own)).flatten().collect();
+            let documents = documents.into_iter().filter_map(address).collect();
+            return Self { documents, ..Self::of(&elements, false) };
+        }
         Self {
+            documents: HashSet::new(),
             places: items.iter().filter_map(address).collect(),
             scalars: items.iter().filter(|item| address(item).is_none()).cloned().collect(),
         }
     }
 }
 
-/// Returns the place in memory of a value that has one of its own.
-fn address(value: &Value) -> Option<usize> {
-    match value {
-        Value::Array(items) => Some(Shared::address(items)),
-        Value::Object(members) => Some(Shared::address(members)),
-        Value::String(text) => Some(text.as_ptr().addr()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Set(_) => None,
-    }
+/// Returns `true` for an equation with an object that holds variables: `{"name": n} := input`.
+fn destructures(op: &Op) -> bool {
+    let pattern = |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
+    matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
 }
 
 /// The sides of an equation or a test; of any other operation none.
-fn sides(op: &Op) -> impl Iterator<Item = &Side> {
+pub(super) fn sides(op: &Op) -> impl Iterator<Item = &Side> {
     let (first, second) = match &op.kind {
         OpKind::Unify(sides) => (Some(&sides.0), Some(&sides.1)),
         OpKind::Test(side) => (Some(side), None),

@@ -23,7 +23,7 @@ impl<'p> Machine<'p, '_> {
             Some(Bound::Term(term, base) | Bound::Endless(term, base)) => {
                 Binding::Term(term, *base)
             }
-            Some(Bound::Free | Bound::Alias(_)) | None => Binding::Free(slot),
+            Some(Bound::Free | Bound::Missing | Bound::Alias(_)) | None => Binding::Free(slot),
         }
     }
 

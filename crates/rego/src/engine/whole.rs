@@ -13,7 +13,7 @@
 //! - a first field of the input that is found.
 //!
 //! None is made for rules that reach a call, a print or a function that depends on more than its
-//! arguments, and none while functions or parts of data are replaced, or in a trace or survey.
+//! arguments, and none while functions or parts of data are replaced, or in a trace, survey or reading.
 
 use super::ErrorCode;
 use super::cache::PartialKey;
@@ -56,6 +56,7 @@ impl<'p> Machine<'p, '_> {
             return Ok(None);
         }
         let (errors, found_field) = (self.errors.len(), self.found_field.get());
+        let misordered = self.misordered.borrow().len();
         let memory = self.context.memory();
         let limit = self.steps.saturating_add(searches.spent / SHARE);
         let fuse = self.set_fuse(limit.min(self.fuse()));
@@ -68,6 +69,7 @@ impl<'p> Machine<'p, '_> {
         match made {
             Ok(document)
                 if self.errors.len() == errors
+                    && self.misordered.borrow().len() == misordered
                     && self.found_field.get() == found_field
                     && keys_have_one_spelling(&document, keys) =>
             {
@@ -79,6 +81,7 @@ impl<'p> Machine<'p, '_> {
             _ => {
                 self.caches.pop();
                 self.errors.truncate(errors);
+                self.misordered.borrow_mut().truncate(misordered);
                 self.found_field.set(found_field);
                 self.context.give_back(memory);
                 self.caches.searches(id).enough =
@@ -92,6 +95,7 @@ impl<'p> Machine<'p, '_> {
     fn is_undisturbed(&self) -> bool {
         self.tracer.is_none()
             && self.survey.is_none()
+            && self.reading.is_none()
             && self.replaced_data == 0
             && self.deferred.is_empty()
             && self.mocks.iter().flatten().all(Vec::is_empty)

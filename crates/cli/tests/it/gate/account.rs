@@ -790,20 +790,28 @@ fn case_11_content_that_became_base64_is_reported() {
     let sandbox = Sandbox::new();
     let binary = "sha256:ba62e6dfc9fd05b57e77adff62f7fd5ddb8f1939c3244fce7ca5dbc6c733385a";
     let text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    let run = |digest: &str, format: &str| {
+    let evaluate = |searched: &str, digest: &str, format: &str| {
         let policy = format!(
-            "package p\n\ndeny contains \"GPL\" if contains(platform.download_artifact(\"{digest}\"), \"GPL-3.0\")\n"
+            "package p\n\ndeny contains \"GPL\" if contains({searched}, \"GPL-3.0\")\n\n\
+             content := platform.download_artifact(\"{digest}\")\n"
         );
         let file = sandbox.write("p.rego", policy);
-        sandbox.served(&["gate", "-d", &file, "-f", format, "-v"]).output().code(0)
+        sandbox.served(&["gate", "-d", &file, "-f", format, "-v"]).output()
     };
-    let report = run(binary, "json").json();
+    let run = |digest: &str, format: &str| evaluate("content", digest, format);
+    let report = run(binary, "json").fails("isn't text, so it is base64").json();
     assert_eq!(report["inputs"][0]["ledger"]["calls"][0]["form"], "base64");
-    assert!(report["notes"].to_string().contains("given as base64"), "{report:#}");
+    let error = &report["inputs"][0]["verdicts"][0]["error"];
+    assert_eq!(error["kind"], "undecoded-content", "{error:#}");
+    assert_eq!(error["position"]["line"], 5, "{error:#}");
+    for decoded in ["base64.decode(content)", "sprintf(\"%v\", [json.is_valid(content)])"] {
+        let report = evaluate(decoded, binary, "json").code(0).json();
+        assert!(report["notes"].to_string().contains("given as base64"), "{report:#}");
+    }
     for format in ["human", "junit", "github", "markdown", "tap", "html"] {
-        let said = run(binary, format).stdout;
+        let said = run(binary, format).fails("base64").stdout;
         assert!(said.contains("base64"), "{format}: {said}");
-        assert!(!run(text, format).stdout.contains("base64"), "{format}");
+        assert!(!run(text, format).code(0).stdout.contains("base64"), "{format}");
     }
 }
 

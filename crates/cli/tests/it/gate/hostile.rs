@@ -163,15 +163,11 @@ fn packages_with_dots_in_their_names_are_distinguished() {
 }
 
 #[test]
-fn verdict_rules_in_test_packages_are_reported_as_not_evaluated() {
+fn verdict_rules_in_packages_of_tests_are_refused() {
     let sandbox = Sandbox::new();
     let suite = "package p_test\n\ntest_x if true\n\ndeny contains \"x\" if input.bad\n";
-    let report = run(&sandbox, &[("p_test.rego", suite)], &[]).code(0).json();
-    let notes = report["notes"].to_string();
-    assert!(
-        notes.contains("the package `p_test` has tests: its rule `deny` wasn't evaluated"),
-        "{notes}"
-    );
+    run(&sandbox, &[("p_test.rego", suite)], &[]).fails("the package `p_test` has tests");
+    run(&sandbox, &[("p_test.rego", suite)], &["-n", "p_test"]).code(1);
     let plain = suite.replace("test_x if true", "");
     run(&sandbox, &[("p_test.rego", &plain)], &[]).code(1);
 }

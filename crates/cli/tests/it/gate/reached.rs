@@ -66,6 +66,32 @@ const UNMADE: &[(&str, &str, (u64, &str, &str))] = &[
         "{}",
         (5, "img", "input.imge"),
     ),
+    // Through a variable, a pattern, a look-up and an iteration.
+    (
+        "deny contains \"x\" if {\n\timg := input.imge\n\tnot platform.discover(img, \"\")\n}",
+        "{}",
+        (5, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if {\n\td := trim_prefix(input.imge, \"a\")\n\tplatform.discover(d, \"\").public\n}",
+        "{}",
+        (5, "input.imge", "input.imge"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tsome i\n\td := input.list[i].digest\n\tplatform.discover(d, \"\").public\n}",
+        r#"{"list": [{"a": 1}]}"#,
+        (6, "input.list[i].digest", "input.list[i].digest"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tsome d in input.images\n\tplatform.discover(d, \"\").public\n}",
+        "{}",
+        (5, "input.images", "input.images"),
+    ),
+    (
+        "deny contains \"x\" if {\n\td := input.imge\n\tx := [r | r := platform.discover(d, \"\")]\n\tcount(x) > 9\n}",
+        "{}",
+        (5, "input.imge", "input.imge"),
+    ),
     // A row without the field, whatever the other rows give.
     (
         "deny contains \"x\" if {\n\tsome r in input.rows\n\tplatform.discover(r.digest, \"\").kind == \"X\"\n}",
@@ -176,11 +202,6 @@ const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
     // The statement before says that it is meant only for inputs with the field.
     (
         "deny contains \"x\" if {\n\tinput.imge\n\tnot platform.discover(input.imge, \"\")\n}",
-        "{}",
-        0,
-    ),
-    (
-        "deny contains \"x\" if {\n\timg := input.imge\n\tnot platform.discover(img, \"\")\n}",
         "{}",
         0,
     ),

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::core::{Call, Comparison, Native, Op, OpKind, RuleSet, SetId, Target};
+use crate::core::{Call, Comparison, Native, Op, OpKind, RuleSet, SetId, Target, Watch};
 use crate::problem::Problem;
 use crate::syntax::tree::{self, TermKind};
 use crate::types::Function;
@@ -55,8 +55,9 @@ impl Lowering<'_> {
         for term in args.iter().chain(&output) {
             frame.bind(term);
         }
-        let call =
-            Call { target: callee.target, name: callee.name, args: args.into(), output, site };
+        let Callee { target, name, .. } = callee;
+        let watch = Watch::of(&name);
+        let call = Call { target, name, args: args.into(), output, site, watch };
         Ok(Op::new(OpKind::Call(Box::new(call)), span, single))
     }
 

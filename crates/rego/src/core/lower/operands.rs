@@ -7,12 +7,16 @@
 //! builtin lower(slot 0) -> slot 1           operand of the third
 //! host platform.discover(slot 1, "")
 //! ```
-//! An expression that the author wrote isn't an operand, even if the call needs its value: in
-//! `x := input.image; platform.discover(x, "")` the call isn't reached without it.
+//! So does an assignment, a pattern or an iteration that the author wrote, if an operand is computed from a
+//! variable that it binds: `x := input.image; platform.discover(x, "")`. A statement that binds nothing is a
+//! condition: without it, the call isn't reached.
 
+use std::collections::BTreeSet;
+
+use super::slots::{mentioned, named};
 use crate::core::{
-    Body, Call, Comprehension, Core, Head, Op, OpKind, Ref, RuleReads, SetId, Side, Slot, Target,
-    Term,
+    Body, Call, Comprehension, Core, Head, Marks, Op, OpKind, Ref, RuleReads, SetId, Side, Slot,
+    Target,
 };
 use crate::value::deeper;
 
@@ -21,7 +25,9 @@ pub(super) fn finish(core: &mut Core) {
     let Reached { calls, effects } = Reached::new(core);
     let mut marking = Marking { reaches: &calls, reads_input: false, walks: false };
     for rule in &mut core.rules {
-        marking.body(&mut rule.body);
+        let mut bound = BTreeSet::new();
+        rule.args.iter().for_each(|term| named(term, &mut bound));
+        marking.body(&mut rule.body, &bound);
     }
     core.reads_input = marking.reads_input;
     core.walks = marking.walks;
@@ -84,43 +90,48 @@ struct Marking<'r> {
 }
 
 impl Marking<'_> {
-    /// Returns `true` if a call site is reached from the body.
-    fn body(&mut self, body: &mut Body) -> bool {
+    /// Returns `true` if a call site is reached from the body, before which variables are bound.
+    fn body(&mut self, body: &mut Body, bound: &BTreeSet<Slot>) -> bool {
+        let mut bound = bound.clone();
         let mut reaches = false;
         for op in body.iter_mut() {
-            reaches |= self.op(op);
+            reaches |= self.op(op, &bound);
+            bound.append(&mut mentioned(op));
         }
         if reaches {
             for index in 0..body.len() {
                 let distance = self.operand_of(body, index);
-                if let Some(op) = body.get_mut(index) {
+                if let Some(op) = body.get_mut(index)
+                    && distance > 0
+                {
                     op.operand_of = distance;
+                    op.marks.add(Marks::CALL);
                 }
             }
         }
         reaches
     }
 
-    fn op(&mut self, op: &mut Op) -> bool {
+    fn op(&mut self, op: &mut Op, bound: &BTreeSet<Slot>) -> bool {
         let reaches = deeper(|| match &mut op.kind {
-            OpKind::Unify(sides) => self.side(&mut sides.0) | self.side(&mut sides.1),
-            OpKind::Test(side) => self.side(side),
+            OpKind::Unify(sides) => self.side(&mut sides.0, bound) | self.side(&mut sides.1, bound),
+            OpKind::Test(side) => self.side(side, bound),
             OpKind::Call(call) => {
                 self.walks |= matches!(call.target, Target::Builtin(own) if own.relation);
                 self.calls(call)
             }
-            OpKind::Every(every) => self.body(&mut every.body),
-            OpKind::Not(body) => self.body(body),
-            OpKind::Negated(op) | OpKind::With(_, op) => self.op(op),
+            OpKind::Every(every) => self.body(&mut every.body, bound),
+            OpKind::Not(body) => self.body(body, bound),
+            OpKind::Negated(op) | OpKind::With(_, op) => self.op(op, bound),
             OpKind::And(left, right) | OpKind::Or(left, right) => {
-                self.body(left) | self.body(right)
+                self.body(left, bound) | self.body(right, bound)
             }
         });
         op.reaches = reaches;
         reaches
     }
 
-    fn side(&mut self, side: &mut Side) -> bool {
+    fn side(&mut self, side: &mut Side, bound: &BTreeSet<Slot>) -> bool {
         match side {
             Side::Ref(reference) => {
                 self.reads_input |= matches!(reference.head, Head::Input);
@@ -128,7 +139,7 @@ impl Marking<'_> {
             }
             Side::Comprehension(comprehension) => {
                 let Comprehension { body, index, .. } = &mut **comprehension;
-                let reaches = self.body(body);
+                let reaches = self.body(body, bound);
                 if let Some(index) = index {
                     index.reaches = reaches;
                 }
@@ -159,21 +170,72 @@ impl Marking<'_> {
             }
     }
 
-    /// Returns the distance from an expression to the call whose operand it computes, if a call site
-    /// is reached from that; otherwise 0.
+    /// Returns the distance from an expression to the one with the call whose operand it computes, if a
+    /// call site is reached from that call; otherwise 0.
     fn operand_of(&self, body: &Body, index: usize) -> u32 {
-        let mut at = index;
-        while let Some(op) = body.get(at).filter(|op| op.generated) {
-            let made = result(op);
-            let uses = |op: &Op| made.is_some_and(|slot| takes(op, slot));
-            let after = body.get(at + 1..).unwrap_or_default();
-            let Some(distance) = after.iter().position(uses) else { return 0 };
-            at += distance + 1;
-            if body.get(at).and_then(call_in).is_some_and(|call| self.calls(call)) {
-                return u32::try_from(at - index).unwrap_or(0);
+        let Some((before, [op, after @ ..])) = body.split_at_checked(index) else { return 0 };
+        let is_call = call_in(op).is_some_and(|call| self.calls(call));
+        if !binds(op) || is_call && !op.generated {
+            return 0;
+        }
+        let mut bound: BTreeSet<Slot> = before.iter().flat_map(mentioned).collect();
+        let mut computed: BTreeSet<Slot> = &mentioned(op) - &bound;
+        bound.extend(&computed);
+        for (distance, op) in (1_u32..).zip(after) {
+            if self.takes(op, &mut computed) {
+                return distance;
             }
+            let mentions = mentioned(op);
+            if binds(op) && !mentions.is_disjoint(&computed) {
+                computed.extend(&mentions - &bound);
+            }
+            bound.extend(mentions);
         }
         0
+    }
+
+    /// Returns `true` if an expression holds a call with one of the computed variables, from which a call
+    /// site is reached. Adds the variables within the expression that are computed from them.
+    fn takes(&self, op: &Op, computed: &mut BTreeSet<Slot>) -> bool {
+        let in_body = |body: &Body, computed: &mut BTreeSet<Slot>| {
+            body.iter().any(|op| {
+                let takes = self.takes(op, computed);
+                let mentions = mentioned(op);
+                if binds(op) && !mentions.is_disjoint(computed) {
+                    computed.extend(mentions);
+                }
+                takes
+            })
+        };
+        let in_side = |side: &Side, computed: &mut BTreeSet<Slot>| match side {
+            Side::Comprehension(comprehension) => {
+                in_body(&comprehension.body, &mut computed.clone())
+            }
+            _ => false,
+        };
+        deeper(|| match &op.kind {
+            OpKind::Unify(sides) => in_side(&sides.0, computed) || in_side(&sides.1, computed),
+            OpKind::Test(side) => in_side(side, computed),
+            OpKind::Call(call) => {
+                let mut args = BTreeSet::new();
+                call.args.iter().for_each(|term| named(term, &mut args));
+                self.calls(call) && !args.is_disjoint(computed)
+            }
+            OpKind::Every(every) => {
+                let mut inner = computed.clone();
+                let mut domain = BTreeSet::new();
+                named(&every.domain, &mut domain);
+                if !domain.is_disjoint(computed) {
+                    every.key.iter().chain([&every.value]).for_each(|term| named(term, &mut inner));
+                }
+                in_body(&every.body, &mut inner)
+            }
+            OpKind::Not(body) => in_body(body, &mut computed.clone()),
+            OpKind::Negated(op) | OpKind::With(_, op) => self.takes(op, computed),
+            OpKind::And(left, right) | OpKind::Or(left, right) => {
+                in_body(left, &mut computed.clone()) || in_body(right, &mut computed.clone())
+            }
+        })
     }
 }
 
@@ -192,42 +254,12 @@ fn call_in(op: &Op) -> Option<&Call> {
     }
 }
 
-/// Returns the variable that a generated expression computes.
-fn result(op: &Op) -> Option<Slot> {
-    let slot = |term: &Term| match term {
-        Term::Var(slot) => Some(*slot),
-        _ => None,
-    };
-    match &bare(op).kind {
-        OpKind::Unify(sides) => match &**sides {
-            (Side::Term(term), _) | (_, Side::Term(term)) => slot(term),
-            _ => None,
-        },
-        OpKind::Call(call) => call.output.as_ref().and_then(slot),
-        _ => None,
-    }
-}
-
-/// Returns `true` if an expression needs the value of a variable.
-fn takes(op: &Op, wanted: Slot) -> bool {
-    let in_term = |term: &Term| {
-        let mut found = false;
-        term.each_slot(&mut |slot| found |= slot == wanted);
-        found
-    };
-    let in_side = |side: &Side| match side {
-        Side::Term(term) => in_term(term),
-        Side::Ref(reference) => {
-            let head = matches!(reference.head, Head::Var(slot) if slot == wanted);
-            head || reference.path.iter().any(in_term)
-        }
-        Side::Comprehension(_) => false,
-    };
-    match &bare(op).kind {
-        OpKind::Unify(sides) => in_side(&sides.0) || in_side(&sides.1),
-        OpKind::Test(side) => in_side(side),
-        OpKind::Call(call) => call.args.iter().chain(&call.output).any(in_term),
-        OpKind::Every(every) => in_term(&every.domain),
+/// Returns `true` if an expression is of a kind that gives values to variables.
+fn binds(op: &Op) -> bool {
+    match &op.kind {
+        OpKind::With(_, op) => binds(op),
+        OpKind::Unify(_) => true,
+        OpKind::Call(call) => call.output.is_some(),
         _ => false,
     }
 }

@@ -175,6 +175,7 @@ fn new_set(path: &[Value], rules: &[(&Rule, &[Term])]) -> RuleSet {
         keys: None,
         single: false,
         reaches: false,
+        marks: crate::core::Marks::NONE,
         pure: false,
         index: None,
         members: Vec::new(),

@@ -1,0 +1,368 @@
+//! What an evaluation couldn't judge can't pass: negations and messages for lack of an operand, orderings
+//! of different types, members that aren't there, content that isn't text.
+
+use serde_json::Value;
+
+use super::gate;
+use crate::cli::Sandbox;
+
+/// Evaluates a policy over an input, with data; returns the exit status, and the kind of the error.
+fn judged(sandbox: &Sandbox, policy: &str, input: &str, more: &[&str]) -> (i32, String, Value) {
+    let input = sandbox.write("i.json", input);
+    let data = sandbox.write("d.json", DATA);
+    let arguments = ["-i", &input, "-d", &data, "--allow-warnings"];
+    let arguments: Vec<&str> = arguments.iter().chain(more).copied().collect();
+    let output = gate(sandbox, policy, &arguments);
+    let report = output.json();
+    let code = code_of(&report);
+    let kind = report["inputs"][0]["verdicts"][0]["error"]["kind"].as_str().unwrap_or_default();
+    let kind = kind.to_owned();
+    (code, kind, report)
+}
+
+fn code_of(report: &Value) -> i32 {
+    match report["outcome"].as_str().unwrap() {
+        "passed" => 0,
+        "failed" => 1,
+        _ => 2,
+    }
+}
+
+const DATA: &str = r#"{"limits": {"a": {"max": 1}}, "ok": ["ghcr.io/a"], "allowed": {"ghcr.io/a": true}}"#;
+
+/// An input in which `image`, `team` and the image of an element are missing.
+const INPUT: &str = r#"{"name": "svc", "one": {"name": "a"}, "list": [{"name": "a"}], "empty": []}"#;
+
+const HELPERS: &str = "trusted(i) if startswith(i, \"ghcr.io/\")\n\nboth(i, j) if i == j\n\n\
+                       image := input.image\n\nimage_of(x) := x.image\n\nsame(x) := x\n\n\
+                       names contains c.name if some c in input.list\n\n\
+                       listed contains c if some c in input.list\n\n\
+                       nullable(x) if x == null\n\nnullable(x) if startswith(x, \"ghcr.io/\")\n";
+
+/// Negated calls and look-ups with a missing operand.
+const NEGATED: &[&str] = &[
+    "not startswith(input.image, \"ghcr.io/\")",
+    "not endswith(input.image, \"@sha256:\")",
+    "not contains(input.image, \"@sha256:\")",
+    "not regex.match(\"^ghcr.io/\", input.image)",
+    "not glob.match(\"ghcr.io/*\", [], input.image)",
+    "not input.image in data.ok",
+    "not input.image in {\"a\", \"b\"}",
+    "not \"a\" in input.tags",
+    "not input.tags[0] in data.ok",
+    "not count(input.approvals) > 1",
+    "not to_number(input.coverage) >= 80",
+    "not input.coverage >= 80",
+    "not input.coverage + 1 >= 80",
+    "not lower(input.image) == \"x\"",
+    "not lower(trim(input.image, \" \")) == \"x\"",
+    "not is_string(input.image)",
+    "not trusted(input.image)",
+    "not trusted(lower(input.image))",
+    "not both(input.image, input.team)",
+    "not both(input.name, input.team)",
+    "not trusted(image)",
+    "not startswith(image, \"ghcr.io/\")",
+    "not startswith(image_of(input), \"ghcr.io/\")",
+    "not startswith(same(input).image, \"ghcr.io/\")",
+    "not data.allowed[input.image]",
+    "not data.limits[input.team].max",
+    "not names[input.team]",
+    "not startswith(data.missing.prefix, \"x\")",
+    "not startswith(input.one.image, \"ghcr.io/\")",
+    "not startswith(input.list[0].image, \"ghcr.io/\")",
+    "not startswith(input.list[7].image, \"ghcr.io/\")",
+    "some c in input.list; not startswith(c.image, \"ghcr.io/\")",
+    "some c in listed; not startswith(c.image, \"ghcr.io/\")",
+    "c := input.list[_]; not trusted(c.image)",
+    "x := input.one; not startswith(x.image, \"ghcr.io/\")",
+    "x := input; not startswith(x.image, \"ghcr.io/\")",
+    "some i; c := input.list[i]; not c.image in data.ok",
+    "every c in input.list { not startswith(c.image, \"ghcr.io/\") }",
+    "count([1 | not startswith(input.image, \"ghcr.io/\")]) > 0",
+    "not startswith(sprintf(\"%s\", [input.image]), \"ghcr.io/\")",
+    "not startswith(input.image, \"ghcr.io/\") with data.x as 1",
+];
+
+/// The same with everything that a negation needs, or of which nothing is missing.
+const DECIDED: &[&str] = &[
+    "not startswith(input.name, \"svc\")",
+    "not input.name in {\"svc\"}",
+    "not data.limits[input.one.name].max",
+    // A condition before says that it is meant only for inputs with it.
+    "input.image; not startswith(input.image, \"ghcr.io/\")",
+    "input.kind == \"image\"; not startswith(input.image, \"ghcr.io/\")",
+    "image; not startswith(image, \"ghcr.io/\")",
+    // A default, and what lacks a member that was computed.
+    "not startswith(object.get(input, \"image\", \"ghcr.io/\"), \"ghcr.io/\")",
+    "not startswith(object.get(input, \"one\", {}).name, \"a\")",
+    "x := {\"a\": 1}; not startswith(x.b, \"ghcr.io/\")",
+    "x := json.unmarshal(\"{}\"); not startswith(x.image, \"ghcr.io/\")",
+    // The function of the policy takes `null`.
+    "not nullable(input.image)",
+    // Nothing to loop over.
+    "some c in input.empty; not startswith(c.image, \"ghcr.io/\")",
+    // Positive statements stay what they are.
+    "startswith(input.image, \"ghcr.io/\")",
+    "img := input.image; not startswith(img, \"ghcr.io/\")",
+    // What the reading makes true changes nothing.
+    "not startswith(input.image, \"ghcr.io/\"); input.name == \"other\"",
+];
+
+/// The places in which an expression can decide a verdict.
+const PLACES: &[&str] = &[
+    "deny contains \"bad\" if { EXPRESSION }\n",
+    "deny contains msg if {\n\tEXPRESSION\n\tmsg := sprintf(\"%v isn't trusted\", [input.image])\n}\n",
+    "deny contains \"bad\" if bad\n\nbad if { EXPRESSION }\n",
+    "deny := [\"bad\" | EXPRESSION]\n",
+    "result := {\"violations\": found}\n\nfound contains \"bad\" if { EXPRESSION }\n",
+    "deny contains \"bad\" if fails(1)\n\nfails(_) if { EXPRESSION }\n",
+    "default ok := true\n\ndeny contains \"bad\" if not ok\n\nok := false if { EXPRESSION }\n",
+];
+
+fn policy(place: &str, expression: &str, import: &str) -> String {
+    let rules = place.replace("EXPRESSION", expression);
+    format!("package p\n\n{import}{rules}\n{HELPERS}")
+}
+
+#[test]
+fn a_negated_call_without_its_operand_cant_pass() {
+    let sandbox = Sandbox::new();
+    for place in PLACES {
+        for expression in NEGATED {
+            let text = policy(place, expression, "");
+            let (code, kind, report) = judged(&sandbox, &text, INPUT, &[]);
+            assert_eq!((code, &*kind), (2, "undecided-negation"), "{text}\n{report:#}");
+        }
+        for expression in DECIDED {
+            let text = policy(place, expression, "");
+            let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
+            assert_eq!(code, 0, "{text}\n{report:#}");
+        }
+    }
+}
+
+/// OPA itself has both readings: with the import, such a negation is true.
+#[test]
+fn a_negation_is_undecided_exactly_if_opas_two_readings_differ() {
+    let sandbox = Sandbox::new();
+    for (expressions, undecided) in [(NEGATED, true), (DECIDED, false)] {
+        // In the modifier's scope and for a function that takes `null`, the readings are the same or differ
+        // for other reasons.
+        let differs = |expression: &&&str| !["with", "nullable", "x.b", "x.image"].iter().any(|own| expression.contains(own));
+        for expression in expressions.iter().filter(differs) {
+            let text = policy(PLACES[0], expression, "import future.keywords.not\n\n");
+            let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
+            assert_eq!(code, i32::from(undecided), "{text}\n{report:#}");
+        }
+    }
+}
+
+#[test]
+fn the_error_says_what_is_missing_and_what_to_write() {
+    let sandbox = Sandbox::new();
+    let text = policy(PLACES[0], NEGATED[0], "");
+    let (_, _, report) = judged(&sandbox, &text, INPUT, &[]);
+    let error = &report["inputs"][0]["verdicts"][0]["error"];
+    assert_eq!(error["position"]["line"], 3, "{error:#}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("`not startswith(input.image, \"ghcr.io/\")`"), "{message}");
+    assert!(message.contains("`input.image` is missing"), "{message}");
+    assert!(error["hint"].as_str().unwrap().contains("statement `input.image`"), "{error:#}");
+}
+
+/// Violations whose conditions hold and whose message has no value.
+const UNSAID: &[&str] = &[
+    "deny contains sprintf(\"%v: %v\", [input.name, input.owner]) if not input.owner",
+    "deny contains concat(\" \", [input.name, input.owner]) if input.name",
+    "deny contains {\"message\": \"m\", \"owner\": input.owner} if input.name",
+    "deny contains msgs[input.name] if input.name\n\nmsgs := {\"x\": \"y\"}",
+    "deny := [sprintf(\"%s\", [input.owner]) | input.name]",
+    "deny := {sprintf(\"%s\", [input.owner]) | input.name}",
+    "result := {\"violations\": v}\n\nv contains sprintf(\"%s\", [input.owner]) if input.name",
+    "result := {\"violations\": [m | input.name; m := input.owner]}",
+    "deny contains msg if {\n\tmsg := sprintf(\"%s\", [input.owner])\n\tinput.name\n}",
+    "deny contains msg if {\n\tinput.name\n\towner := input.owner\n\tmsg := sprintf(\"%s\", [owner])\n}",
+    "deny contains msg if some msg in v\n\nv contains input.owner if input.name",
+    "deny contains msg if {\n\tsome c in input.list\n\tmsg := sprintf(\"%s\", [c.image])\n}",
+    "deny := a | b\n\na contains input.owner if input.name\n\nb contains \"x\" if input.none",
+    "violation contains {\"msg\": msg} if {\n\tinput.name\n\tmsg := sprintf(\"%s\", [input.owner])\n}",
+    "warn contains sprintf(\"%s\", [input.owner]) if input.name",
+];
+
+/// Those that have one, whose conditions don't hold, or whose message is a condition.
+const SAID: &[&str] = &[
+    "deny contains sprintf(\"%v\", [object.get(input, \"owner\", \"?\")]) if input.none",
+    "deny contains sprintf(\"%v\", [input.owner]) if input.none",
+    "deny contains msg if {\n\tmsg := sprintf(\"%s\", [input.owner])\n\tinput.none\n}",
+    "deny contains m(input) if input.name\n\nm(x) := x.owner",
+    "deny contains msg if {\n\tinput.name\n\tmsg := m(input)\n}\n\nm(x) := x.owner",
+    "deny contains msg if {\n\tinput.name\n\tsome msg in input.messages\n}",
+    "deny contains msg if {\n\towner := input.owner\n\towner == \"x\"\n\tmsg := sprintf(\"%s\", [owner])\n}",
+    "deny contains \"x\" if helper\n\nhelper := input.owner",
+];
+
+#[test]
+fn a_violation_that_cant_be_said_cant_pass() {
+    let sandbox = Sandbox::new();
+    for rules in UNSAID {
+        let text = format!("package p\n\n{rules}\n");
+        let (code, kind, report) = judged(&sandbox, &text, INPUT, &[]);
+        assert_eq!((code, &*kind), (2, "unreported-violation"), "{text}\n{report:#}");
+    }
+    for rules in SAID {
+        let text = format!("package p\n\n{rules}\n");
+        let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
+        assert_eq!(code, 0, "{text}\n{report:#}");
+    }
+}
+
+#[test]
+fn values_of_different_types_have_no_order() {
+    let sandbox = Sandbox::new();
+    let input = r#"{"coverage": "45%", "list": [1, 2], "mixed": [1, "2"], "pairs": [[1, 2], ["x", 1]],
+                    "expires": "2020-01-01T00:00:00Z", "none": null}"#;
+    for body in [
+        "input.coverage < 80",
+        "input.coverage <= 80",
+        "80 > input.coverage",
+        "80 >= input.coverage",
+        "count(input.list) > input.args.max",
+        "time.now_ns() > input.expires",
+        "input.none > 1",
+        "[1, \"x\"] > [\"y\", 1]",
+        "max(input.mixed) == 1",
+        "min(input.mixed) == \"2\"",
+        "sort(input.mixed)[0] == \"2\"",
+        "max(input.pairs)[0] == 1",
+        "not input.coverage > 80; input.none == 1",
+        "high == 1",
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhigh := 1 if input.coverage < 80\n");
+        let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "max=5"]);
+        assert_eq!((code, &*kind), (2, "mixed-ordering"), "{body}\n{report:#}");
+    }
+    for body in [
+        "count(input.list) > to_number(input.args.max)",
+        "max(input.list) > 9",
+        "is_number(input.coverage); input.coverage < 80",
+        "input.coverage == 80",
+        "[1, 2] > [1, 3]",
+        "sort(input.list)[0] == 3",
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let (code, _, report) = judged(&sandbox, &text, input, &["--arg", "max=5"]);
+        assert_eq!(code, 0, "{body}\n{report:#}");
+    }
+}
+
+#[test]
+fn a_comparison_without_its_operand_is_noted() {
+    let sandbox = Sandbox::new();
+    for (rules, missing) in [
+        ("deny contains \"x\" if input.image != \"x\"", Some("input.image")),
+        ("deny contains \"x\" if data.limits[input.team].max < 3", Some("input.team")),
+        ("deny contains \"x\" if input.coverage < 80", Some("input.coverage")),
+        ("deny contains \"x\" if not ok\n\nok if not input.image == \"x\"", Some("input.image")),
+        ("deny contains \"x\" if { input.image; input.image != \"x\" }", None),
+        ("deny contains \"x\" if input.image == \"x\"", None),
+        ("deny contains \"x\" if { input.image != \"x\"; input.name == \"y\" }", None),
+    ] {
+        let text = format!("package p\n\n{rules}\n");
+        let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
+        assert_eq!(code, 0, "{rules}\n{report:#}");
+        let notes = report["notes"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let found: Vec<&str> = notes.filter(|note| note.contains("could have failed")).collect();
+        assert_eq!(found.len(), usize::from(missing.is_some()), "{rules}: {found:?}");
+        let named = |name: &str| found.iter().all(|note| note.contains(&format!("`{name}` is missing")));
+        assert!(missing.is_none_or(named), "{rules}: {found:?}");
+        let (code, ..) = judged(&sandbox, &text, INPUT, &["--fail-on-notes"]);
+        assert!(code == 2 || missing.is_none(), "{rules}");
+    }
+}
+
+#[test]
+fn a_member_that_only_the_gate_supplies_cant_be_missing() {
+    let sandbox = Sandbox::new();
+    let input = r#"{"platform_metadata": {"project_name": "shop"}, "name": "a"}"#;
+    for (body, closed) in [
+        ("input.args.max == 1", true),
+        ("not input.args.max", true),
+        ("args := input.args; args.max == 1", true),
+        ("limits.max == 1", true),
+        ("input.args.min == \"2\"; input.args[input.name] == 1", true),
+        ("input.platform_metadata.version == 1", true),
+        ("input.kind == 1; input.args.max == 1", false),
+        ("object.get(input.args, \"max\", 1) == 2", false),
+        ("object.get(input, [\"args\", \"max\"], 1) == 2", false),
+        ("input.args.min == \"1\"", false),
+        ("input.platform_metadata.annotations.x == 1", false),
+        ("input.platform_metadata.project_name == \"x\"", false),
+        ("input.other.max == 1", false),
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nlimits := input.args\n");
+        let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "min=2"]);
+        let expected = if closed { (2, "absent-member") } else { (0, "") };
+        assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
+    }
+}
+
+#[test]
+fn combined_documents_have_the_shape_that_is_read() {
+    let sandbox = Sandbox::new();
+    for (body, input, misshapen) in [
+        ("input[_].contents.name == \"x\"", "[1]", true),
+        ("input[_].contents[_].name == \"x\"", "[[1]]", true),
+        ("some f in input; some x in f.contents; x.name == 1", "[1]", true),
+        ("some f in input; doc := f.contents; doc.name == 1", "\"text\"", true),
+        ("{\"name\": n} := input[_].contents; n == 1", "[1]", true),
+        ("input[_].contents.name == \"x\"", "{\"name\": \"y\"}", false),
+        ("input[_].contents[_].name == \"x\"", "[{\"name\": \"y\"}]", false),
+        ("input[_].contents.name.first == \"x\"", "{\"name\": \"y\"}", false),
+        ("input[_].path == \"x\"", "[1]", false),
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let (code, kind, report) = judged(&sandbox, &text, input, &["--combine"]);
+        let expected = if misshapen { (2, "other-shape") } else { (0, "") };
+        assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
+    }
+    for (body, input) in [
+        ("{\"name\": n} := input; n == 1", "[1]"),
+        ("some {\"name\": n} in input; n == 1", "[1]"),
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let (code, kind, report) = judged(&sandbox, &text, input, &[]);
+        assert_eq!((code, &*kind), (2, "other-shape"), "{body}\n{report:#}");
+    }
+}
+
+#[test]
+fn on_regorus_our_engine_judges() {
+    let sandbox = Sandbox::new();
+    for (rules, kind) in [
+        ("deny contains \"x\" if not startswith(input.image, \"x\")", "undecided-negation"),
+        ("deny contains sprintf(\"%s\", [input.owner]) if input.name", "unreported-violation"),
+        ("deny contains \"x\" if input.name < 80", "mixed-ordering"),
+    ] {
+        let text = format!("package p\n\n{rules}\n");
+        let (code, found, report) = judged(&sandbox, &text, INPUT, &["--engine", "regorus"]);
+        assert_eq!((code, &*found), (2, kind), "{rules}\n{report:#}");
+    }
+}
+
+#[test]
+fn a_violation_without_a_severity_fails_beside_its_finding() {
+    let sandbox = Sandbox::new();
+    for (violation, code) in [
+        ("\"m\"", 1),
+        ("{\"message\": \"m\", \"severity\": \"odd\"}", 1),
+        ("{\"message\": \"m\", \"severity\": \"low\"}", 0),
+    ] {
+        let text = format!(
+            "package p\n\nviolations contains {violation}\n\n\
+             findings contains {{\"message\": \"m\", \"severity\": \"low\"}}\n"
+        );
+        let (found, _, report) = judged(&sandbox, &text, INPUT, &["--fail-on", "high"]);
+        assert_eq!(found, code, "{violation}\n{report:#}");
+    }
+}

@@ -1,0 +1,274 @@
+//! Marks the expressions whose being undefined may hide a violation.
+//!
+//! ```text
+//! not startswith(input.image, "x")    slot 0 = input.image           operand of a negated call
+//!                                     not startswith(slot 0, "x")
+//! input.a != 1                        slot 0 = input.a               operand of a comparison
+//!                                     neq(slot 0, 1)
+//! deny contains m if {                not slot 0 = …                 a condition
+//!   m := sprintf("%v", [input.b])     slot 1 = input.b               parts of the message
+//! }                                   sprintf("%v", [slot 1]) → slot 2
+//! ```
+//!
+//! The message of a verdict rule is its head, with the assignments that only the head uses. A rule
+//! or comprehension whose elements are a verdict's has a message in the same sense.
+
+use std::collections::BTreeSet;
+
+use super::slots::{mentioned, named};
+use crate::core::{
+    Body, Comprehension, ComprehensionKind, Core, Head, Marks, Native, Op, OpKind, Resolved, Rule,
+    SetId, Side, Slot, Target, Term,
+};
+use crate::value::{Value, deeper};
+
+type Slots = BTreeSet<Slot>;
+
+/// The built-in functions that combine collections of messages.
+const COMBINING: &[&str] = &["or", "union", "array.concat", "array.flatten"];
+
+/// Sets the marks of all expressions. `reports` returns `true` for the name of a verdict rule.
+pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
+    for rule in &mut core.rules {
+        operands(&mut rule.body);
+    }
+    let is_verdict = |parts: &[Value]| parts.last().and_then(Value::as_str).is_some_and(reports);
+    let verdicts = (0_u32..).map(SetId).zip(&core.sets).filter(|(_, set)| is_verdict(&set.parts));
+    let mut open: Vec<SetId> = verdicts.map(|(id, _)| id).collect();
+    let mut seen: BTreeSet<SetId> = open.iter().copied().collect();
+    while let Some(id) = open.pop() {
+        let rules: Vec<_> = match core.set(id) {
+            Some(set) if !set.function => set.rules().collect(),
+            _ => continue,
+        };
+        let mut used = BTreeSet::new();
+        for rule in rules {
+            if let Some(rule) = core.rules.get_mut(rule.0 as usize) {
+                message_of_rule(rule, &mut used);
+            }
+        }
+        open.extend(used.into_iter().filter(|id| seen.insert(*id)));
+    }
+    let rules = &core.rules;
+    for set in &mut core.sets {
+        let members = set.members.iter().flatten();
+        let ops = members.filter_map(|id| rules.get(id.0 as usize)).flat_map(|rule| &rule.body);
+        set.marks = ops.fold(Marks::NONE, |marks, op| marks.with(op.marks));
+    }
+}
+
+/// Marks the operands of negations and comparisons in a body.
+fn operands(body: &mut Body) {
+    for index in 0..body.len() {
+        let marks = operand_of(body, index);
+        if let Some(op) = body.get_mut(index) {
+            op.marks.add(marks);
+            deeper(|| each_body(op, &mut operands));
+        }
+    }
+}
+
+/// Calls back with the bodies within an expression.
+fn each_body(op: &mut Op, visit: &mut dyn FnMut(&mut Body)) {
+    let mut side = |side: &mut Side| {
+        if let Side::Comprehension(comprehension) = side {
+            visit(&mut comprehension.body);
+        }
+    };
+    match &mut op.kind {
+        OpKind::Unify(sides) => {
+            side(&mut sides.0);
+            side(&mut sides.1);
+        }
+        OpKind::Test(tested) => side(tested),
+        OpKind::Call(_) => {}
+        OpKind::Every(every) => visit(&mut every.body),
+        OpKind::Not(body) => visit(body),
+        OpKind::Negated(op) | OpKind::With(_, op) => each_body(op, visit),
+        OpKind::And(left, right) | OpKind::Or(left, right) => {
+            visit(left);
+            visit(right);
+        }
+    }
+}
+
+/// Returns the mark of an expression: one that computes an operand, directly or through others, has that
+/// of the expression which takes it.
+fn operand_of(body: &Body, index: usize) -> Marks {
+    let mut at = index;
+    while let Some(op) = body.get(at) {
+        if !op.generated {
+            return mark(op, at != index);
+        }
+        let Some(made) = result(op) else { return Marks::NONE };
+        let after = body.get(at + 1..).unwrap_or_default();
+        let Some(distance) = after.iter().position(|op| mentioned(op).contains(&made)) else {
+            return Marks::NONE;
+        };
+        at += distance + 1;
+    }
+    Marks::NONE
+}
+
+/// The mark that an expression gives to its operands, or has itself: a negated equality looks its
+/// references up itself.
+fn mark(op: &Op, for_operand: bool) -> Marks {
+    match &op.kind {
+        OpKind::With(_, op) => mark(op, for_operand),
+        OpKind::Negated(_) if for_operand => Marks::NEGATION,
+        OpKind::Negated(op) => match &op.kind {
+            OpKind::Unify(_) => Marks::EQUALITY,
+            _ => Marks::NONE,
+        },
+        OpKind::Call(call)
+            if for_operand
+                && matches!(call.target, Target::Compare(_))
+                && call.output.is_none() =>
+        {
+            Marks::COMPARISON
+        }
+        _ => Marks::NONE,
+    }
+}
+
+/// Returns the variable that a generated expression computes.
+pub(crate) fn result(op: &Op) -> Option<Slot> {
+    match &op.kind {
+        OpKind::With(_, op) => result(op),
+        OpKind::Unify(sides) => match &**sides {
+            (Side::Term(Term::Var(slot)), _) | (_, Side::Term(Term::Var(slot))) => Some(*slot),
+            _ => None,
+        },
+        OpKind::Call(call) => match &call.output {
+            Some(Term::Var(slot)) => Some(*slot),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Marks the message of a rule, and adds the rules whose elements it takes over.
+fn message_of_rule(rule: &mut Rule, used: &mut BTreeSet<SetId>) {
+    let mut given = Slots::new();
+    rule.args.iter().for_each(|term| named(term, &mut given));
+    let (mut head, mut direct) = (Slots::new(), Slots::new());
+    for term in rule.reference.iter().chain(&rule.key).chain(&rule.value) {
+        named(term, &mut head);
+    }
+    rule.key.iter().chain(&rule.value).for_each(|term| taken_over(term, &mut direct));
+    message(&mut rule.body, (&head, direct), &given, used);
+}
+
+/// Adds the variables whose values are messages, or collections of them.
+fn taken_over(term: &Term, direct: &mut Slots) {
+    match term {
+        Term::Var(slot) => {
+            direct.insert(*slot);
+        }
+        // The violations and findings of a `result`.
+        Term::Object(members) => direct.extend(members.iter().filter_map(|(_, value)| match value {
+            Term::Var(slot) => Some(*slot),
+            _ => None,
+        })),
+        _ => {}
+    }
+}
+
+/// Marks the message of a body with a head. `direct` are the variables of the head whose values are
+/// messages, `given` the variables that have values before.
+fn message(
+    body: &mut Body,
+    (head, mut direct): (&Slots, Slots),
+    given: &Slots,
+    used: &mut BTreeSet<SetId>,
+) {
+    let mentions: Vec<Slots> = body.iter().map(mentioned).collect();
+    let mut parts = vec![false; body.len()];
+    let mut marks = Marks::MESSAGE;
+    for (index, op) in body.iter().enumerate().rev() {
+        let is_part = if is_print(op) {
+            true
+        } else if let Some(slot) = assigned(op).filter(|slot| !given.contains(slot)) {
+            let users = mentions.iter().enumerate();
+            let mut users = users.filter(|(at, slots)| *at != index && slots.contains(&slot));
+            let is_used = head.contains(&slot) || users.clone().next().is_some();
+            is_used && users.all(|(at, _)| at > index && parts.get(at).copied().unwrap_or(false))
+        } else {
+            false
+        };
+        if let Some(part) = parts.get_mut(index).filter(|_| is_part) {
+            *part = true;
+            if matches!(&op.kind, OpKind::Call(call) if matches!(call.target, Target::Function(_)))
+            {
+                marks = Marks::FUNCTION_MESSAGE;
+            }
+        }
+    }
+    for index in (0..body.len()).rev() {
+        let Some(op) = body.get_mut(index) else { continue };
+        if parts.get(index).copied().unwrap_or(false) {
+            op.marks.add(marks);
+        }
+        let others = mentions.iter().enumerate().filter(|(at, _)| *at != index);
+        let outside: Slots =
+            others.flat_map(|(_, slots)| slots).chain(given).chain(head).copied().collect();
+        take_over(op, &mut direct, &outside, used);
+    }
+}
+
+/// Follows messages through the expression that computes them.
+fn take_over(op: &mut Op, direct: &mut Slots, outside: &Slots, used: &mut BTreeSet<SetId>) {
+    match &mut op.kind {
+        OpKind::With(_, op) => take_over(op, direct, outside, used),
+        OpKind::Unify(sides) => {
+            let (left, right) = &mut **sides;
+            let (term, side) = match (&*left, &*right) {
+                (Side::Term(Term::Var(slot)), _) if direct.contains(slot) => (*slot, right),
+                (_, Side::Term(Term::Var(slot))) if direct.contains(slot) => (*slot, left),
+                _ => return,
+            };
+            match side {
+                Side::Term(other) => taken_over(other, direct),
+                Side::Comprehension(comprehension) => {
+                    let Comprehension { kind, body, .. } = &mut **comprehension;
+                    let (ComprehensionKind::Array(own) | ComprehensionKind::Set(own)) = kind else {
+                        return;
+                    };
+                    let (mut head, mut inner, mut given) =
+                        (Slots::new(), Slots::new(), outside.clone());
+                    named(own, &mut head);
+                    taken_over(own, &mut inner);
+                    given.insert(term);
+                    deeper(|| message(body, (&head, inner), &given, used));
+                }
+                Side::Ref(reference) => {
+                    if let Head::Data(Resolved::Rules(set, count)) = &reference.head
+                        && let [] | [Term::Var(_)] =
+                            reference.path.get(*count..).unwrap_or_default()
+                    {
+                        used.insert(*set);
+                    }
+                }
+            }
+        }
+        OpKind::Call(call) if COMBINING.contains(&&*call.name) => {
+            if matches!(&call.output, Some(Term::Var(slot)) if direct.contains(slot)) {
+                call.args.iter().for_each(|arg| named(arg, direct));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_print(op: &Op) -> bool {
+    matches!(&op.kind, OpKind::Call(call) if matches!(call.target, Target::Native(Native::Print)))
+}
+
+/// Returns the variable that an expression assigns, if that is all it does: with one answer, or none.
+fn assigned(op: &Op) -> Option<Slot> {
+    let is_host = matches!(&op.kind, OpKind::Call(call) if call.site.is_some());
+    if !op.single || is_host || matches!(op.kind, OpKind::With(..)) {
+        return None;
+    }
+    result(op)
+}
