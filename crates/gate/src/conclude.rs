@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::ops::Deref;
 
 use rego_platform::evaluate::Reached;
+use rego_platform::rego::Value;
+use rego_platform::rego::internal::yaml::Legacy;
 use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
 use rego_platform_client::text::{counted, escape};
 
@@ -168,6 +170,27 @@ pub(super) fn cannot_pass(reached: &Reached) -> Option<(Error, Position)> {
     let diagnostic = Diagnostic::error("other-shape", message)
         .with_hint("give the policy the documents that it is written for");
     Some((Error::policy(vec![diagnostic]), misshapen.position.clone()))
+}
+
+/// Returns the error of a verdict that depends on the version of YAML.
+pub(super) fn two_readings(legacy: &Legacy) -> Error {
+    let part = |part: &Value| match part {
+        Value::String(name) if is_name(name) => format!(".{name}"),
+        other => format!("[{}]", other.to_json()),
+    };
+    let path: String = legacy.path.iter().map(part).collect();
+    let message = format!(
+        "the verdict depends on the version of YAML: `input{}` is `{}`, a boolean in 1.1 and a string in 1.2",
+        escape(&path),
+        &*legacy.text,
+    );
+    let diagnostic = Diagnostic::error("yaml-version", message).by_setting(setting::YAML);
+    Error::policy(vec![diagnostic.with_hint("write `true` or `false`, or quote it")])
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.chars().all(is_part) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
 /// Returns the name of a type with its article.

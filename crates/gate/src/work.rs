@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use rego_platform::evaluate::Evaluated;
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
+use rego_platform::rego::internal::yaml::{Legacy, legacy};
 use rego_platform::{Error, ErrorKind};
 
 use super::conclude::{self, VerdictContext};
-use super::documents;
+use super::documents::{self, YamlVersion};
 use super::inputs::Content;
 use super::load::{Check, Gate};
 use super::memory::MemoryShare;
@@ -40,8 +41,17 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Returns its value, which is parsed once.
-    fn value(&self) -> Result<Option<Value>, Error> {
+    /// Returns its value, which is parsed once, and as YAML 1.1 reads it, if no version is chosen and that differs.
+    fn value(&self, yaml: Option<YamlVersion>) -> Result<(Option<Value>, Option<Legacy>), Error> {
+        let value = self.parsed()?;
+        let legacy = value.as_ref().filter(|_| yaml != Some(YamlVersion::V1_2)).and_then(legacy);
+        Ok(match legacy {
+            Some(legacy) if yaml.is_some() => (Some(legacy.value), None),
+            legacy => (value, legacy),
+        })
+    }
+
+    fn parsed(&self) -> Result<Option<Value>, Error> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let held = std::mem::replace(&mut *content, Content::Value(None));
         let value = held.value(self.file.as_deref().unwrap_or_default());
@@ -144,7 +154,7 @@ impl Gate {
             return vec![Event::Dropped(document, count)];
         }
         work.started.get_or_init(Instant::now);
-        let value = match work.value() {
+        let (value, legacy) = match work.value(options.documents.yaml) {
             Ok(value) => value,
             Err(error) => {
                 let failure = conclude::failure(&error, None, options.hint);
@@ -155,7 +165,13 @@ impl Gate {
             .into_iter()
             .filter_map(|index| Some((index, self.checks.get(index)?)))
             .take_while(|_| !stop.is_before(document))
-            .map(|(index, check)| self.evaluate((&work, value.clone()), index, check, options))
+            .map(|(index, check)| {
+                let mut done = self.evaluate((&work, value.clone()), index, check, options);
+                if let Some(legacy) = &legacy {
+                    self.read_again((&work, legacy), check, options, &mut done);
+                }
+                done
+            })
             .collect();
         let dropped = count - results.len();
         let mut events = vec![Event::Done(results)];
@@ -163,6 +179,24 @@ impl Gate {
             events.push(Event::Dropped(document, dropped));
         }
         events
+    }
+
+    /// Evaluates a policy over a document as YAML 1.1 reads it: a verdict that differs is none.
+    fn read_again(
+        &self,
+        (work, legacy): (&Work, &Legacy),
+        check: &Check,
+        options: &RunOptions,
+        done: &mut CheckResult,
+    ) {
+        if done.verdict.status == Status::NoVerdict {
+            return;
+        }
+        let again = self.evaluate((work, Some(legacy.value.clone())), done.check, check, options);
+        if again.verdict.status != done.verdict.status {
+            let error = conclude::two_readings(legacy);
+            done.verdict = conclude::no_verdict(&check.package.name, &error, None, options.hint);
+        }
     }
 
     /// Evaluates one policy over one document.
