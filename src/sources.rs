@@ -13,6 +13,8 @@ mod documents;
 mod fetched;
 mod files;
 #[doc(hidden)]
+pub mod glob;
+#[doc(hidden)]
 pub mod json;
 mod merge;
 mod schemas;

@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
-
+use super::glob::Glob;
 use crate::text::escape;
 use crate::{Error, ErrorKind};
 
@@ -61,15 +60,14 @@ pub struct Ignore {
 /// A pattern of files and folders.
 #[derive(Debug, Clone)]
 struct Pattern {
-    text: String,
-    matcher: GlobMatcher,
+    glob: Glob,
     /// Set if it ends in `/`.
     folders_only: bool,
 }
 
 impl Ignore {
-    /// Parses patterns. `*` and `?` match within a name, `**/` across folders, `{a,b}` either; a pattern
-    /// matches a path that ends in it, and one that ends in `/` only matches folders.
+    /// Parses patterns. See [`Glob`]; a pattern matches a path that ends in it, and one that ends in `/` only
+    /// matches folders.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] for an invalid pattern.
@@ -85,14 +83,8 @@ impl Ignore {
             if trimmed.is_empty() {
                 return Err(wrong(&"it is empty"));
             }
-            // A glob that begins with `**/` matches the end of a path.
-            let glob = GlobBuilder::new(&format!("**/{}", trimmed.trim_start_matches("./")))
-                .literal_separator(true)
-                .build()
-                .map_err(|error| wrong(error.kind()))?;
-            let folders_only = trimmed.len() < pattern.len();
-            let matcher = glob.compile_matcher();
-            found.push(Pattern { text: pattern.to_owned(), matcher, folders_only });
+            let glob = Glob::unless_path(trimmed).map_err(|error| wrong(&error))?.at_the_end();
+            found.push(Pattern { glob, folders_only: trimmed.len() < pattern.len() });
         }
         Ok(Self { patterns: found, written: Vec::new() })
     }
@@ -137,9 +129,9 @@ impl Ignore {
 
     fn pattern(&self, path: &Path, is_folder: impl Fn() -> bool) -> Option<String> {
         let pattern = self.patterns.iter().find(|pattern| {
-            pattern.matcher.is_match(path) && (!pattern.folders_only || is_folder())
+            pattern.glob.matches(&path.to_string_lossy()) && (!pattern.folders_only || is_folder())
         })?;
-        Some(format!("the pattern `{}` ignores it", escape(&pattern.text)))
+        Some(format!("the pattern `{}` ignores it", escape(pattern.glob.as_str())))
     }
 }
 

@@ -97,6 +97,10 @@ impl Host for File {
         }
     }
 
+    fn knows_booleans(&self) -> bool {
+        true
+    }
+
     fn wants_unique_keys(&self) -> bool {
         true
     }

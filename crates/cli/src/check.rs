@@ -12,8 +12,7 @@ use rego_platform::load::LoadOptions;
 use rego_platform::sources::{RegoVersion, Sources};
 use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
 use rego_platform_client::text::{counted, escape_for_log};
-use rego_platform_gate::Material;
-use rego_platform_gate::sarif;
+use rego_platform_gate::{Material, repository, sarif};
 
 use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
@@ -94,19 +93,38 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
+    let format = args.format;
+    let named = args.paths.iter().chain(&args.data).chain(&args.bundle).next();
+    let somewhere = named.map_or(".".into(), |path| path.to_string_lossy().into_owned());
+    match checked(args, options, reporter) {
+        Ok(None) => Ok(Exit::Passed),
+        Ok(Some((found, files))) => {
+            let exit = if found.is_empty() { Exit::Passed } else { Exit::Failed };
+            print((format, &somewhere), found, files, reporter)?;
+            Ok(exit)
+        }
+        Err(error) if format == CheckFormat::Human => Err(error),
+        // A reader of the format gets a document whatever happens.
+        Err(error) => {
+            print((format, &somewhere), refusals(error.clone()), 0, reporter)?;
+            Err(error)
+        }
+    }
+}
+
+/// Returns the findings and the number of files; nothing if something else was to be printed.
+fn checked(
+    args: CheckArgs,
+    options: &Options,
+    reporter: Reporter,
+) -> Result<Option<(Vec<Diagnostic>, usize)>, Error> {
     let product = Product::new(&options.product)?;
     let knows_data = !args.data.is_empty() || !args.bundle.is_empty();
     let policies = if knows_data { args.paths } else { paths::or_here(&args.paths, &[], &[]) };
     let fetcher = args.remote.fetcher(&args.network, options, false).without(&args.load.ignore);
     let given = fetcher.given_policies(&policies, &args.data, &args.bundle)?;
     let http = args.network.http(options, || context::certificates(options))?;
-    let material = match Material::read(&given.paths, given.options(), http.clone()) {
-        Err(error) if args.format != CheckFormat::Human && !error.diagnostics().is_empty() => {
-            print(args.format, error.diagnostics().to_vec(), 0, reporter)?;
-            return Err(error);
-        }
-        other => other?,
-    };
+    let material = Material::read(&given.paths, given.options(), http.clone())?;
     let files = material.sources.modules.len() + material.documents.len();
     if files == 0 {
         return Err(Error::new(ErrorKind::Configuration, "no policies found in these paths")
@@ -116,7 +134,7 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     if args.print_core {
         let text = Policies::load(&material.sources, load)?.core();
         output::to_stdout(escape_for_log(&text).as_bytes())?;
-        return Ok(Exit::Passed);
+        return Ok(None);
     }
     let how = How {
         load: &load,
@@ -131,13 +149,11 @@ pub(super) fn run(args: CheckArgs, options: &Options, reporter: Reporter) -> Res
     if args.level == Level::Error {
         found.retain(|d| d.level == rego_platform::Level::Error);
     }
-    let exit = if found.is_empty() { Exit::Passed } else { Exit::Failed };
-    print(args.format, found, files, reporter)?;
-    Ok(exit)
+    Ok(Some((found, files)))
 }
 
 fn print(
-    format: CheckFormat,
+    (format, somewhere): (CheckFormat, &str),
     found: Vec<Diagnostic>,
     files: usize,
     reporter: Reporter,
@@ -150,7 +166,12 @@ fn print(
             output::to_stdout(format!("{text}\n").as_bytes())
         }
         CheckFormat::Sarif => {
-            let text = output::json(&sarif(&found))?;
+            let left_out = found.len().saturating_sub(sarif::MAX_RESULTS);
+            if left_out > 0 {
+                let results = counted(left_out, "result");
+                Reporter::default().warning(&format!("the report has no room for {results}"));
+            }
+            let text = output::json(&sarif(&found, somewhere))?;
             output::to_stdout(format!("{text}\n").as_bytes())
         }
     }
@@ -283,7 +304,7 @@ fn human(found: &[Diagnostic], files: usize, reporter: Reporter) -> Result<(), E
     Ok(())
 }
 
-fn sarif(found: &[Diagnostic]) -> impl serde::Serialize {
+fn sarif(found: &[Diagnostic], somewhere: &str) -> impl serde::Serialize {
     let rules: Vec<_> = check::rules()
         .map(|rule| sarif::Rule {
             id: rule.code,
@@ -304,5 +325,5 @@ fn sarif(found: &[Diagnostic]) -> impl serde::Serialize {
             position: diagnostic.position.as_ref(),
         })
         .collect();
-    sarif::log(&rules, &items, &std::env::current_dir().unwrap_or_default())
+    sarif::log(&rules, &items, &repository(), somewhere)
 }

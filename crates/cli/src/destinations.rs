@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::walk::Walk;
 use rego_platform::sources::{Ignore, split};
 use rego_platform::{Error, ErrorKind};
@@ -240,7 +241,7 @@ fn named(path: &Path) -> Vec<PathBuf> {
 /// Returns the paths that a pattern matches. As in a folder, what an earlier run wrote among them
 /// is left out.
 fn matched(pattern: &Path) -> Vec<PathBuf> {
-    if !pattern.to_string_lossy().contains(['*', '?', '[']) {
+    if !is_glob(&pattern.to_string_lossy()) {
         return Vec::new();
     }
     // A pattern that can't be expanded is an error before anything is read.
@@ -262,7 +263,7 @@ fn identity(path: &Path) -> PathBuf {
 }
 
 /// Returns the one path of a file, or of a link itself.
-fn identity_of_link(path: &Path) -> PathBuf {
+pub(super) fn identity_of_link(path: &Path) -> PathBuf {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

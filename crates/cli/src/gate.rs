@@ -15,7 +15,8 @@ mod progress;
 mod relaxed;
 mod signatures;
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,11 +33,11 @@ use rego_platform_gate::model::{
 };
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, PolicyInputs,
-    RunOptions, Shard, find,
+    RunOptions, Shard, YamlVersion, argument, find,
 };
 
 use super::context::Context;
-use super::destinations::Reads;
+use super::destinations::{Reads, identity_of_link};
 use super::explain::Explain;
 use super::keys::bundle_keys;
 use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs, text};
@@ -189,6 +190,9 @@ pub(super) struct GateArgs {
     /// Pass an array to policies as `{"elements": [...]}`
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     wrap_arrays: bool,
+    /// Read `yes`, `no`, `on`, `off`, `y` and `n` in YAML as booleans (1.1) or strings (1.2)
+    #[arg(long, value_name = "VERSION", value_enum, hide_short_help = true, help_heading = INPUTS)]
+    yaml: Option<Yaml>,
     /// Set a key of `input.args`: a string, or an array of several items, separated by commas or line
     /// breaks; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
@@ -481,6 +485,10 @@ fn prepare<'a>(
     let mut documents = DocumentOptions::default();
     documents.split_arrays = args.split_arrays;
     documents.wrap_arrays = args.wrap_arrays;
+    documents.yaml = args.yaml.map(|version| match version {
+        Yaml::V1_1 => YamlVersion::V1_1,
+        Yaml::V1_2 => YamlVersion::V1_2,
+    });
     documents.attestation = signatures.clone().filter(|_| is_attestation);
     documents.signatures = signatures.filter(|_| are_some && !is_attestation);
     documents.parser = args.parser.parser;
@@ -521,6 +529,17 @@ fn evaluate(
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
+}
+
+/// A version of YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Yaml {
+    /// Booleans, as for Kubernetes and conftest
+    #[value(name = "1.1")]
+    V1_1,
+    /// Strings, as for OPA
+    #[value(name = "1.2")]
+    V1_2,
 }
 
 impl GateArgs {
@@ -657,8 +676,11 @@ fn places(
     let mut places = Vec::new();
     let plain = args.input.iter().map(|path| (None, path));
     let named = args.material.iter().map(|named| (Some(&named.name), &named.path));
+    // The files so far, whatever their spelling, with the names under which they are inputs.
+    let mut known: HashMap<PathBuf, String> = HashMap::new();
+    let several = args.all_inputs().count() > 1;
     for (name, path) in plain.chain(named) {
-        let (found, mut account) = if path.as_os_str() == "-" {
+        let (mut found, mut account) = if path.as_os_str() == "-" {
             stdin.take("`--input -`")?;
             let stream = std::io::BufReader::new(std::io::stdin());
             let stream = InputSource::Stream("<stdin>".to_owned(), Box::new(stream));
@@ -673,10 +695,26 @@ fn places(
             let (found, account) = find(path, ignore, parser)?;
             (found, account.into())
         };
+        let (all, mut files) = (found.len(), Vec::new());
+        found.retain(|place| {
+            let own = place.name().into_owned();
+            let path = match place {
+                InputSource::File(path) if several => path,
+                _ => {
+                    files.push(own);
+                    return true;
+                }
+            };
+            let entry = known.entry(identity_of_link(path));
+            let is_new = matches!(entry, Entry::Vacant(_));
+            files.push(entry.or_insert(own).clone());
+            is_new
+        });
+        let again = (all - found.len()) as u64;
+        (account.taken, account.found) = (account.taken - again, account.found - again);
         if let Some(name) = name {
             account.argument = format!("{name}={}", account.argument);
-            for place in &found {
-                let file = place.name().into_owned();
+            for file in files {
                 let shown = escape(&file);
                 if materials.insert(file, name.clone()).is_some_and(|other| other != *name) {
                     return Err(wrong(format!("`{shown}` is given as two materials"))

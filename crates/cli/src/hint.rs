@@ -88,6 +88,9 @@ fn option(setting: Setting) -> Option<String> {
         gate::KINDS => "`--kind KIND` sets the kind of all inputs",
         gate::ANNOTATIONS => "`--annotation KEY=VALUE` sets an annotation",
         gate::INPUT_VALUES => "`--set NAME=VALUE` puts a value into `input`",
+        gate::YAML => {
+            "`--yaml 1.1` reads it as a boolean, as Kubernetes does; `--yaml 1.2` as a string"
+        }
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
         gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
         gate::SIGNATURES => {

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::split;
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
@@ -11,15 +12,15 @@ use rego_platform_gate::expand;
 #[cfg(feature = "remote")]
 use rego_platform_remote::Address;
 
-/// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place; a
-/// file or folder with the glob's own name has precedence. A path may have a prefix for its place
-/// below `data`, before a colon. An address isn't a glob.
+/// Returns the paths to read, with the matches of globs such as `policies/*.rego` in their place. A file or
+/// folder with the glob's own name is one of them. A path may have a prefix for its place below `data`, before
+/// a colon. An address isn't a glob.
 pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for path in paths {
         let text = utf8(path.clone())?;
         let (prefix, file) = split(&text);
-        if !text.contains(['*', '?', '[']) || is_address(&text) || file.exists() {
+        if !is_glob(&text) || is_address(&text) {
             all.push(text);
             continue;
         }

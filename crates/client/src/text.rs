@@ -98,11 +98,6 @@ pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, one: &str
     format!("{number} {one}{plural}")
 }
 
-/// Returns a glob in which `[^a]` means the same as `[!a]`: everything but `a`, as in shells.
-pub fn glob(pattern: &str) -> String {
-    pattern.replace("[^", "[!")
-}
-
 /// Returns the known names that begin with `word_` or end in `_word`: `project_name` for `project`.
 pub fn with_part<'a>(
     word: &str,

@@ -22,8 +22,8 @@ pub struct Format {
 const FORMATS: &[Format] = &[
     Format {
         name: "dockerfile",
-        files: &["dockerfile"],
-        extensions: &["dockerfile"],
+        files: &["dockerfile", "containerfile"],
+        extensions: &["dockerfile", "containerfile"],
         max_bytes: MAX_WRITTEN_BYTES,
         read: dockerfile::read,
     },
@@ -37,7 +37,7 @@ const FORMATS: &[Format] = &[
     Format {
         name: "hcl2",
         files: &[],
-        extensions: &["hcl", "tf", "tfvars"],
+        extensions: &["hcl", "nomad", "tf", "tfvars", "tofu"],
         max_bytes: MAX_WRITTEN_BYTES,
         read: hcl::read,
     },
@@ -70,7 +70,13 @@ const FORMATS: &[Format] = &[
         max_bytes: MAX_BYTES,
         read: toml::read,
     },
-    Format { name: "xml", files: &[], extensions: &["xml"], max_bytes: MAX_BYTES, read: xml::read },
+    Format {
+        name: "xml",
+        files: &[],
+        extensions: &["xml", "csproj", "fsproj", "nuspec", "pom", "vbproj", "wsdl", "xsd"],
+        max_bytes: MAX_BYTES,
+        read: xml::read,
+    },
 ];
 
 impl std::fmt::Debug for Format {
@@ -98,10 +104,17 @@ impl Format {
         Self::all().find(|format| format.name == name)
     }
 
-    /// Returns the format of a file by its name, in any case: by its extension, or else for a Dockerfile and
-    /// `.env` by the whole name or what is before its first point.
+    /// Returns the format of a file by its name, in any case: by its whole name, its extension, or else for a
+    /// Dockerfile and `.env` by what is before its first point.
     pub fn of(path: &Path) -> Option<Self> {
         let name = lower_name(path)?;
+        match name.as_str() {
+            "cargo.lock" | "pdm.lock" | "pipfile" | "poetry.lock" | "uv.lock" => {
+                return Self::named("toml");
+            }
+            "bun.lock" => return Self::named("jsonc"),
+            _ => {}
+        }
         Self::all()
             .find(|format| has_extension(&name, format.extensions))
             .or_else(|| Self::all().find(|format| begins_with(&name, format.files)))
@@ -154,6 +167,15 @@ mod tests {
             ("Dockerfile.dev", Some("dockerfile")),
             ("dev.Dockerfile", Some("dockerfile")),
             ("Dockerfile-dev", None),
+            ("Containerfile", Some("dockerfile")),
+            ("Containerfile.prod", Some("dockerfile")),
+            ("prod.Containerfile", Some("dockerfile")),
+            ("main.tofu", Some("hcl2")),
+            ("job.nomad", Some("hcl2")),
+            ("Pipfile", Some("toml")),
+            ("Pipfile.lock", None),
+            ("uv.lock", Some("toml")),
+            ("app.csproj", Some("xml")),
             ("Dockerfile.toml", Some("toml")),
             (".env.ini", Some("ini")),
             (".env", Some("dotenv")),

@@ -2,7 +2,7 @@
 
 use rego::Value;
 use rego::value::{Number, Object};
-use toml::value::Datetime;
+use toml::value::{Datetime, Time};
 
 use super::problem::Problem;
 
@@ -35,9 +35,16 @@ fn value(own: toml::Value) -> Result<Value, String> {
 }
 
 fn rfc3339(date: &Datetime) -> String {
+    // TOML 1.1 has times without seconds.
+    let whole = |time: Time| Time {
+        second: time.second.or(Some(0)),
+        nanosecond: time.nanosecond.filter(|fraction| *fraction > 0),
+        ..time
+    };
+    let date = Datetime { time: date.time.map(whole), ..*date };
     match (date.date, date.time, date.offset) {
         (Some(day), Some(time), Some(_)) => {
-            let offset = Datetime { date: None, time: None, ..*date };
+            let offset = Datetime { date: None, time: None, ..date };
             format!("{day}T{time}{offset}")
         }
         (Some(day), Some(time), None) => format!("{day}T{time}Z"),

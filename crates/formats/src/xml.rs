@@ -8,7 +8,7 @@ mod well_formed;
 
 use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesDecl, BytesStart, Event};
 use quick_xml::reader::Reader;
 use rego::Value;
 use rego::value::Object;
@@ -44,6 +44,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             Event::Decl(_) if before > 0 => {
                 return Err(wrong("a declaration is at the start or not at all".to_owned()));
             }
+            Event::Decl(declaration) => encoding(declaration, text.is_ascii()).map_err(wrong)?,
             Event::DocType(_) if has_type || root.is_some() || !open.is_empty() => {
                 return Err(wrong(
                     "a document type is before the element, and only one".to_owned(),
@@ -54,6 +55,29 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
         has_type |= matches!(event, Event::DocType(_));
         step(event, &mut open, &mut root).map_err(wrong)?;
     }
+}
+
+/// Checks that the declared encoding is that of the text. Bytes of ASCII are the same in most others.
+fn encoding(declaration: &BytesDecl<'_>, is_ascii: bool) -> Result<(), String> {
+    const WITH_ASCII: [&str; 10] = [
+        "ascii",
+        "big5",
+        "euc-",
+        "gb",
+        "iso-8859-",
+        "koi8-",
+        "latin",
+        "macintosh",
+        "us-ascii",
+        "windows-",
+    ];
+    let Some(encoding) = declaration.encoding() else { return Ok(()) };
+    let encoding = encoding.map_err(|error| error.to_string())?.to_ascii_lowercase();
+    let has_ascii = || WITH_ASCII.iter().any(|own| encoding.starts_with(own));
+    if matches!(encoding.as_str(), "utf-8" | "utf8") || is_ascii && has_ascii() {
+        return Ok(());
+    }
+    Err(format!("the text says that its encoding is `{encoding}`: save it as UTF-8"))
 }
 
 /// An element that is still being read.
@@ -153,16 +177,6 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
                 }
             }
         }
-        Event::Decl(declaration) => {
-            if let Some(encoding) = declaration.encoding() {
-                let encoding = encoding.map_err(|error| error.to_string())?;
-                if !encoding.eq_ignore_ascii_case("utf-8") {
-                    return Err(format!(
-                        "the text says that its encoding is `{encoding}`: save it as UTF-8"
-                    ));
-                }
-            }
-        }
         Event::DocType(own) if own.contains('[') => {
             return Err("a document type with declarations isn't read".to_owned());
         }
@@ -173,7 +187,7 @@ fn step(event: Event<'_>, open: &mut Vec<Element>, root: &mut Option<Value>) -> 
                 return Err("a declaration is at the start or not at all".to_owned());
             }
         }
-        Event::DocType(_) | Event::Comment(_) | Event::Empty(_) | Event::Eof => {}
+        Event::Decl(_) | Event::DocType(_) | Event::Comment(_) | Event::Empty(_) | Event::Eof => {}
     }
     Ok(())
 }

@@ -6,8 +6,10 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 
-use rego_platform::{Error, ErrorKind, Position, Setting};
-use rego_platform_client::text::counted;
+use rego_platform::rego::Value;
+use rego_platform::rego::internal::yaml::Legacy;
+use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
+use rego_platform_client::text::{counted, escape};
 
 use super::model::{
     Cause, Class, Effect, Failure, Input, Outcome, Policy, Rules, Run, Severity, Status, Subject,
@@ -131,6 +133,27 @@ pub(super) fn no_verdict(policy: &str, error: &Error, at: Option<Position>, hint
         error: Some(failure(error, at, hint)),
         ..Verdict::of(policy.to_owned(), Status::NoVerdict)
     }
+}
+
+/// Returns the error of a verdict that depends on the version of YAML.
+pub(super) fn two_readings(legacy: &Legacy) -> Error {
+    let part = |part: &Value| match part {
+        Value::String(name) if is_name(name) => format!(".{name}"),
+        other => format!("[{}]", other.to_json()),
+    };
+    let path: String = legacy.path.iter().map(part).collect();
+    let message = format!(
+        "the verdict depends on the version of YAML: `input{}` is `{}`, a boolean in 1.1 and a string in 1.2",
+        escape(&path),
+        &*legacy.text,
+    );
+    let diagnostic = Diagnostic::error("yaml-version", message).by_setting(setting::YAML);
+    Error::policy(vec![diagnostic.with_hint("write `true` or `false`, or quote it")])
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.chars().all(is_part) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
 /// Returns a message on one line: that of a conflict lists the values on lines of their own.

@@ -4,6 +4,7 @@
 //! metadata to `metadata`, and what an attestation is to `attestation`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
@@ -35,8 +36,29 @@ pub struct DocumentOptions {
     pub parser: Option<Parser>,
     /// Set to combine all documents into one: an array of objects with `path` and `contents`.
     pub combine: bool,
+    /// The version of YAML in which `yes`, `no`, `on`, `off`, `y` and `n` are read, if it is chosen.
+    pub yaml: Option<YamlVersion>,
     /// What is known of the inputs, for their metadata ([`Product::metadata_field`](rego_platform::Product::metadata_field)).
     pub metadata: Metadata,
+}
+
+/// A version of YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum YamlVersion {
+    /// 1.1, in which `yes` and `off` are booleans, as for Kubernetes and conftest.
+    V1_1,
+    /// 1.2, in which they are strings, as for OPA.
+    V1_2,
+}
+
+impl fmt::Display for YamlVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1_1 => "1.1",
+            Self::V1_2 => "1.2",
+        })
+    }
 }
 
 impl DocumentOptions {

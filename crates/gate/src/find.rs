@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
-use glob::Pattern;
+use rego_platform::sources::glob::{NameGlob, is_glob};
 use rego_platform::sources::walk::{NotWalked, Walk, entries};
 use rego_platform::sources::{Account, Ignore};
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::{escape, glob};
+use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 
 use super::inputs::InputSource;
@@ -43,25 +43,25 @@ pub fn find(
         places: Vec::new(),
         account: Account::new(&shown),
     };
-    if shown.contains(['*', '?', '[']) {
+    let is_glob = is_glob(&shown);
+    let meta = std::fs::metadata(argument);
+    match meta {
+        Ok(meta) if meta.is_dir() => search.folder(argument)?,
+        Ok(meta) if meta.is_file() => search.named(argument)?,
+        Ok(_) => search.take(InputSource::Pipe(argument.to_owned())),
+        Err(_) if is_glob => {}
+        Err(error) => return Err(unreadable("the input", argument, error)),
+    }
+    // A path that exists is that path; the files that it also matches as a glob aren't hidden by it.
+    if is_glob {
+        let exists = !search.places.is_empty();
+        search.visited.insert(argument.to_owned());
         let matches = expand(argument)?;
-        if matches.is_empty() {
-            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))).with_hint(
-                "to name a file with `*`, `?` or `[` in its name, write `[*]`, `[?]`, `[[]`",
-            ));
+        if matches.is_empty() && !exists {
+            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))));
         }
         for path in matches {
             search.visit(&path, true)?;
-        }
-    } else {
-        let meta = std::fs::metadata(argument)
-            .map_err(|error| unreadable("the input", argument, error))?;
-        if meta.is_dir() {
-            search.folder(argument)?;
-        } else if meta.is_file() {
-            search.named(argument)?;
-        } else {
-            search.take(InputSource::Pipe(argument.to_owned()));
         }
     }
     if search.places.is_empty() {
@@ -147,48 +147,52 @@ fn not_walked(path: &Path, why: NotWalked) -> Error {
     }
 }
 
-/// Returns the matches of a glob, sorted by name. Names that aren't UTF-8 are matched lossily.
+/// Returns the matches of a glob, sorted by name. A name in it that exists is that name, and what it matches as a
+/// glob comes as well. Names that aren't UTF-8 are matched lossily.
 #[doc(hidden)]
 pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![PathBuf::new()];
-    let mut first = true;
+    let mut before = String::new();
     for component in argument.components() {
         let name = component.as_os_str().to_string_lossy();
-        if !matches!(component, Component::Normal(_)) || !name.contains(['*', '?', '[']) {
-            for path in &mut found {
-                path.push(component);
-            }
-            if !first {
-                found.retain(|path| path.symlink_metadata().is_ok());
-            }
-            first = false;
-            continue;
+        let is_first = found.iter().all(|path| path.as_os_str().is_empty());
+        let mut next: Vec<PathBuf> = found.iter().map(|path| path.join(component)).collect();
+        if !is_first || is_glob(&name) {
+            next.retain(|path| path.symlink_metadata().is_ok());
         }
-        first = false;
-        let mut next = Vec::new();
-        found.retain(|path| or_here(path).is_dir());
-        if name == "**" {
-            for path in found {
-                folders(path, &mut Walk::default(), &mut next)?;
-            }
-        } else {
-            let pattern = Pattern::new(&glob(&name)).map_err(|error| {
-                wrong(format!("`{}` isn't a valid glob", escape(&argument.to_string_lossy())))
-                    .with_source(error.to_string())
-            })?;
-            for path in found {
-                let folder = or_here(&path);
-                let entries = entries(folder).map_err(|error| unreadable("", folder, error))?;
-                let names = entries.iter().map(DirEntry::file_name);
-                let matches = names.filter(|name| pattern.matches(&name.to_string_lossy()));
-                next.extend(matches.map(|name| path.join(name)));
+        if matches!(component, Component::Normal(_)) && is_glob(&name) {
+            found.retain(|path| or_here(path).is_dir());
+            match NameGlob::new(&name) {
+                // Each folder once, however many `**` follow each other.
+                Ok(NameGlob::Any) if before == "**" => next = found,
+                Ok(NameGlob::Any) => {
+                    for path in found {
+                        folders(path, &mut Walk::default(), &mut next)?;
+                    }
+                }
+                Ok(glob) => {
+                    for path in found {
+                        let folder = or_here(&path);
+                        let entries =
+                            entries(folder).map_err(|error| unreadable("", folder, error))?;
+                        let names = entries.iter().map(DirEntry::file_name);
+                        let matches = names.filter(|name| glob.matches(&name.to_string_lossy()));
+                        next.extend(matches.map(|name| path.join(name)));
+                    }
+                }
+                Err(_) if !next.is_empty() => {}
+                Err(why) => {
+                    let shown = escape(&argument.to_string_lossy());
+                    return Err(wrong(format!("`{shown}` isn't a valid glob")).with_source(why));
+                }
             }
         }
         found = next;
+        // More than one way may lead to a path.
+        found.sort();
+        found.dedup();
+        before = name.into_owned();
     }
-    // Of `**/**`, more than one way leads to a folder.
-    found.sort();
-    found.dedup();
     Ok(found)
 }
 

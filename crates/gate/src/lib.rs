@@ -33,6 +33,7 @@ mod packages;
 mod parse;
 mod parser;
 mod parts;
+mod paths;
 mod pattern;
 mod policy_documents;
 mod reach;
@@ -59,7 +60,7 @@ mod work;
 
 #[doc(hidden)]
 pub use beside_input::query_about_file;
-pub use documents::DocumentOptions;
+pub use documents::{DocumentOptions, YamlVersion};
 #[doc(hidden)]
 pub use documents::{argument, parse_all};
 pub use earlier::EarlierRun;
@@ -79,6 +80,8 @@ pub use parser::Parser;
 #[doc(hidden)]
 pub use parser::{conversion_for, conversion_of};
 pub use parts::merge;
+#[doc(hidden)]
+pub use paths::repository;
 pub use policy_documents::PolicyInputs;
 pub use shard::Shard;
 #[cfg(feature = "keyless")]

@@ -104,6 +104,7 @@ impl RunOptions {
             ("parser", parser),
             ("wrap_arrays", set(documents.wrap_arrays)),
             ("split_arrays", set(documents.split_arrays)),
+            ("yaml", documents.yaml.map(|version| version.to_string())),
             ("combine", set(documents.combine)),
             ("timeout_ms", number(&millis(own.timeout), &millis(usual.timeout))),
             ("passes", number(&own.passes, &usual.passes)),

@@ -8,6 +8,26 @@ use rego_platform::sources::document;
 #[cfg(feature = "formats")]
 use rego_platform_formats::{Format, refused_file, refused_name};
 
+/// The extensions of files that are JSON.
+const JSON: [&str; 12] = [
+    "json",
+    "jsonl",
+    "ndjson",
+    "sarif",
+    "avsc",
+    "geojson",
+    "har",
+    "ipynb",
+    "jsonld",
+    "tfstate",
+    "topojson",
+    "webmanifest",
+];
+
+/// The names of other files that are JSON.
+const JSON_FILES: [&str; 5] =
+    ["composer.lock", "deno.lock", "flake.lock", "package.resolved", "pipfile.lock"];
+
 /// A parser of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,10 +44,19 @@ pub enum Parser {
 impl Parser {
     /// Returns the parser of a file by its name, which decides alone.
     pub fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        match extension.to_ascii_lowercase().as_str() {
-            "json" | "jsonl" | "ndjson" | "sarif" => Some(Self::Json),
-            "yaml" | "yml" => Some(Self::Yaml),
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if JSON_FILES.contains(&name.as_str()) {
+            return Some(Self::Json);
+        }
+        if name == "pubspec.lock" {
+            return Some(Self::Yaml);
+        }
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        if JSON.contains(&extension) {
+            return Some(Self::Json);
+        }
+        match extension {
+            "yaml" | "yml" | "cff" => Some(Self::Yaml),
             #[cfg(feature = "formats")]
             _ => Format::of(path).map(Self::Format),
             #[cfg(not(feature = "formats"))]

@@ -42,7 +42,7 @@ pub use markdown::Markdown;
 pub use oscal::Oscal;
 pub use sarif::Sarif;
 #[doc(hidden)]
-pub use sarif::is_sarif_of;
+pub use sarif::{is_sarif_of, sarif_without};
 pub use tap::Tap;
 
 /// A format that a [`Run`] can be written in.
@@ -73,7 +73,7 @@ pub enum ReportFormat {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Paths below this folder become relative to it (SARIF, GitHub, GitLab, OSCAL).
+    /// The root of the repository: paths below it become relative to it (SARIF, GitHub, GitLab, OSCAL).
     pub folder: PathBuf,
     /// The file for the summary of a step on GitHub: `GITHUB_STEP_SUMMARY`.
     pub summary: Option<PathBuf>,

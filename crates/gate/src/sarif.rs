@@ -1,7 +1,7 @@
 //! Reports in SARIF 2.1.0, which code-scanning services and editors show beside the code.
 //!
-//! Owns the translation of rules and results, and of paths, which become relative to the current
-//! folder and use forward slashes. Columns count characters, as everywhere here, and the log
+//! Owns the translation of rules and results, and of paths, which become relative to the repository's root
+//! and use forward slashes. Columns count characters, as everywhere here, and the log
 //! declares that.
 
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use serde_sarif::sarif::{
     ReportingConfiguration, ReportingDescriptor, ResultColumnKind, ResultLevel, Run, SCHEMA_URL,
     Sarif, Tool, ToolComponent, Version,
 };
+
+use crate::paths::relative;
 
 /// A kind of result.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +38,13 @@ pub struct Item<'a> {
     pub position: Option<&'a Position>,
 }
 
-/// Returns a log with one run. Paths below `folder` become relative.
+/// The most results of a run: GitHub refuses a file with more.
+pub const MAX_RESULTS: usize = 25_000;
+
+/// Returns a log with one run. Paths below `folder` become relative. A result without a position is at the path
+/// `somewhere`, since readers refuse one without a location. Of more than [`MAX_RESULTS`], errors are kept first.
 #[doc(hidden)]
-pub fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path) -> Sarif {
+pub fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path, somewhere: &str) -> Sarif {
     let places: HashMap<&str, usize> =
         rules.iter().enumerate().map(|(index, rule)| (rule.id, index)).collect();
     let driver = ToolComponent::builder()
@@ -46,8 +52,14 @@ pub fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path) -> Sarif {
         .semantic_version(env!("CARGO_PKG_VERSION"))
         .rules(rules.iter().map(descriptor).collect::<Vec<_>>())
         .build();
-    let results: Vec<_> =
-        items.iter().map(|item| result(item, places.get(item.rule).copied(), folder)).collect();
+    let mut kept: Vec<_> = items.iter().collect();
+    if kept.len() > MAX_RESULTS {
+        kept.sort_by_key(|item| item.level != Level::Error);
+        kept.truncate(MAX_RESULTS);
+    }
+    let result =
+        |item: &&Item<'_>| result(item, places.get(item.rule).copied(), (folder, somewhere));
+    let results: Vec<_> = kept.iter().map(result).collect();
     let run = Run::builder()
         .tool(Tool::builder().driver(driver).build())
         .column_kind(serde_json::json!(ResultColumnKind::UnicodeCodePoints))
@@ -78,12 +90,17 @@ const fn level(level: Level) -> ResultLevel {
     }
 }
 
-fn result(item: &Item<'_>, index: Option<usize>, folder: &Path) -> serde_sarif::sarif::Result {
+fn result(
+    item: &Item<'_>,
+    index: Option<usize>,
+    (folder, somewhere): (&Path, &str),
+) -> serde_sarif::sarif::Result {
+    let place = item.position.map_or_else(|| file(somewhere, folder), |at| location(at, folder));
     let mut result = serde_sarif::sarif::Result::builder()
         .message(Message::builder().text(item.message.as_str()).build())
         .rule_id(item.rule)
         .level(level(item.level))
-        .locations(item.position.map(|p| location(p, folder)).into_iter().collect::<Vec<_>>())
+        .locations(vec![place])
         .build();
     result.rule_index = index.and_then(|index| i64::try_from(index).ok());
     result
@@ -104,6 +121,14 @@ pub(crate) fn location(position: &Position, folder: &Path) -> Location {
         .build()
 }
 
+/// Returns the location of a file as a whole. Readers require a line.
+pub(crate) fn file(path: &str, folder: &Path) -> Location {
+    let artifact = ArtifactLocation::builder().uri(uri(path, folder)).build();
+    let region = Region::builder().start_line(1_i64).build();
+    let place = PhysicalLocation::builder().artifact_location(artifact).region(region).build();
+    Location::builder().physical_location(place).build()
+}
+
 /// The characters to escape in a segment of a URI's path; `:` in the first segment would make it a
 /// scheme.
 const ESCAPED: &AsciiSet =
@@ -112,13 +137,15 @@ const ESCAPED: &AsciiSet =
 /// Returns a path as a URI: relative if it is below `folder` or relative already, otherwise with
 /// the scheme `file`.
 pub(crate) fn uri(path: &str, folder: &Path) -> String {
-    let path = Path::new(path);
-    let relative = path.strip_prefix(folder).unwrap_or(path);
+    let relative = relative(path, folder);
     if relative.is_absolute() {
-        return url::Url::from_file_path(relative)
-            .map_or_else(|()| encoded(relative), |url| url.to_string());
+        return url::Url::from_file_path(&relative)
+            .map_or_else(|()| encoded(&relative), |url| url.to_string());
     }
-    encoded(relative)
+    match encoded(&relative) {
+        text if text.is_empty() => ".".to_owned(),
+        text => text,
+    }
 }
 
 fn encoded(path: &Path) -> String {

@@ -11,6 +11,8 @@ rego_platform_client::settings! {
     INPUT_FILE = "input-file",
     /// The parser of the inputs, [`DocumentOptions::parser`](rego_platform::DocumentOptions::parser)
     PARSER = "parser",
+    /// The version of YAML of the inputs, [`DocumentOptions::yaml`](rego_platform::DocumentOptions::yaml)
+    YAML = "yaml",
     /// Evaluating policies that use `input` without one,
     /// [`RunOptions::without_input`](rego_platform::RunOptions::without_input)
     WITHOUT_INPUT = "without-input",

@@ -170,8 +170,8 @@ impl DocumentSplitter {
         let mut bytes = Vec::new();
         self.stream.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         bounded(bytes.len())?;
-        let is_blank = bytes.trim_ascii().is_empty();
-        Ok((!is_blank).then_some((bytes, 1, true)))
+        // The format says what an empty text is.
+        Ok(Some((bytes, 1, true)))
     }
 
     fn yaml(&mut self) -> io::Result<Option<(Vec<u8>, usize, bool)>> {

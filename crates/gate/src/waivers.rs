@@ -3,21 +3,22 @@
 //! Owns the format of the file and the matching of violations. A waived violation still appears in
 //! every report. What VEX documents say is matched like waivers, by `vex`.
 
+mod purl;
 mod vex;
 
 use std::fmt;
 use std::path::Path;
 
 use chrono::NaiveDate;
-use glob::Pattern;
+use rego_platform::sources::glob::Glob;
 use rego_platform::sources::typed;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::{escape, glob};
+use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
-use super::model;
+use super::{model, paths};
 use vex::Vex;
 
 /// The JSON schema of a file of waivers, for editors.
@@ -45,9 +46,9 @@ enum Subject {
     /// The digest of an input's bytes.
     Digest(String),
     /// The name under which an input was given.
-    Input(Pattern),
+    Input(Glob),
     /// The name of an attestation's subjects, each of which has to match.
-    Name(Pattern),
+    Name(Glob),
     /// The digest that a violation names.
     Violation(String),
 }
@@ -136,8 +137,8 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
             return Err(de::Error::invalid_length(0, &self));
         };
         let subject = match by {
-            By::Input => Subject::Input(map.next_value::<Glob>()?.0),
-            By::Name => Subject::Name(map.next_value::<Glob>()?.0),
+            By::Input => Subject::Input(glob(&map.next_value::<String>()?, Glob::unless_path)?),
+            By::Name => Subject::Name(glob(&map.next_value::<String>()?, Glob::new)?),
             By::Violation => Subject::Violation(map.next_value::<Digest>()?.0),
         };
         match map.next_key::<By>()? {
@@ -156,20 +157,12 @@ enum By {
     Violation,
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Glob(Pattern);
-
-impl TryFrom<String> for Glob {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        if text.trim().is_empty() {
-            return Err("it is empty".to_owned());
-        }
-        let pattern = Pattern::new(&glob(&text));
-        pattern.map(Self).map_err(|error| format!("this isn't a valid glob: {error}"))
+/// Parses the glob of a subject.
+fn glob<E: de::Error>(text: &str, parse: fn(&str) -> Result<Glob, String>) -> Result<Glob, E> {
+    if text.trim().is_empty() {
+        return Err(E::custom("it is empty"));
     }
+    parse(text).map_err(|why| E::custom(format!("this isn't a valid glob: {why}")))
 }
 
 #[derive(Deserialize)]
@@ -279,7 +272,9 @@ impl Waivers {
     ) -> InputWaivers<'_> {
         let concerns = |subject: &Subject| match subject {
             Subject::Digest(own) => digest == Some(own.as_str()),
-            Subject::Input(names) => named(names, input),
+            Subject::Input(names) => {
+                named(names, input) || paths::spellings(input).iter().any(|own| names.matches(own))
+            }
             // An attestation about several subjects is covered only if each of them is.
             Subject::Name(names) => {
                 !subjects.is_empty() && subjects.iter().all(|subject| named(names, &subject.name))
@@ -340,7 +335,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && escape(text) == text
 }
 
-fn named(names: &Pattern, text: &str) -> bool {
+fn named(names: &Glob, text: &str) -> bool {
     names.as_str() == text || names.matches(text)
 }
 

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
+use rego_platform::rego::internal::yaml::{Legacy, legacy};
 use rego_platform::{Error, ErrorKind};
 
 use super::conclude::{self, VerdictContext};
-use super::documents;
+use super::documents::{self, YamlVersion};
 use super::inputs::Content;
 use super::load::{Check, Gate};
 use super::memory::MemoryShare;
@@ -21,6 +22,9 @@ use super::model::{Failure, Input, Signer, Status, Subject, Verdict};
 use super::options::RunOptions;
 use super::unjudged;
 use super::verdict::{self, RawVerdict};
+
+/// The value of a document, what is known of it as a material, and how YAML 1.1 reads it if that differs.
+type Reading = (Option<Value>, Option<Arc<Facts>>, Option<Legacy>);
 
 /// A document that is being evaluated.
 pub(super) struct Work {
@@ -45,8 +49,18 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Returns its value, which is read once, and what is known of it as a material of its kind.
-    fn value(&self) -> Result<(Option<Value>, Option<Arc<Facts>>), Error> {
+    /// Returns its value, which is parsed once, what is known of it as a material of its kind, and how YAML 1.1
+    /// reads it, if no version is chosen and that differs.
+    fn value(&self, yaml: Option<YamlVersion>) -> Result<Reading, Error> {
+        let (value, facts) = self.parsed()?;
+        let legacy = value.as_ref().filter(|_| yaml != Some(YamlVersion::V1_2)).and_then(legacy);
+        Ok(match legacy {
+            Some(legacy) if yaml.is_some() => (Some(legacy.value), facts, None),
+            legacy => (value, facts, legacy),
+        })
+    }
+
+    fn parsed(&self) -> Result<(Option<Value>, Option<Arc<Facts>>), Error> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let held = std::mem::replace(&mut *content, Content::Value(None, None));
         let value = held.value(self.file.as_deref().unwrap_or_default());
@@ -152,7 +166,7 @@ impl Gate {
             return vec![Event::Dropped(document, count)];
         }
         work.started.get_or_init(Instant::now);
-        let (value, facts) = match work.value() {
+        let (value, facts, legacy) = match work.value(options.documents.yaml) {
             Ok(read) => read,
             Err(error) => {
                 let failure = conclude::failure(&error, None, options.hint);
@@ -164,7 +178,12 @@ impl Gate {
             .filter_map(|index| Some((index, self.checks.get(index)?)))
             .take_while(|_| !stop.is_before(document))
             .map(|(index, check)| {
-                self.evaluate((&work, value.clone(), facts.as_deref()), index, check, options)
+                let input = (&work, value.clone(), facts.as_deref());
+                let mut done = self.evaluate(input, index, check, options);
+                if let Some(legacy) = &legacy {
+                    self.read_again((&work, legacy, facts.as_deref()), check, options, &mut done);
+                }
+                done
             })
             .collect();
         let dropped = count - results.len();
@@ -173,6 +192,24 @@ impl Gate {
             events.push(Event::Dropped(document, dropped));
         }
         events
+    }
+
+    /// Evaluates a policy over a document as YAML 1.1 reads it: a verdict that differs is none.
+    fn read_again(
+        &self,
+        (work, legacy, facts): (&Work, &Legacy, Option<&Facts>),
+        check: &Check,
+        options: &RunOptions,
+        done: &mut CheckResult,
+    ) {
+        if done.verdict.status == Status::NoVerdict {
+            return;
+        }
+        let again = self.evaluate((work, Some(legacy.value.clone()), facts), done.check, check, options);
+        if again.verdict.status != done.verdict.status {
+            let error = conclude::two_readings(legacy);
+            done.verdict = conclude::no_verdict(&check.package.name, &error, None, options.hint);
+        }
     }
 
     /// Evaluates one policy over one document.

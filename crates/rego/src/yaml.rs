@@ -12,6 +12,7 @@
 mod chars;
 mod decode;
 mod fields;
+mod legacy;
 mod located;
 mod nodes;
 mod properties;
@@ -25,6 +26,7 @@ use crate::value::Value;
 
 pub use chars::Mark;
 pub use fields::{FieldType, fields};
+pub use legacy::{Legacy, boolean, legacy};
 pub use located::Located;
 pub(crate) use scalar::Scalar;
 pub use typed::{boolean_word, from_str};
@@ -36,6 +38,11 @@ pub trait Host {
 
     /// Is told of a number that is held as a double: how it is written, and where.
     fn float(&mut self, _text: &str, _at: Mark) {}
+
+    /// Returns `true` if what YAML 1.1 takes for booleans is to be known by its strings ([`legacy`]).
+    fn knows_booleans(&self) -> bool {
+        false
+    }
 
     /// Returns `true` if a key that appears twice is an error. OPA takes the last one.
     fn wants_unique_keys(&self) -> bool {

@@ -26,10 +26,6 @@ pub(crate) fn read(path: &Path, parser: Option<Parser>, stdin: &mut Stdin) -> Re
 /// character.
 fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value, Error> {
     let text = stdin::text(bytes, name)?;
-    if text.trim().is_empty() {
-        let message = format!("{}: the document is empty", escape(name));
-        return Err(Error::new(ErrorKind::Configuration, message));
-    }
     let path = Path::new(name);
     let parser = match parser.or_else(|| Parser::of(path)) {
         Some(parser) => parser,
@@ -41,6 +37,11 @@ fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value,
         None if text.trim_start().starts_with(['{', '[', '"']) => Parser::Json,
         None => Parser::Yaml,
     };
+    // Of other formats, an empty text may be a document.
+    if matches!(parser, Parser::Json | Parser::Yaml) && text.trim().is_empty() {
+        let message = format!("{}: the document is empty", escape(name));
+        return Err(Error::new(ErrorKind::Configuration, message));
+    }
     parser.read(name, &text).map_err(|found| match &found.position {
         Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
         None => wrong(name, &found),

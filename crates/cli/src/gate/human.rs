@@ -3,6 +3,7 @@
 //! Owns its wording and colours. With `--verbose`, what every input's verdict is based on comes
 //! first. All text from elsewhere is escaped here, and stays on one line.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -89,17 +90,30 @@ impl Human {
                 let found = verdict.violations.iter().filter(|found| found.effect == effect);
                 let found: Vec<_> = found.collect();
                 let all = found.len();
+                // Violations with the same words differ in their fields.
+                let mut alike: HashMap<_, usize> = HashMap::new();
+                for own in &found {
+                    *alike.entry((&own.message, &own.id)).or_default() += 1;
+                }
                 let shown = View::heaviest(found).into_iter().take(left).collect::<Vec<_>>();
                 (left, more) = (left - shown.len(), more + all - shown.len());
                 for found in shown {
-                    writeln!(out, "{label} {}", self.violation(run, input, found))?;
+                    let is_alike = alike.get(&(&found.message, &found.id)).is_some_and(|n| *n > 1);
+                    let fields = facts::fields(found).filter(|_| is_alike);
+                    writeln!(out, "{label} {}", self.violation(run, input, found, fields))?;
                 }
             }
         }
         self.view.more(more).map_or(Ok(()), |more| writeln!(out, "{label} {more}"))
     }
 
-    fn violation(&self, run: &Run, input: &Input, found: &Violation) -> String {
+    fn violation(
+        &self,
+        run: &Run,
+        input: &Input,
+        found: &Violation,
+        fields: Option<String>,
+    ) -> String {
         let severity = found.severity.as_ref().map(|severity| format!("[{}] ", line(severity)));
         let id = found.id.as_ref().filter(|id| !found.message.contains(id.as_str()));
         let id = id.map(|id| format!("{}: ", line(id)));
@@ -115,11 +129,12 @@ impl Human {
             self.paint(DIM, &format!(" ({})", about.join("; ")))
         };
         format!(
-            "{}: {}{}{}{about}",
+            "{}: {}{}{}{}{about}",
             line(&input.name),
             severity.unwrap_or_default(),
             id.unwrap_or_default(),
-            line(&shorten(&found.message, MAX_MESSAGE))
+            line(&shorten(&found.message, MAX_MESSAGE)),
+            fields.map(|own| format!(" {}", shorten(&own, MAX_MESSAGE))).unwrap_or_default()
         )
     }
 
@@ -212,7 +227,7 @@ impl Human {
         writeln!(out, "  {}", self.paint(DIM, &text))?;
         let other = |found: &&Violation| !matches!(found.effect, Effect::Fails | Effect::Warns);
         for found in verdict.violations.iter().filter(other) {
-            writeln!(out, "    {}", self.violation(run, input, found))?;
+            writeln!(out, "    {}", self.violation(run, input, found, facts::fields(found)))?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use rego_platform_gate::report::Report;
 use rego_platform_gate::reports;
 use rego_platform_gate::reports::ReportFormat;
 use rego_platform_gate::reports::view::View;
+use rego_platform_gate::repository;
 
 use super::human::Human;
 use super::json;
@@ -85,7 +86,7 @@ const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn options(more: Option<String>) -> reports::Options {
     let mut options = reports::Options::default();
-    options.folder = std::env::current_dir().unwrap_or_default();
+    options.folder = repository();
     options.more = more;
     options
 }
@@ -199,6 +200,13 @@ impl Reports {
     /// Writes every report.
     pub fn write(&mut self, run: &Run) -> Result<(), Error> {
         self.files(run)?;
+        let sarif = OutputFormat::Other(ReportFormat::Sarif);
+        let files = self.files.iter().map(|output| output.format);
+        if files.chain(self.stdout).any(|format| format == sarif)
+            && let Some(without) = reports::sarif_without(run)
+        {
+            output::Reporter::default().warning(&without);
+        }
         self.summarize(run)?;
         self.print(run, false)
     }

@@ -1,113 +1,227 @@
-//! The text of a template: its literals, with the source of what is between them.
+//! Templates: quoted strings and here-documents, with what is between `${` and `}`, and `%{` and `}`.
 
-use hcl_edit::expr::Expression;
-use hcl_edit::template::{Directive, Element, HeredocTemplate, Strip, Template};
+use unicode_normalization::UnicodeNormalization as _;
 
-use super::source::Source;
+use super::expression::{Expression, expression, loop_names};
+use super::scanner::{Scanner, Span};
+use super::value;
+use crate::problem::Problem;
 
-/// Returns the expression that is all of a template: its value is that of the template.
-pub(super) fn only(template: &Template) -> Option<&Expression> {
-    match template.as_single_element()? {
-        Element::Interpolation(own) => Some(&own.expr),
-        _ => None,
-    }
-}
+/// What begins the part of a template that counts if a condition doesn't hold.
+pub(super) const ELSE: &str = "%{else}";
 
-pub(super) fn text(source: &Source<'_>, template: &Template) -> Result<String, String> {
-    let mut pieces = Pieces::new(source, false);
-    pieces.template(template)?;
-    Ok(pieces.joined())
-}
+/// A template.
+pub(super) struct Template(Vec<Piece>);
 
-/// Returns the text of a here-document; after `<<-` the indentation that its lines share is removed.
-pub(super) fn here_document(source: &Source<'_>, own: &HeredocTemplate) -> Result<String, String> {
-    let mut pieces = Pieces::new(source, true);
-    pieces.template(&own.template)?;
-    if source.of(own).starts_with("<<-") {
-        pieces.dedent();
-    }
-    Ok(pieces.joined())
-}
-
-/// A part of a template: text, within a line of a here-document, or what is between texts.
+/// A part of a template.
 enum Piece {
+    /// Text; in a here-document, within a line.
     Text(String),
-    Code(String),
+    Value(Expression),
+    If(Span),
+    Else,
+    EndIf,
+    /// The names and the collection.
+    For(String, Span),
+    EndFor,
 }
 
-struct Pieces<'s, 't> {
-    source: &'s Source<'t>,
-    /// `true` for a here-document, whose lines are pieces, as they are written.
-    is_document: bool,
-    all: Vec<Piece>,
-    /// `true` if `~` is before the next piece.
-    strips_next: bool,
-}
-
-impl<'s, 't> Pieces<'s, 't> {
-    fn new(source: &'s Source<'t>, is_document: bool) -> Self {
-        Self { source, is_document, all: Vec::new(), strips_next: false }
+impl Template {
+    /// Returns the value that is all of it.
+    pub fn only(&self) -> Option<&Expression> {
+        if let [Piece::Value(own)] = self.0.as_slice() { Some(own) } else { None }
     }
 
-    fn template(&mut self, template: &Template) -> Result<(), String> {
-        for element in template {
-            match element {
-                Element::Literal(own) if self.is_document => {
-                    for line in self.source.of(own).split_inclusive('\n') {
-                        self.text(line);
+    /// Returns `true` if it is nothing but text.
+    pub fn is_literal(&self) -> bool {
+        self.0.iter().all(|piece| matches!(piece, Piece::Text(_)))
+    }
+
+    /// Returns its text, with the source of what isn't a literal.
+    pub fn text(&self, scanner: &Scanner<'_>) -> Result<String, String> {
+        let mut out = String::new();
+        // Where the `%{else}` of each open `%{if}` begins.
+        let mut open = Vec::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => out.push_str(&escaped(text)),
+                Piece::Value(own) => out.push_str(&value::part(scanner, own)?),
+                Piece::If(condition) => {
+                    open.push(None);
+                    out.push_str(&format!("%{{if {}}}", scanner.source(condition.clone())));
+                }
+                Piece::Else => {
+                    if let Some(own) = open.last_mut() {
+                        *own = Some(out.len());
                     }
+                    out.push_str(ELSE);
                 }
-                Element::Literal(own) => self.text(&literal(own.as_str())),
-                Element::Interpolation(own) => {
-                    let code = part(self.source, &own.expr)?;
-                    self.code(code, own.strip);
+                Piece::EndIf => {
+                    // Nothing is left of an empty one.
+                    let is_empty = |start: &usize| out.len() == start + ELSE.len();
+                    out.truncate(open.pop().flatten().filter(is_empty).unwrap_or(out.len()));
+                    out.push_str("%{endif}");
                 }
-                Element::Directive(own) => self.directive(own)?,
+                Piece::For(names, of) => {
+                    out.push_str(&format!("%{{for {names} in {}}}", scanner.source(of.clone())));
+                }
+                Piece::EndFor => out.push_str("%{endfor}"),
             }
         }
+        Ok(out)
+    }
+}
+
+/// Escapes text of a template: `${` in it isn't the source of an expression.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace("${", "$${").replace("%{", "%%{")
+}
+
+/// Reads the rest of a quoted label.
+pub(super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Problem> {
+    let mut label = String::new();
+    while !scanner.rest().starts_with('"') {
+        match character(scanner)? {
+            Some(own) => label.push_str(&own),
+            None => return Err(scanner.wrong("a label has no expressions")),
+        }
+    }
+    scanner.at += 1;
+    Ok(label)
+}
+
+/// Reads the rest of a quoted string.
+pub(super) fn quoted(scanner: &mut Scanner<'_>) -> Result<Template, Problem> {
+    let mut pieces = Pieces::default();
+    let mut text = String::new();
+    loop {
+        if scanner.rest().starts_with('"') {
+            scanner.at += 1;
+            pieces.text(text);
+            return pieces.finish(scanner);
+        }
+        match character(scanner)? {
+            Some(own) => text.push_str(&own),
+            None => {
+                pieces.text(std::mem::take(&mut text));
+                pieces.sequence(scanner)?;
+            }
+        }
+    }
+}
+
+/// Reads a character of a quoted string; `None` before a sequence.
+fn character(scanner: &mut Scanner<'_>) -> Result<Option<String>, Problem> {
+    let rest = scanner.rest();
+    let (own, length) = match rest.chars().next() {
+        _ if rest.starts_with("$${") => ("${".to_owned(), 3),
+        _ if rest.starts_with("%%{") => ("%{".to_owned(), 3),
+        _ if rest.starts_with("${") || rest.starts_with("%{") => return Ok(None),
+        Some('\\') => {
+            let mut chars = rest.chars().skip(1);
+            let digits = |digits: usize| {
+                let text = rest
+                    .get(2..2 + digits)
+                    .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+                let own = char::from_u32(u32::from_str_radix(text, 16).ok()?)?;
+                Some((own, 2 + digits))
+            };
+            let found = match chars.next() {
+                Some('n') => Some(('\n', 2)),
+                Some('r') => Some(('\r', 2)),
+                Some('t') => Some(('\t', 2)),
+                Some(own @ ('"' | '\\')) => Some((own, 2)),
+                Some('u') => digits(4),
+                Some('U') => digits(8),
+                _ => None,
+            };
+            let (own, length) = found.ok_or_else(|| scanner.wrong("invalid escape sequence"))?;
+            (own.to_string(), length)
+        }
+        None | Some('\n' | '\r') => return Err(scanner.expected("the closing quote of a string")),
+        Some(own) => (own.to_string(), own.len_utf8()),
+    };
+    scanner.at += length;
+    Ok(Some(own))
+}
+
+/// Reads the lines of a here-document, to the one with its marker.
+pub(super) fn document(
+    scanner: &mut Scanner<'_>,
+    (marker, is_flush): (&str, bool),
+) -> Result<Template, Problem> {
+    let mut pieces = Pieces::default();
+    let mut begins_line = true;
+    loop {
+        let rest = scanner.rest();
+        let Some(end) = rest.find('\n') else {
+            return Err(scanner.wrong(&format!("the here-document `{marker}` has no end")));
+        };
+        let line = rest.get(..=end).unwrap_or_default();
+        if begins_line && line.trim() == marker {
+            scanner.at += line.trim_end_matches(['\r', '\n']).len();
+            if is_flush {
+                pieces.dedent();
+            }
+            return pieces.finish(scanner);
+        }
+        let mut length = 0;
+        while let Some(at) = line.get(length..).and_then(|own| own.find(['$', '%'])) {
+            let from = line.get(length + at..).unwrap_or_default();
+            if from.starts_with("${") || from.starts_with("%{") {
+                length += at;
+                break;
+            }
+            length += at + if from.starts_with("$${") || from.starts_with("%%{") { 3 } else { 1 };
+        }
+        let is_sequence = line.get(length..).is_some_and(|own| own.starts_with(['$', '%']));
+        let text = if is_sequence { line.get(..length).unwrap_or_default() } else { line };
+        pieces.text(text.replace("$${", "${").replace("%%{", "%{"));
+        scanner.at += text.len();
+        begins_line = !is_sequence;
+        if is_sequence {
+            pieces.sequence(scanner)?;
+        }
+    }
+}
+
+#[derive(Default)]
+struct Pieces {
+    all: Vec<Piece>,
+    /// Set if `~` is before the next piece.
+    trims: bool,
+}
+
+impl Pieces {
+    fn text(&mut self, text: String) {
+        if !text.is_empty() {
+            let trims = std::mem::take(&mut self.trims);
+            self.all.push(Piece::Text(if trims { text.trim_start().to_owned() } else { text }));
+        }
+    }
+
+    /// Reads `${…}` or `%{…}`.
+    fn sequence(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Problem> {
+        let is_value = scanner.rest().starts_with('$');
+        scanner.at += 2;
+        self.trims = false;
+        if scanner.rest().starts_with('~') {
+            scanner.at += 1;
+            if let Some(Piece::Text(text)) = self.all.last_mut() {
+                text.truncate(text.trim_end().len());
+            }
+        }
+        let piece = scanner.within(false, |scanner| {
+            let piece =
+                if is_value { Piece::Value(expression(scanner)?) } else { directive(scanner)? };
+            self.trims = scanner.eat("~}", &[])?;
+            if !self.trims {
+                scanner.expect("}", &[])?;
+            }
+            Ok(piece)
+        })?;
+        self.all.push(piece);
         Ok(())
-    }
-
-    fn directive(&mut self, directive: &Directive) -> Result<(), String> {
-        match directive {
-            Directive::If(own) => {
-                let condition = self.source.of(&own.if_expr.cond_expr);
-                self.code(format!("%{{if {condition}}}"), own.if_expr.strip);
-                self.template(&own.if_expr.template)?;
-                if let Some(other) = &own.else_expr {
-                    self.code("%{else}".to_owned(), other.strip);
-                    self.template(&other.template)?;
-                }
-                self.code("%{endif}".to_owned(), own.endif_expr.strip);
-            }
-            Directive::For(own) => {
-                let first = &own.for_expr;
-                let key = first.key_var.as_ref();
-                let key = key.map_or(String::new(), |key| format!("{}, ", key.as_str()));
-                let list = self.source.of(&first.collection_expr);
-                let code = format!("%{{for {key}{} in {list}}}", first.value_var.as_str());
-                self.code(code, first.strip);
-                self.template(&first.template)?;
-                self.code("%{endfor}".to_owned(), own.endfor_expr.strip);
-            }
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, text: &str) {
-        let strips = std::mem::take(&mut self.strips_next);
-        let text = if strips { text.trim_start() } else { text };
-        self.all.push(Piece::Text(text.to_owned()));
-    }
-
-    fn code(&mut self, code: String, strip: Strip) {
-        if strip.strip_start()
-            && let Some(Piece::Text(text)) = self.all.last_mut()
-        {
-            text.truncate(text.trim_end().len());
-        }
-        self.strips_next = strip.strip_end();
-        self.all.push(Piece::Code(code));
     }
 
     /// Removes from the lines as many blanks as the one has that begins with the fewest; a blank line stays.
@@ -126,8 +240,8 @@ impl<'s, 't> Pieces<'s, 't> {
                         indented.push(text);
                     }
                 }
-                Piece::Code(_) if begins => fewest = 0,
-                Piece::Code(_) => {}
+                _ if begins => fewest = 0,
+                _ => {}
             }
         }
         for text in indented {
@@ -135,33 +249,63 @@ impl<'s, 't> Pieces<'s, 't> {
         }
     }
 
-    fn joined(self) -> String {
-        let texts = self.all.into_iter().map(|piece| match piece {
-            Piece::Text(text) | Piece::Code(text) => text,
-        });
-        texts.collect()
+    /// Checks that directives are balanced, and joins texts, which are in Unicode's composed form.
+    fn finish(self, scanner: &Scanner<'_>) -> Result<Template, Problem> {
+        let mut open = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.all.len());
+        for piece in self.all {
+            let is_balanced = match &piece {
+                Piece::If(_) => {
+                    open.push("if");
+                    true
+                }
+                Piece::For(..) => {
+                    open.push("for");
+                    true
+                }
+                Piece::Else => {
+                    open.pop() == Some("if") && {
+                        open.push("else");
+                        true
+                    }
+                }
+                Piece::EndIf => matches!(open.pop(), Some("if" | "else")),
+                Piece::EndFor => open.pop() == Some("for"),
+                Piece::Text(_) | Piece::Value(_) => true,
+            };
+            if !is_balanced {
+                return Err(scanner.wrong("the directives of this template don't match"));
+            }
+            match (pieces.last_mut(), piece) {
+                (Some(Piece::Text(text)), Piece::Text(more)) => text.push_str(&more),
+                (_, piece) => pieces.push(piece),
+            }
+        }
+        if !open.is_empty() {
+            return Err(scanner.wrong("a directive of this template has no end"));
+        }
+        for piece in &mut pieces {
+            if let Piece::Text(text) = piece
+                && !text.is_ascii()
+            {
+                *text = text.nfc().collect();
+            }
+        }
+        Ok(Template(pieces))
     }
 }
 
-/// Returns the text of a literal as a template has it: `${` in it isn't the source of an expression.
-pub(super) fn literal(text: &str) -> String {
-    text.replace("${", "$${").replace("%{", "%%{")
-}
-
-/// Returns the text of an expression within a template.
-pub(super) fn part(source: &Source<'_>, expression: &Expression) -> Result<String, String> {
-    Ok(match expression {
-        Expression::String(own) => literal(own.as_str()),
-        Expression::Null(_) => "null".to_owned(),
-        Expression::Bool(own) => own.value().to_string(),
-        Expression::Number(own) => source.number(own)?.to_json(),
-        Expression::StringTemplate(own) => text(source, own)?,
-        Expression::HeredocTemplate(own) => here_document(source, own)?,
-        Expression::Conditional(own) => {
-            let condition = source.of(&own.cond_expr);
-            let (yes, no) = (part(source, &own.true_expr)?, part(source, &own.false_expr)?);
-            format!("%{{if {condition}}}{yes}%{{else}}{no}%{{endif}}")
+fn directive(scanner: &mut Scanner<'_>) -> Result<Piece, Problem> {
+    Ok(match scanner.name()? {
+        Some("if") => Piece::If(expression(scanner)?.span),
+        Some("else") => Piece::Else,
+        Some("endif") => Piece::EndIf,
+        Some("for") => {
+            let (first, second) = loop_names(scanner)?;
+            let names = second.map_or(first.to_owned(), |second| format!("{first}, {second}"));
+            Piece::For(names, expression(scanner)?.span)
         }
-        _ => source.quoted(expression),
+        Some("endfor") => Piece::EndFor,
+        _ => return Err(scanner.expected("`if`, `for`, `else`, `endif` or `endfor`")),
     })
 }

@@ -295,7 +295,8 @@ pub(super) const fn class(class: Class) -> &'static str {
 }
 
 /// Returns the fields of a violation that [`violation`] doesn't show, as JSON.
-pub(super) fn fields(found: &Violation) -> Option<String> {
+#[doc(hidden)]
+pub fn fields(found: &Violation) -> Option<String> {
     let is_id =
         |value: &serde_json::Value| value.as_str().is_some_and(|v| Some(v) == found.id.as_deref());
     let other: BTreeMap<_, _> = found.fields.iter().filter(|(_, value)| !is_id(value)).collect();

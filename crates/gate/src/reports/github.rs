@@ -17,6 +17,7 @@ use super::view::{View, weight};
 use super::words::line;
 use super::{facts, markdown};
 use crate::model::{Effect, Outcome, Run};
+use crate::paths::{relative, slashes};
 use crate::report::Report;
 
 /// The size of the largest summary that GitHub accepts; it discards a larger one altogether.
@@ -135,9 +136,7 @@ impl GitHub {
     }
 
     fn path(&self, path: &str) -> String {
-        let path = Path::new(path);
-        let path = path.strip_prefix(&self.folder).unwrap_or(path);
-        property(&line(&path.to_string_lossy()))
+        property(&line(&slashes(&relative(path, &self.folder))))
     }
 }
 

@@ -7,12 +7,16 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rego_platform::Position;
 use serde_json::{Value, json};
 
 use super::facts;
-use super::results::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
+use super::results::{
+    NO_VERDICT, file_of, fingerprint, fingerprint_of_none, rule_id, somewhere, unexplained,
+};
 use super::words::line;
 use crate::model::{Effect, Input, Run, Severity, Verdict, Violation};
+use crate::paths::{relative, slashes};
 use crate::report::Report;
 
 /// The report for GitLab's code quality.
@@ -39,10 +43,9 @@ fn issues(run: &Run, folder: &Path) -> Vec<Value> {
         }
     }
     issues.extend(unexplained(run).into_iter().map(|(case, message)| {
-        let file = case.input.and_then(|input| file_of(&input.name)).unwrap_or("(run)");
-        let input = case.input.map_or("", |input| input.name.as_str());
-        let print = fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input);
-        one(NO_VERDICT, &message, "blocker", (file, 1), folder, &print)
+        let position = case.error.and_then(|error| error.position.as_ref());
+        let place = place(run, case.input, position);
+        one(NO_VERDICT, &message, "blocker", place, folder, &fingerprint_of_none(&case, folder))
     }));
     issues
 }
@@ -50,11 +53,21 @@ fn issues(run: &Run, folder: &Path) -> Vec<Value> {
 fn issue(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder: &Path) -> Value {
     let message = format!("{} ({})", facts::violation(run, found), line(&input.name));
     let id = rule_id(&verdict.policy, &found.rule);
-    let rule = found.position.as_ref().map(|position| (position.file.as_str(), position.line));
-    let place = file_of(&input.name).map(|file| (file, 1)).or(rule).unwrap_or(("(run)", 1));
+    let place = place(run, Some(input), found.position.as_ref());
     // GitLab shows one of several issues with the same fingerprint.
-    let print = fingerprint(&id, &message, &input.name);
+    let print = fingerprint(&id, found, input, folder);
     one(&id, &message, severity(found), place, folder, &print)
+}
+
+/// Returns the file of the input, or else the position, or else somewhere in the run.
+fn place<'a>(
+    run: &'a Run,
+    input: Option<&'a Input>,
+    position: Option<&'a Position>,
+) -> (&'a str, u32) {
+    let input = input.and_then(|input| file_of(&input.name)).map(|file| (file, 1));
+    let rule = position.map(|position| (position.file.as_str(), position.line));
+    input.or(rule).unwrap_or_else(|| (somewhere(run), 1))
 }
 
 /// Returns `true` for what isn't mended and isn't accepted either.
@@ -87,17 +100,8 @@ fn one(
         "description": message,
         "fingerprint": fingerprint,
         "severity": severity,
-        "location": {"path": relative(file, folder), "lines": {"begin": at}},
+        "location": {"path": line(&slashes(&relative(file, folder))), "lines": {"begin": at}},
     })
-}
-
-/// Returns a path as GitLab knows it: from the folder, with forward slashes.
-fn relative(file: &str, folder: &Path) -> String {
-    let path = Path::new(file);
-    let path = path.strip_prefix(folder).unwrap_or(path);
-    let path = path.strip_prefix(".").unwrap_or(path);
-    let text = path.to_string_lossy();
-    line(&if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() })
 }
 
 #[cfg(test)]
@@ -142,15 +146,6 @@ mod tests {
         let issues = read(&Run::without_verdict(tool, failure));
         assert_eq!(issues.len(), 1);
         assert_eq!(issues[0]["severity"], "blocker");
-    }
-
-    #[test]
-    fn paths_are_from_the_folder() {
-        let folder = Path::new(if cfg!(windows) { "C:\\work" } else { "/work" });
-        let file = folder.join("in").join("a.json").to_string_lossy().into_owned();
-        assert_eq!(relative(&file, folder), "in/a.json");
-        assert_eq!(relative("./in/a.json", folder), "in/a.json");
-        assert_eq!(relative("../a.json", folder), "../a.json");
     }
 
     #[test]

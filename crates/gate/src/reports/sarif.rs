@@ -4,26 +4,31 @@
 //! A missing verdict is a result too: readers close results that disappear, and most of them look
 //! at nothing but results. Waived and disregarded results are suppressed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rego_platform::Position;
+use rego_platform_client::text::counted;
 use serde_json::{Value, json};
 use serde_sarif::sarif::{
-    Artifact, ArtifactLocation, Invocation, Location, Message, MultiformatMessageString,
-    Notification, PhysicalLocation, PropertyBag, Region, ReportingDescriptor,
-    Result as SarifResult, ResultColumnKind, ResultKind, ResultLevel, Run as Log, SCHEMA_URL,
-    Sarif as Document, Suppression, Tool, ToolComponent, Version,
+    Artifact, ArtifactLocation, Invocation, Message, MultiformatMessageString, Notification,
+    PropertyBag, ReportingDescriptor, Result as SarifResult, ResultColumnKind, ResultKind,
+    ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document, Suppression, Tool, ToolComponent,
+    Version,
 };
 
 use super::cases::Case;
 use super::facts;
-use super::results::{NO_VERDICT, file_of, fingerprint, rule_id, unexplained};
+use super::results::{
+    NO_VERDICT, file_of, fingerprint, fingerprint_of_none, rule_id, somewhere, unexplained,
+};
+use super::view::weight;
 use super::words::line;
 use crate::model::{Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation};
 use crate::report::Report;
-use crate::sarif::{location, uri};
+use crate::sarif::{MAX_RESULTS, file, location, uri};
 
 /// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
@@ -60,14 +65,19 @@ fn document(run: &Run, folder: &Path) -> Document {
     let rules = rules(run);
     let places: HashMap<&str, usize> =
         rules.iter().enumerate().map(|(index, rule)| (rule.id.as_str(), index)).collect();
-    let mut results = Vec::new();
-    for input in &run.inputs {
-        for verdict in &input.verdicts {
-            let found = verdict.violations.iter();
-            results.extend(found.map(|v| result(run, input, verdict, v, folder)));
-        }
+    let mut unknown = unknown(run, folder);
+    let left_out = left_out(run, unknown.len());
+    unknown.truncate(MAX_RESULTS);
+    let mut found: Vec<_> = violations(run).enumerate().collect();
+    if left_out > 0 {
+        found.sort_by_key(|(_, (_, _, found))| Reverse(weight(found)));
+        found.truncate(MAX_RESULTS - unknown.len());
+        found.sort_by_key(|(number, _)| *number);
     }
-    results.extend(unknown(run, folder));
+    let found = found.into_iter();
+    let mut results: Vec<_> =
+        found.map(|(_, (input, verdict, v))| result(run, input, verdict, v, folder)).collect();
+    results.append(&mut unknown);
     for result in &mut results {
         let index = result.rule_id.as_deref().and_then(|id| places.get(id)).copied();
         result.rule_index = index.and_then(|index| i64::try_from(index).ok());
@@ -80,12 +90,39 @@ fn document(run: &Run, folder: &Path) -> Document {
     let log = Log::builder()
         .tool(Tool::builder().driver(driver).build())
         .column_kind(json!(ResultColumnKind::UnicodeCodePoints))
-        .invocations(vec![invocation(run)])
+        .invocations(vec![invocation(run, left_out)])
         .artifacts(artifacts(run, folder))
         .results(results)
         .properties(properties(run))
         .build();
     Document::builder().schema(SCHEMA_URL).version(json!(Version::V2_1_0)).runs(vec![log]).build()
+}
+
+fn violations(run: &Run) -> impl Iterator<Item = (&Input, &Verdict, &Violation)> {
+    let verdicts =
+        run.inputs.iter().flat_map(|input| input.verdicts.iter().map(move |v| (input, v)));
+    verdicts.flat_map(|(input, v)| v.violations.iter().map(move |found| (input, v, found)))
+}
+
+fn left_out(run: &Run, unknown: usize) -> usize {
+    (violations(run).count() + unknown).saturating_sub(MAX_RESULTS)
+}
+
+/// Returns what a report in SARIF says of the results that it leaves out, if there are any.
+#[doc(hidden)]
+pub fn sarif_without(run: &Run) -> Option<String> {
+    if left_out(run, run.inputs.len()) == 0 && violations(run).count() <= MAX_RESULTS {
+        return None;
+    }
+    without(left_out(run, unexplained(run).len()))
+}
+
+fn without(left_out: usize) -> Option<String> {
+    let text = || {
+        let results = counted(left_out as u64, "result");
+        format!("the SARIF report has the {MAX_RESULTS} most severe results; {results} left out")
+    };
+    (left_out > 0).then(text)
 }
 
 /// Returns the rules that policies declare, those that only results name, and our own.
@@ -175,7 +212,7 @@ fn result(
 ) -> SarifResult {
     let message = format!("{} ({})", facts::violation(run, found), line(&input.name));
     let id = rule_id(&verdict.policy, &found.rule);
-    let mut out = at(&id, &message, Some(input), found.position.as_ref(), folder);
+    let mut out = at(run, &id, &message, (Some(input), found.position.as_ref()), folder);
     out.level = Some(match found.effect {
         Effect::Fails | Effect::Waived => ResultLevel::Error,
         Effect::Warns => ResultLevel::Warning,
@@ -195,8 +232,7 @@ fn result(
         };
         out.suppressions = Some(vec![suppression]);
     }
-    let what = found.id.as_ref().unwrap_or(&found.message);
-    out.partial_fingerprints = Some(fingerprints(fingerprint(&id, what, &input.name)));
+    out.partial_fingerprints = Some(fingerprints(fingerprint(&id, found, input, folder)));
     let mut more = BTreeMap::from([("effect".to_owned(), json!(found.effect))]);
     if let Some(severity) = &found.severity {
         more.insert("severity".to_owned(), json!(line(severity)));
@@ -214,23 +250,24 @@ fn fingerprints(digest: String) -> BTreeMap<String, String> {
 
 fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
     let result = |(case, message): (Case<'_>, String)| {
-        let mut out = at(NO_VERDICT, &message, case.input, None, folder);
+        let position = case.error.and_then(|error| error.position.as_ref());
+        let mut out = at(run, NO_VERDICT, &message, (case.input, position), folder);
         out.level = Some(ResultLevel::Error);
         out.occurrence_count =
             i64::try_from(case.alike).ok().filter(|occurrences| *occurrences > 1);
-        let input = case.input.map_or("", |input| input.name.as_str());
-        let print = fingerprint(NO_VERDICT, case.policy.unwrap_or_default(), input);
+        let print = fingerprint_of_none(&case, folder);
         out.partial_fingerprints = Some(fingerprints(print));
         out
     };
     unexplained(run).into_iter().map(result).collect()
 }
 
+/// Returns a result at its input, or else at a position, or else somewhere in the run.
 fn at(
+    run: &Run,
     rule: &str,
     message: &str,
-    input: Option<&Input>,
-    position: Option<&Position>,
+    (input, position): (Option<&Input>, Option<&Position>),
     folder: &Path,
 ) -> SarifResult {
     let mut out = SarifResult::builder()
@@ -242,25 +279,18 @@ fn at(
         place.message = Some(Message::builder().text("the rule").build());
         place
     });
-    let file = input.and_then(|input| file_of(&input.name)).map(|file| {
-        let artifact = ArtifactLocation::builder().uri(uri(file, folder)).build();
-        // Readers require a line, although a violation is about the whole file.
-        let region = Region::builder().start_line(1_i64).build();
-        let place = PhysicalLocation::builder().artifact_location(artifact).region(region).build();
-        Location::builder().physical_location(place).build()
-    });
-    match (file, rule) {
-        (Some(file), rule) => {
-            out.locations = Some(vec![file]);
-            out.related_locations = rule.map(|rule| vec![rule]);
-        }
-        (None, Some(rule)) => out.locations = Some(vec![rule]),
-        (None, None) => {}
-    }
+    let input = input.and_then(|input| file_of(&input.name)).map(|path| file(path, folder));
+    let (place, related) = match (input, rule) {
+        (Some(input), rule) => (input, rule),
+        (None, Some(rule)) => (rule, None),
+        (None, None) => (file(somewhere(run), folder), None),
+    };
+    out.locations = Some(vec![place]);
+    out.related_locations = related.map(|related| vec![related]);
     out
 }
 
-fn invocation(run: &Run) -> Invocation {
+fn invocation(run: &Run, left_out: usize) -> Invocation {
     let mut out =
         Invocation::builder().execution_successful(run.outcome != Outcome::NoVerdict).build();
     out.exit_code = Some(i64::from(run.exit.code()));
@@ -269,7 +299,8 @@ fn invocation(run: &Run) -> Invocation {
         let message = Message::builder().text(line(text)).build();
         Notification::builder().message(message).level(json!("note")).build()
     };
-    let notes: Vec<Notification> = run.notes.iter().map(note).collect();
+    let without = without(left_out);
+    let notes: Vec<Notification> = run.notes.iter().chain(&without).map(note).collect();
     out.tool_execution_notifications = (!notes.is_empty()).then_some(notes);
     if let Ok(started) = chrono::DateTime::parse_from_rfc3339(&run.started) {
         let utc = |time: chrono::DateTime<chrono::FixedOffset>| {

@@ -67,6 +67,61 @@ fn a_run_that_did_not_pass_has_a_result() {
     assert_eq!(read(&run)["runs"][0]["results"], json!([]));
 }
 
+/// GitHub refuses a file with a result without a location, or a run with more than 25,000 results.
+#[test]
+fn each_result_has_a_location_and_the_most_severe_are_kept() {
+    let failure = crate::model::Failure { message: "no".into(), ..Default::default() };
+    let mut run = sample();
+    run.inputs.clear();
+    run.failure = Some(failure);
+    let uri = |run: &Run| {
+        let place = read(run)["runs"][0]["results"][0]["locations"][0]["physicalLocation"].clone();
+        place["artifactLocation"]["uri"].clone()
+    };
+    assert_eq!(uri(&run), run.sources[0].path.as_str());
+    run.sources.clear();
+    assert_eq!(uri(&run), ".");
+    let mut run = sample();
+    let input = run.inputs.iter().find(|input| input.outcome == Outcome::Failed).unwrap().clone();
+    run.inputs = vec![input];
+    let found = &mut run.inputs[0].verdicts[0].violations;
+    let one = found.iter().find(|found| found.fails()).unwrap().clone();
+    let of = |severity: &str| Violation { severity: Some(severity.to_owned()), ..one.clone() };
+    *found = vec![of("low"); 25_003];
+    found.extend([of("critical"), of("high")]);
+    assert!(sarif_without(&run).unwrap().ends_with("5 results left out"));
+    let log = read(&run);
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), MAX_RESULTS);
+    assert_eq!(results[MAX_RESULTS - 2]["properties"]["severity"], "critical");
+    let note = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    assert!(note.to_string().contains("5 results left out"), "{note}");
+}
+
+/// A fingerprint has every field, and neither where the rule stands nor how the input is spelled.
+#[test]
+fn fingerprints_tell_violations_apart_and_stay() {
+    let run = sample();
+    let print = |change: &dyn Fn(&mut Violation, &mut Input)| {
+        let mut run = run.clone();
+        let input = &mut run.inputs[0];
+        let mut found = input.verdicts[0].violations[0].clone();
+        change(&mut found, input);
+        input.verdicts[0].violations = vec![found];
+        read(&run)["runs"][0]["results"][0]["partialFingerprints"]["regoPlatform/v1"].clone()
+    };
+    let plain = print(&|_, _| ());
+    let position = |found: &mut Violation| found.position.as_mut().unwrap().line += 3;
+    assert_eq!(print(&|found, _| position(found)), plain);
+    assert_eq!(print(&|_, input| input.name.insert_str(0, "./")), plain);
+    let field = |found: &mut Violation| {
+        found.fields.insert("package_purl".into(), json!("pkg:npm/a@1"));
+    };
+    assert_ne!(print(&|found, _| field(found)), plain);
+    assert_ne!(print(&|found, _| found.message.push('!')), plain);
+    assert_ne!(print(&|_, input| input.name.push('x')), plain);
+}
+
 #[test]
 fn document_numbers_are_stripped_from_file_names() {
     assert_eq!(file_of("a/b.json#12"), Some("a/b.json"));

@@ -1,8 +1,9 @@
 //! `OpenVEX` 0.2.0: what is said of vulnerabilities in products.
 //!
 //! Owns the format of a document, and which of its statements decides on a finding: the latest one about the
-//! same vulnerability and product. Both are compared exactly; no version and no part of a name is. What
-//! becomes of the finding belongs to `waivers`.
+//! same vulnerability and product. An exception is compared exactly, but for the spelling of package URLs. What
+//! withdraws one is about everything that it may name, and about everything that the exception names. What becomes
+//! of the finding belongs to `waivers`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -14,6 +15,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 
+use super::purl::Purl;
 use super::{Candidate, visible};
 use crate::model::{self, VexStatement, VexStatus, WaivedBy};
 
@@ -30,9 +32,14 @@ const SHOWN: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Vex {
     statements: Vec<Statement>,
-    /// The places of the statements about a vulnerability, by its name and its aliases, and by what a
-    /// product or a part of it is known.
-    by_product: HashMap<String, HashMap<String, Vec<usize>>>,
+    /// The places of the exceptions for a vulnerability, by its name and its aliases, and by what a product or a
+    /// part of it is known.
+    exceptions: HashMap<String, HashMap<Name, Vec<usize>>>,
+    /// The places of the statements that withdraw exceptions, by the vulnerability in lower case.
+    withdrawals: HashMap<String, Vec<usize>>,
+    /// The names of each vulnerability, in lower case, and which one a name is of.
+    synonyms: Vec<Vec<String>>,
+    synonyms_of: HashMap<String, usize>,
     /// What was decided, by what is compared.
     decided: Mutex<HashMap<Compared, Option<(usize, bool)>>>,
 }
@@ -64,9 +71,50 @@ struct Product {
 #[derive(Debug)]
 struct Identity {
     /// Its IRI and its package URL.
-    names: Vec<String>,
+    names: Vec<Name>,
     /// Its SHA-256, as hexadecimal digits.
     digests: Vec<String>,
+    /// Its other hashes and CPEs, with which only a withdrawal is compared.
+    others: Vec<String>,
+    /// The name that reports show.
+    shown: String,
+}
+
+/// A name of a product, or its digest in an index.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Name {
+    Purl(Purl),
+    Other(String),
+}
+
+impl Name {
+    fn of(text: &str) -> Self {
+        Purl::parse(text).map_or_else(|| Self::Other(text.to_owned()), Self::Purl)
+    }
+
+    /// Returns `true` if both may be the same.
+    fn may_be(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Purl(own), Self::Purl(other)) => own.may_be(other),
+            (Self::Other(own), Self::Other(other)) => {
+                let same = |iri: &str| {
+                    let iri = percent_decode_str(iri.trim_end_matches('/')).decode_utf8_lossy();
+                    iri.to_lowercase()
+                };
+                same(own) == same(other)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Identity {
+    fn may_be(&self, other: &Self) -> bool {
+        let shared = |own: &[String], other: &[String]| own.iter().any(|own| other.contains(own));
+        self.names.iter().any(|own| other.names.iter().any(|other| own.may_be(other)))
+            || shared(&self.digests, &other.digests)
+            || shared(&self.others, &other.others)
+    }
 }
 
 // The fields that nothing is made of are there so that a document with others is refused.
@@ -155,7 +203,7 @@ struct IdentifiersJson {
     cpe23: Option<String>,
 }
 
-#[derive(Default, PartialEq, Eq, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HashesJson {
     #[serde(rename = "sha-256")]
@@ -180,6 +228,27 @@ struct HashesJson {
     blake2b_256: Option<String>,
     #[serde(rename = "blake2b-512")]
     blake2b_512: Option<String>,
+}
+
+impl HashesJson {
+    /// Returns the hashes, each with its algorithm.
+    fn all(self) -> impl Iterator<Item = String> {
+        let all = [
+            ("sha-256", self.sha_256),
+            ("md5", self.md5),
+            ("sha1", self.sha1),
+            ("sha-384", self.sha_384),
+            ("sha-512", self.sha_512),
+            ("sha3-224", self.sha3_224),
+            ("sha3-256", self.sha3_256),
+            ("sha3-384", self.sha3_384),
+            ("sha3-512", self.sha3_512),
+            ("blake2s-256", self.blake2s_256),
+            ("blake2b-256", self.blake2b_256),
+            ("blake2b-512", self.blake2b_512),
+        ];
+        all.into_iter().filter_map(|(algorithm, hash)| Some(format!("{algorithm}:{}", hash?)))
+    }
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -245,6 +314,7 @@ impl Vex {
             if names.iter().any(|name| name.trim().is_empty()) {
                 return Err(wrong("it has an alias without a name".to_owned()));
             }
+            let written_id = written.vulnerability.id.clone();
             let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
             // It would decide until then, whatever is stated later.
             if one.time.with_timezone(&Utc).date_naive() > today {
@@ -254,10 +324,19 @@ impl Vex {
                 )));
             }
             let place = self.statements.len();
+            let lower = names.iter().map(|name| name.to_lowercase());
+            self.link(lower.clone().chain(written_id.map(|id| id.to_lowercase())).collect());
+            if !one.sets_aside() {
+                for name in lower {
+                    self.withdrawals.entry(name).or_default().push(place);
+                }
+                self.statements.push(one);
+                continue;
+            }
             for name in names {
-                let by_product = self.by_product.entry(name).or_default();
+                let by_product = self.exceptions.entry(name).or_default();
                 for known in one.products.iter().flat_map(Product::known) {
-                    let places = by_product.entry(known.to_owned()).or_default();
+                    let places = by_product.entry(known).or_default();
                     if places.last() != Some(&place) {
                         places.push(place);
                     }
@@ -288,7 +367,7 @@ impl Vex {
     /// each other, one that doesn't decides.
     pub fn deciding(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let id = candidate.id?;
-        let by_product = self.by_product.get(id)?;
+        let synonyms = self.synonyms.get(*self.synonyms_of.get(&id.to_lowercase())?)?;
         let digests: Vec<Option<String>> =
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
         let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
@@ -296,11 +375,26 @@ impl Vex {
         if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
             return kept;
         }
-        let known = candidate.purl.into_iter().chain(digests.iter().flatten().map(String::as_str));
-        let places: BTreeSet<usize> =
-            known.filter_map(|known| by_product.get(known)).flatten().copied().collect();
-        let all = places.iter().filter_map(|at| Some((*at, self.statements.get(*at)?)));
-        let about: Vec<_> = all.filter(|(_, own)| own.is_about(candidate)).collect();
+        let purl = candidate.purl.map(Name::of);
+        let known = digests.iter().flatten().map(|digest| Name::Other(digest.clone()));
+        let by_product = self.exceptions.get(id);
+        let known = known.chain(purl.clone()).filter_map(|known| by_product?.get(&known));
+        let places: BTreeSet<usize> = known.flatten().copied().collect();
+        let all = |places: BTreeSet<usize>| {
+            places.into_iter().filter_map(|at| Some((at, self.statements.get(at)?)))
+        };
+        let finding = Finding { candidate, purl };
+        let exceptions: Vec<_> = all(places).filter(|(_, own)| own.excepts(&finding)).collect();
+        let excepted: Vec<&Identity> = exceptions
+            .iter()
+            .flat_map(|(_, own)| own.products.iter().filter(|own| own.is_about(&finding)))
+            .map(|own| &own.identity)
+            .collect();
+        let places = synonyms.iter().filter_map(|name| self.withdrawals.get(name)).flatten();
+        let withdrawals =
+            all(places.copied().collect()).filter(|(_, own)| own.withdraws(&finding, &excepted));
+        let mut about: Vec<_> = exceptions.iter().copied().chain(withdrawals).collect();
+        about.sort_by_key(|(at, _)| *at);
         let last = about.iter().map(|(_, own)| own.time).max();
         let mut latest = about.iter().filter(|(_, own)| Some(own.time) == last);
         let first = latest.clone().next();
@@ -312,13 +406,53 @@ impl Vex {
         }
         decided
     }
+
+    /// Notes names as those of one vulnerability.
+    fn link(&mut self, names: Vec<String>) {
+        let group = self.synonyms.len();
+        let mut all = names;
+        for name in all.clone() {
+            if let Some(other) = self.synonyms_of.get(&name)
+                && let Some(others) = self.synonyms.get_mut(*other)
+            {
+                all.append(others);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        self.synonyms_of.extend(all.iter().map(|name| (name.clone(), group)));
+        self.synonyms.push(all);
+    }
+}
+
+/// A finding that statements are compared with.
+struct Finding<'c> {
+    candidate: &'c Candidate<'c>,
+    purl: Option<Name>,
 }
 
 impl Product {
     /// Returns by what it and its parts are known.
-    fn known(&self) -> impl Iterator<Item = &str> {
+    fn known(&self) -> impl Iterator<Item = Name> {
         let all = std::iter::once(&self.identity).chain(&self.parts);
-        all.flat_map(|own| own.names.iter().chain(&own.digests)).map(String::as_str)
+        all.flat_map(|own| {
+            own.names.iter().cloned().chain(own.digests.iter().cloned().map(Name::Other))
+        })
+    }
+
+    /// Returns `true` if the finding's package is this product as a whole, or one of its parts.
+    fn is_named(&self, finding: &Finding<'_>) -> bool {
+        let named = |own: &Identity| finding.purl.as_ref().is_some_and(|n| own.names.contains(n));
+        if self.parts.is_empty() { named(&self.identity) } else { self.parts.iter().any(named) }
+    }
+
+    /// Returns `true` if an exception for this product is about a finding: its package is the product, or what was
+    /// looked at has the product's digest, and the package is one of its parts, if it has some.
+    fn is_about(&self, finding: &Finding<'_>) -> bool {
+        let has = |own: &str| self.identity.digests.iter().any(|digest| digest == own);
+        let (is_whole, is_named) = (self.parts.is_empty(), self.is_named(finding));
+        is_whole && is_named
+            || (is_whole || is_named) && digests(finding.candidate).flatten().any(has)
     }
 }
 
@@ -383,22 +517,25 @@ fn identity(
     identifiers: IdentifiersJson,
     hashes: HashesJson,
 ) -> Result<Identity, String> {
-    let is_cpe = identifiers.cpe22.is_some() || identifiers.cpe23.is_some();
+    let cpes = identifiers.cpe22.into_iter().chain(identifiers.cpe23);
     let names: Vec<String> = id.into_iter().chain(identifiers.purl).collect();
-    if names.iter().any(|name| name.trim().is_empty())
-        || names.is_empty() && !is_cpe && hashes == HashesJson::default()
-    {
+    let sha_256 = hashes.sha_256.clone();
+    let others: Vec<String> = cpes.chain(hashes.all()).map(|own| own.to_lowercase()).collect();
+    if names.iter().any(|name| name.trim().is_empty()) || names.is_empty() && others.is_empty() {
         return Err("it has a product or a part without an identifier".to_owned());
     }
-    if let Some(other) = hashes.sha_256.as_ref().filter(|digest| !is_sha_256(digest)) {
+    if let Some(other) = sha_256.as_ref().filter(|digest| !is_sha_256(digest)) {
         return Err(format!(
             "`{}` isn't a `sha-256`: 64 lower-case hexadecimal digits",
             escape(other)
         ));
     }
-    let mut digests: Vec<String> = hashes.sha_256.into_iter().collect();
+    let mut digests: Vec<String> = sha_256.into_iter().collect();
     digests.extend(names.iter().filter_map(|name| image_digest(name)));
-    Ok(Identity { names, digests })
+    let digest = digests.first().map(|digest| format!("sha256:{digest}"));
+    let shown = names.first().cloned().or(digest).unwrap_or_default();
+    let names = names.iter().map(|name| Name::of(name)).collect();
+    Ok(Identity { names, digests, others, shown })
 }
 
 /// Returns the digest of an image, which is its version in a package URL of the type `oci`.
@@ -420,10 +557,7 @@ impl Statement {
 
     /// Returns the products, as far as reports show them.
     fn subject(&self) -> String {
-        let name = |own: &Identity| {
-            let digest = own.digests.first().map(|digest| format!("sha256:{digest}"));
-            own.names.first().cloned().or(digest).unwrap_or_default()
-        };
+        let name = |own: &Identity| own.shown.clone();
         let one = |own: &Product| match own.parts.as_slice() {
             [] => name(&own.identity),
             parts => {
@@ -437,30 +571,39 @@ impl Statement {
         all.join(", ") + &more
     }
 
-    /// Returns `true` if the finding is about a product of this statement: its package has the product's
-    /// name, or what was looked at has the product's digest. A statement about parts of a product is about
-    /// findings in these packages of it; one that sets nothing aside is about the whole product.
-    fn is_about(&self, candidate: &Candidate<'_>) -> bool {
-        let (purl, narrow) = (candidate.purl, self.sets_aside());
-        let is_named =
-            |own: &Identity| purl.is_some_and(|purl| own.names.iter().any(|n| n == purl));
-        let is_whole = |own: &Product| !narrow || own.parts.is_empty();
-        let is_part = |own: &Product| is_whole(own) || own.parts.iter().any(is_named);
+    /// Returns `true` if this exception is about a finding. Of several subjects of an input, each has to be one of
+    /// its products.
+    fn excepts(&self, finding: &Finding<'_>) -> bool {
+        let is_part = |own: &&Product| own.parts.is_empty() || own.is_named(finding);
         let has = |digest: &str| {
-            let mut all = self.products.iter().filter(|own| is_part(own));
+            let mut all = self.products.iter().filter(is_part);
             all.any(|own| own.identity.digests.iter().any(|own| own == digest))
         };
-        self.products.iter().any(|own| is_whole(own) && is_named(&own.identity))
-            || is_of(candidate, narrow, has)
+        let mut digests = digests(finding.candidate).peekable();
+        self.products.iter().any(|own| own.parts.is_empty() && own.is_named(finding))
+            || digests.peek().is_some() && digests.all(|own| own.is_some_and(has))
     }
-}
 
-/// Returns `true` if what a finding is about has such a digest. Of several subjects each has to, unless nothing is
-/// set aside.
-fn is_of(candidate: &Candidate<'_>, narrow: bool, has: impl Fn(&str) -> bool) -> bool {
-    let mut all = digests(candidate).peekable();
-    let has = |own: Option<&str>| own.is_some_and(&has);
-    if narrow { all.peek().is_some() && all.all(has) } else { all.any(has) }
+    /// Returns `true` if this takes back an exception for a finding: it may name the finding's package or what was
+    /// looked at, as a product or, where it isn't known to be about another one, as a part; or a product that is
+    /// `excepted`.
+    fn withdraws(&self, finding: &Finding<'_>, excepted: &[&Identity]) -> bool {
+        let candidate = finding.candidate;
+        let is_known = candidate.digest.is_some() || !candidate.subjects.is_empty();
+        let names = |own: &Identity| {
+            finding.purl.as_ref().is_some_and(|purl| own.names.iter().any(|own| own.may_be(purl)))
+        };
+        let has = |own: &Identity| {
+            digests(candidate).flatten().any(|d| own.digests.iter().any(|own| own == d))
+        };
+        self.products.iter().any(|product| {
+            let own = &product.identity;
+            names(own)
+                || has(own)
+                || excepted.iter().any(|other| own.may_be(other))
+                || product.parts.iter().any(names) && !(is_known && !own.digests.is_empty())
+        })
+    }
 }
 
 #[cfg(test)]
@@ -531,6 +674,8 @@ mod tests {
             let other = Candidate { id, ..candidate(Some(PURL), None) };
             assert_eq!(decided(&one(json!({})), &other), None, "{id:?}");
         }
+        let spelled = candidate(Some("pkg:NPM/A@1?x="), None);
+        assert_eq!(decided(&one(json!({})), &spelled), Some(true));
         for purl in [None, Some("pkg:npm/a@2"), Some("pkg:npm/a"), Some("pkg:npm/a@1?x=y")] {
             assert_eq!(decided(&one(json!({})), &candidate(purl, None)), None, "{purl:?}");
         }
@@ -581,7 +726,69 @@ mod tests {
         let affected = json!({"products": [product], "status": "affected"});
         let all = [statement(json!({"products": [{"@id": PURL}]})), statement(affected)];
         assert_eq!(decided(&all, &candidate(Some(PURL), Some(&own))), Some(false));
-        assert_eq!(decided(&all, &candidate(Some(PURL), None)), Some(true));
+        // It isn't known which product this is about.
+        assert_eq!(decided(&all, &candidate(Some(PURL), None)), Some(false));
+        let other = format!("sha256:{}", hex("bb"));
+        assert_eq!(decided(&all, &candidate(Some(PURL), Some(&other))), Some(true));
+    }
+
+    /// A later statement takes an exception back under every name that the exception, or the finding, may have.
+    #[test]
+    fn an_exception_is_withdrawn_under_every_spelling() {
+        let deb = "pkg:deb/debian/x@1?arch=amd64&distro=debian-12";
+        let by = |name: &str, product: Value, status: &str, time: &str| {
+            statement(json!({
+                "vulnerability": {"name": name}, "products": [product], "status": status, "timestamp": time,
+            }))
+        };
+        let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
+        let withdrawn = |purl: &str, excepted: Value, names: [&str; 2], product: Value| {
+            let first = by(names[0], excepted, "fixed", early);
+            let later = by(names[1], product, "affected", late);
+            decided(&[first, later], &candidate(Some(purl), None)) == Some(false)
+        };
+        let same = ["CVE-1", "CVE-1"];
+        for (purl, other) in [
+            (PURL, PURL),
+            (PURL, "pkg:npm/a"),
+            (PURL, "pkg:npm/A@v1"),
+            (PURL, "pkg:npm/a@1?arch=x"),
+            (deb, "pkg:deb/debian/x@1?distro=debian-12&arch=amd64"),
+            (deb, "pkg:deb/debian/x@1"),
+            (deb, "pkg:deb/Debian/X"),
+            ("pkg:npm/%40a/b@1", "pkg:npm/@a/b@1"),
+            ("pkg:npm/%40a/b@1", "pkg:npm/@a/b"),
+        ] {
+            assert!(withdrawn(purl, json!({"@id": purl}), same, json!({"@id": other})), "{other}");
+        }
+        for names in [["CVE-1", "cve-1"], ["CVE-1", "Cve-1"]] {
+            assert!(withdrawn(PURL, json!({"@id": PURL}), names, json!({"@id": PURL})));
+        }
+        // What the exception calls the product, or the vulnerability.
+        let excepted = json!({
+            "@id": "https://example.com/app", "identifiers": {"purl": PURL, "cpe23": "cpe:2.3:a:X"},
+            "hashes": {"sha-512": "ab"},
+        });
+        for product in [
+            json!({"@id": "https://example.com/App/"}),
+            json!({"identifiers": {"cpe23": "cpe:2.3:a:x"}}),
+            json!({"@id": "y", "hashes": {"sha-512": "AB"}}),
+            json!({"@id": "https://example.com/other", "subcomponents": [{"@id": "pkg:npm/a"}]}),
+        ] {
+            assert!(withdrawn(PURL, excepted.clone(), same, product.clone()), "{product}");
+        }
+        let aliased = statement(json!({"vulnerability": {"name": "GHSA-1", "aliases": ["CVE-1"]}}));
+        let later = by("ghsa-1", json!({"@id": PURL}), "under_investigation", late);
+        assert_eq!(decided(&[aliased, later], &candidate(Some(PURL), None)), Some(false));
+        for (purl, other) in [
+            (PURL, "pkg:npm/a@2"),
+            (PURL, "pkg:npm/b"),
+            (deb, "pkg:deb/ubuntu/x@1"),
+            (deb, "pkg:deb/debian/x@1?arch=arm64"),
+        ] {
+            assert!(!withdrawn(purl, json!({"@id": purl}), same, json!({"@id": other})), "{other}");
+        }
+        assert!(!withdrawn(PURL, json!({"@id": PURL}), ["CVE-1", "CVE-2"], json!({"@id": PURL})));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::chars::Mark;
 use super::nodes::{Content, NodeId, Nodes, Tag};
 use super::scalar::{Scalar, float_key};
 use super::timestamp::rfc3339;
-use super::{Host, Limits, Origin, YamlError};
+use super::{Host, Limits, Origin, YamlError, legacy};
 use crate::value::go_float::{format_float, json_float};
 use crate::value::{Number, Object, Value, deeper, lossy};
 
@@ -157,6 +157,12 @@ impl<'n, 'h> Decoder<'n, 'h> {
         match nodes.get(id).map(|node| &node.content) {
             Some(Content::Alias(target, _)) => self.follow(id, *target, Self::value),
             Some(Content::Scalar(tag, text)) => {
+                if *tag == Tag::Implicit
+                    && self.host.knows_booleans()
+                    && let Some(value) = legacy::string(text)
+                {
+                    return Ok(value);
+                }
                 let scalar = self.scalar(id, *tag, text)?;
                 self.scalar_value(id, scalar, text)
             }

@@ -162,3 +162,19 @@ fn a_policy_cannot_command_the_terminal() {
         assert!(!output.stdout.lines().any(|l| l.trim_start().starts_with("::")), "{output:?}");
     }
 }
+
+#[test]
+fn a_machine_format_is_a_document_whatever_happens() {
+    let sandbox = crate::cli::Sandbox::new();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for path in ["no/such/path", "empty"] {
+        let check = |format| {
+            let run = sandbox.run(&["check", "--format", format, path]).within(sandbox.path(""));
+            run.output().code(2).json()
+        };
+        assert_eq!(check("json")["errors"], 1, "{path}");
+        let sarif = check("sarif");
+        let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], path);
+    }
+}

@@ -26,6 +26,16 @@ fn the_name_of_a_file_tells_its_parser() {
         ("a.json5", "{b: 'good'}", "{b: 'bad',} // c"),
         ("a.jsonc", "{\"b\": 1}", "// c\n{\"b\": \"bad\"}"),
         ("a.xml", "<b>good</b>", "<b>bad</b>"),
+        ("main.tofu", "b = 1", "b = \"bad\""),
+        ("job.nomad", "b = 1", "b = \"bad\""),
+        ("Containerfile", "FROM good", "FROM bad"),
+        ("Containerfile.prod", "FROM good", "FROM bad"),
+        ("prod.Containerfile", "FROM good", "FROM bad"),
+        ("terraform.tfstate", "{\"b\": 1}", "{\"b\": \"bad\"}"),
+        ("composer.lock", "{\"b\": 1}", "{\"b\": \"bad\"}"),
+        ("Cargo.lock", "b = 1", "b = 'bad'"),
+        ("pubspec.lock", "b: 1", "b: bad"),
+        ("app.csproj", "<b>good</b>", "<b>bad</b>"),
     ] {
         let file = sandbox.write(name, good);
         gate(&sandbox, DENY, &["-i", &file]).code(0);
@@ -101,12 +111,31 @@ fn a_text_that_is_wrong_has_no_verdict() {
         ("a.ini", "[s]\na=1\na=2", "a.ini:3:1: the key `a` appears twice"),
         ("a.tf", "a = [", "a.tf:1:6: invalid HCL"),
         ("a.xml", "<!DOCTYPE a [<!ENTITY b 'x'>]><a>&b;</a>", "isn't read"),
-        ("a.properties", "", "the document is empty"),
+        ("a.jsonc", "", "invalid JSON"),
+        ("a.json5", " ", "a value is expected"),
+        ("a.xml", "", "there is no element"),
+        ("Dockerfile", "\n", "there is no instruction"),
+        ("a.json", "", "the document is empty"),
         ("Dockerfile", "FROM a\nFOO b", "Dockerfile:2:1: `FOO` is no instruction"),
         (".env", "A=\u{1}\nB", ".env:2:1: the line isn't"),
     ] {
         let file = sandbox.write(name, text);
         gate(&sandbox, DENY, &["-i", &file]).fails(says);
+    }
+}
+
+/// Terraform's modules have `variables.tf` and `outputs.tf` even if these are empty.
+#[test]
+fn an_empty_file_is_a_document_where_the_format_has_one() {
+    let sandbox = Sandbox::new();
+    for name in ["a.tf", "a.toml", "a.ini", "a.properties", "a.env"] {
+        for text in ["", "\n", "\r\n\r\n", "\u{feff}", "# nothing"] {
+            let file = sandbox.write(name, text);
+            let report = gate(&sandbox, DENY, &["-i", &file]).code(0).json();
+            assert_eq!(report["totals"]["passed"], 1, "{name} {text:?}");
+            let output = sandbox.run(&["eval", "-f", "raw", "-i", &file, "input"]).output().code(0);
+            assert_eq!(output.stdout.trim(), "{}", "{name} {text:?}");
+        }
     }
 }
 

@@ -259,6 +259,91 @@ fn globs_leave_nothing_out() {
     gate(&sandbox, DENY_BAD, &["-i", &path("d/**/*.json")]).fails("within itself");
 }
 
+/// A path that exists is that path, and what it also matches as a glob is read as well.
+#[test]
+fn a_name_that_looks_like_a_glob_is_a_name() {
+    let sandbox = Sandbox::new();
+    for (named, other) in
+        [("scan[1].json", "scan1.json"), ("a*.json", "ab.json"), ("a?.json", "ac.json"), ("t{1}/s.json", "t1/s.json")]
+    {
+        sandbox.write(named, "{\"bad\": true}");
+        sandbox.write(other, "{}");
+        let path = sandbox.path(named);
+        let report = gate(&sandbox, DENY_BAD, &["-i", path.to_str().unwrap()]).code(1).json();
+        let first = report["inputs"][0]["name"].as_str().unwrap();
+        assert_eq!((first, &report["inputs"][0]["outcome"]), (path.to_str().unwrap(), &"failed".into()));
+        assert_eq!(report["totals"]["passed"], 1, "{named}");
+    }
+    // A folder in the middle of a glob, as where a settings file lies, is itself too.
+    sandbox.write("team[2]/gate.toml", "[gate]\ndata = [\"p.rego\"]\ninput = \"s*.json\"\n");
+    sandbox.write("team[2]/p.rego", DENY_BAD);
+    sandbox.write("team[2]/scan.json", "{\"bad\": true}");
+    sandbox.write("team2/scan.json", "{}");
+    let settings = sandbox.path("team[2]/gate.toml");
+    sandbox.run(&["gate", "--settings", settings.to_str().unwrap()]).output().code(1);
+}
+
+#[test]
+fn an_input_named_twice_is_evaluated_once() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("in/a.json", "{}");
+    let folder = sandbox.path("in").to_str().unwrap().to_owned();
+    let (dotted, up) = (format!("{folder}/./a.json"), format!("{folder}/../in/a.json"));
+    let glob = format!("{folder}/*.json");
+    let all = ["-i", &file, "-i", &dotted, "-i", &up, "-i", &folder, "-i", &glob, "-i", &file];
+    let report = gate(&sandbox, DENY_BAD, &all).code(0).json();
+    assert_eq!(report["totals"]["inputs"], 1);
+    assert_eq!(report["inputs"][0]["name"], file);
+}
+
+/// `yes`, `no`, `on`, `off`, `y` and `n` are booleans in YAML 1.1, which Kubernetes and conftest read, and strings for
+/// OPA: what depends on that is no verdict.
+#[test]
+fn scalars_that_yaml_1_1_takes_for_booleans_give_no_verdict_where_it_depends_on_them() {
+    let sandbox = Sandbox::new();
+    let network = "package p\n\ndeny contains \"network\" if input.spec.hostNetwork == true\n";
+    let token = "package p\n\ndeny contains \"token\" if not input.spec.token == false\n";
+    let tested = "package p\n\ndeny contains \"writable\" if not input.spec.readOnly\n";
+    let listed = "package p\n\ndeny contains \"mode\" if not input.spec.mode in {\"on\", \"off\"}\n";
+    let looked_up = "package p\n\nallowed := {true}\n\ndeny contains \"a\" if some x in input.spec.list; not allowed[x]\n";
+    let counted = "package p\n\ndeny contains \"many\" if count(input.spec) > 5\n";
+    let run = |policy: &str, text: &str, more: &[&str]| {
+        let file = sandbox.write("pod.yaml", text);
+        gate(&sandbox, policy, &[&["-i", &file], more].concat())
+    };
+    for (policy, text) in [
+        (network, "spec: {hostNetwork: yes}"),
+        (network, "spec:\n  hostNetwork: ON"),
+        (network, "--- \nspec: {hostNetwork: y}"),
+        (token, "spec: {token: no}"),
+        (tested, "spec: {readOnly: off}"),
+        (listed, "spec: {mode: on}"),
+        (looked_up, "spec: {list: [on, Yes]}"),
+    ] {
+        run(policy, text, &[]).fails("the verdict depends on the version of YAML").says("--yaml 1.1");
+    }
+    for (policy, text, one, two) in [
+        (network, "spec: {hostNetwork: yes}", 1, 0),
+        (token, "spec: {token: no}", 0, 1),
+        (tested, "spec: {readOnly: off}", 1, 0),
+    ] {
+        run(policy, text, &["--yaml", "1.1"]).code(one);
+        run(policy, text, &["--yaml", "1.2"]).code(two);
+    }
+    // Quoted ones, keys, other spellings, and what the verdict doesn't depend on.
+    for (policy, text, code) in [
+        (network, "spec: {hostNetwork: 'yes'}", 0),
+        (network, "spec: {hostNetwork: !!str yes}", 0),
+        (network, "spec: {hostNetwork: yEs}", 0),
+        (network, "spec: {hostNetwork: true, x: no}", 1),
+        (network, "on: push\nyes: 1", 0),
+        (counted, "spec: {a: on, b: off}", 0),
+        (tested, "spec: {readOnly: yes}", 0),
+    ] {
+        run(policy, text, &[]).code(code);
+    }
+}
+
 /// Returns the reason why the first input has no verdict, with its hint.
 fn failure(report: &serde_json::Value) -> String {
     report["inputs"][0]["verdicts"][0]["error"].to_string()

@@ -358,3 +358,71 @@ fn the_reason_for_no_verdict_is_stated_once_in_each_place() {
         }
     }
 }
+
+/// Paths are from the repository's root, whatever folder the gate runs in and however they are spelled.
+#[test]
+fn paths_in_reports_are_from_the_root_of_the_repository() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("repo/.git")).unwrap();
+    let policy = "package p\n\ndeny contains {\"message\": \"no licence\", \"package_purl\": p} if some p in input.purls\n";
+    sandbox.write("repo/policies/p.rego", policy);
+    sandbox.write("repo/app/x.json", "{\"purls\": [\"pkg:npm/a@1\", \"pkg:npm/b@1\"]}");
+    let folder = sandbox.path("repo/app");
+    let run = |format: &str, input: &str, env: Option<&str>| {
+        let run = sandbox.run(&["gate", "-d", "../policies", "-i", input, "-f", format]);
+        let run = env.map_or_else(|| sandbox.run(&["gate", "-d", "../policies", "-i", input, "-f", format]), |name| {
+            run.env(name, sandbox.path("repo").to_str().unwrap())
+        });
+        run.within(&folder).output().code(1)
+    };
+    let absolute = folder.join("x.json").to_str().unwrap().to_owned();
+    let mut prints = std::collections::BTreeSet::new();
+    for (input, env) in [
+        ("x.json", None),
+        ("./x.json", None),
+        ("../app/x.json", None),
+        (absolute.as_str(), None),
+        ("x.json", Some("GITHUB_WORKSPACE")),
+        ("x.json", Some("CI_PROJECT_DIR")),
+    ] {
+        let sarif = run("sarif", input, env).json();
+        let results = sarif["runs"][0]["results"].as_array().unwrap().clone();
+        for result in &results {
+            let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
+            assert_eq!(place["uri"], "app/x.json", "{input}");
+            let rule = &result["relatedLocations"][0]["physicalLocation"]["artifactLocation"];
+            assert_eq!(rule["uri"], "policies/p.rego", "{input}");
+        }
+        let gitlab = run("gitlab", input, env).json();
+        for issue in gitlab.as_array().unwrap() {
+            assert_eq!(issue["location"]["path"], "app/x.json", "{input}");
+            prints.insert(issue["fingerprint"].as_str().unwrap().to_owned());
+        }
+        assert!(run("github", input, env).stdout.contains("file=app/x.json,"), "{input}");
+    }
+    assert_eq!(prints.len(), 2);
+    // Two violations about two packages are two lines.
+    let text = run("human", "x.json", None).stdout;
+    assert!(text.contains("pkg:npm/a@1") && text.contains("pkg:npm/b@1"), "{text}");
+}
+
+/// Each result of a run without a verdict has a location, or GitHub refuses the file.
+#[test]
+fn a_run_without_a_verdict_has_a_result_with_a_location() {
+    let sandbox = Sandbox::new();
+    sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input.x\n");
+    sandbox.write("wrong.rego", "package p\n\ndeny contains \"x\" if nosuch(input)\n");
+    sandbox.write("in.json", "{\"x\": 1}");
+    for (arguments, file) in [
+        (["-d", "wrong.rego", "-i", "in.json"], "wrong.rego"),
+        (["-d", "p.rego", "-i", "missing.json"], "p.rego"),
+        (["-d", "missing", "-i", "in.json"], "."),
+    ] {
+        let all = [&["gate", "-f", "sarif"][..], &arguments].concat();
+        let output = sandbox.run(&all).within(sandbox.path("")).output().code(2);
+        for result in output.json()["runs"][0]["results"].as_array().unwrap() {
+            let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+            assert_eq!(place, file, "{arguments:?}");
+        }
+    }
+}

@@ -43,6 +43,49 @@ fn waivers_are_listed_and_an_expired_one_fails() {
     sandbox.run(&["waivers", "check", "no.yaml"]).output().fails("doesn't exist");
 }
 
+/// Waivers have the globs of inputs, and compare normalized paths.
+#[test]
+fn a_waiver_matches_what_an_input_of_its_glob_would() {
+    let sandbox = Sandbox::new();
+    sandbox.write("p.rego", "package p\n\ndeny contains \"gpl\" if input.gpl\n");
+    for file in ["sub/y.json", "sub/deep/x.json", "scan[1].json", "scan1.json"] {
+        sandbox.write(file, "{\"gpl\": true}");
+    }
+    let folder = sandbox.path("");
+    let absolute = sandbox.path("sub/y.json").to_str().unwrap().to_owned();
+    let code = |glob: &str, input: &str| {
+        let text = format!(
+            "max_days: 1000000\nwaivers:\n- {{policy: p, subject: {{input: '{glob}'}}, reason: r, owner: o, \
+             expires: 2999-01-01}}\n"
+        );
+        sandbox.write("w.yaml", text);
+        let run = sandbox.run(&["gate", "-d", "p.rego", "-i", input, "--waivers", "w.yaml", "-q"]);
+        run.within(&folder).output().code
+    };
+    for (glob, input) in [
+        ("sub/*.json", "sub/y.json"),
+        ("sub/*.json", "./sub/y.json"),
+        ("sub/*.json", absolute.as_str()),
+        ("./sub/[xy].json", "sub//y.json"),
+        ("sub/{y,z}.json", "sub/deep/../y.json"),
+        ("sub/**", "sub"),
+        ("**/*.json", "sub"),
+        ("scan[1].json", "scan[[]1].json"),
+    ] {
+        assert_eq!(code(glob, input), Some(0), "{glob} {input}");
+    }
+    for (glob, input) in [
+        ("sub/*.json", "sub"),
+        ("s*json", "sub/y.json"),
+        ("*", "sub/y.json"),
+        ("sub?y.json", "sub/y.json"),
+        ("sub[!x]y.json", "sub/y.json"),
+        ("scan[1].json", "scan1.json"),
+    ] {
+        assert_eq!(code(glob, input), Some(1), "{glob} {input}");
+    }
+}
+
 #[test]
 fn the_schema_takes_what_the_gate_takes() {
     let sandbox = Sandbox::new();

@@ -1,0 +1,87 @@
+//! The values of expressions: literals, arrays and objects of them, and the source of everything else.
+
+use rego::Value;
+use rego::value::{Number, Object};
+
+use super::expression::{Expression, Kind};
+use super::scanner::Scanner;
+use super::template::ELSE;
+use crate::problem::add;
+
+/// Returns the value of an expression.
+pub(super) fn of(scanner: &Scanner<'_>, own: &Expression) -> Result<Value, String> {
+    Ok(match &own.kind {
+        Kind::Null => Value::Null,
+        Kind::Bool(is) => Value::from(*is),
+        Kind::Number => number(scanner.source(own.span.clone()))?,
+        Kind::Unary(inner) => {
+            let source = scanner.source(own.span.clone());
+            match (source.starts_with('!'), &inner.kind) {
+                (true, Kind::Bool(is)) => Value::from(!*is),
+                (false, Kind::Number) => {
+                    number(&format!("-{}", scanner.source(inner.span.clone())))?
+                }
+                (_, Kind::Null | Kind::Bool(_) | Kind::Number) => {
+                    return Err(format!("`{source}` has no value"));
+                }
+                _ => Value::from(quoted(scanner, own)),
+            }
+        }
+        Kind::Template(template) => match template.only() {
+            Some(only) => of(scanner, only)?,
+            None => Value::from(template.text(scanner)?),
+        },
+        Kind::Tuple(items) => {
+            items.iter().map(|item| of(scanner, item)).collect::<Result<Value, _>>()?
+        }
+        Kind::Object(members) => {
+            let mut object = Object::new();
+            for (key, member) in members {
+                let name = match key.kind {
+                    Kind::Variable => scanner.source(key.span.clone()).to_owned(),
+                    _ => part(scanner, key)?,
+                };
+                add(&mut object, &name, of(scanner, member)?)?;
+            }
+            Value::from(object)
+        }
+        Kind::Conditional(_) | Kind::Variable | Kind::Other => Value::from(quoted(scanner, own)),
+    })
+}
+
+/// Returns the text of an expression within a template.
+pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, String> {
+    Ok(match &own.kind {
+        Kind::Null => "null".to_owned(),
+        Kind::Bool(is) => is.to_string(),
+        Kind::Number => number(scanner.source(own.span.clone()))?.to_json(),
+        Kind::Template(template) => match template.only() {
+            Some(only) => part(scanner, only)?,
+            None => template.text(scanner)?,
+        },
+        Kind::Conditional(parts) => {
+            let [condition, yes, no] = &**parts;
+            let condition = scanner.source(condition.span.clone());
+            let (yes, no) = (part(scanner, yes)?, part(scanner, no)?);
+            let no = if no.is_empty() { no } else { format!("{ELSE}{no}") };
+            format!("%{{if {condition}}}{yes}{no}%{{endif}}")
+        }
+        _ => quoted(scanner, own),
+    })
+}
+
+/// Returns the source of an expression as a template has it.
+fn quoted(scanner: &Scanner<'_>, own: &Expression) -> String {
+    format!("${{{}}}", scanner.source(own.span.clone()))
+}
+
+/// Returns the number of a literal, with all of its digits.
+fn number(text: &str) -> Result<Value, String> {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let kept = digits.trim_start_matches('0');
+    let zero = if kept.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "0" };
+    // `1.e5` is a number in HCL.
+    let json = format!("{sign}{zero}{kept}").replace(".e", "e").replace(".E", "e");
+    let number = Number::read(&json);
+    number.map(Value::from).map_err(|error| format!("the number `{text}` can't be read: {error}"))
+}

@@ -1,0 +1,175 @@
+//! Globs: the one dialect of patterns for inputs, policies, `--ignore` and waivers.
+//!
+//! A glob is matched name by name, so nothing in it but `**` crosses a `/`.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// A pattern of paths: `*`, `?`, `[a-z]`, `[!a]` and `{a,b}` match within a name, `**` any number of names.
+#[derive(Debug, Clone)]
+pub struct Glob {
+    text: String,
+    names: Vec<NameGlob>,
+}
+
+/// The part of a glob for one name of a path.
+#[derive(Debug, Clone)]
+pub enum NameGlob {
+    /// `**`, which matches any number of names.
+    Any,
+    /// A name without special characters.
+    Literal(String),
+    /// A pattern of a name.
+    Pattern(GlobMatcher),
+}
+
+impl Glob {
+    /// Parses a glob.
+    ///
+    /// # Errors
+    /// Returns the reason why it isn't valid.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let names = split(text).map(NameGlob::new).collect::<Result<_, _>>()?;
+        Ok(Self { text: text.to_owned(), names })
+    }
+
+    /// Parses a glob that relaxes or leaves out. The text of an existing path is that path alone.
+    ///
+    /// # Errors
+    /// Returns the reason why it isn't valid.
+    pub fn unless_path(text: &str) -> Result<Self, String> {
+        if is_glob(text) && Path::new(text).symlink_metadata().is_ok() {
+            let names = split(text).map(|name| NameGlob::Literal(name.to_owned())).collect();
+            return Ok(Self { text: text.to_owned(), names });
+        }
+        Self::new(text)
+    }
+
+    /// Returns the glob that matches the end of a path.
+    #[must_use]
+    pub fn at_the_end(mut self) -> Self {
+        self.names.insert(0, NameGlob::Any);
+        self
+    }
+
+    /// Returns its text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns `true` if it matches a path as a whole.
+    pub fn matches(&self, path: &str) -> bool {
+        let path: Vec<&str> = split(path).collect();
+        // The numbers of names that the glob's first names can match.
+        let mut ends = vec![false; path.len() + 1];
+        if let Some(start) = ends.first_mut() {
+            *start = true;
+        }
+        for name in &self.names {
+            if matches!(name, NameGlob::Any) {
+                let mut before = false;
+                for end in &mut ends {
+                    before |= *end;
+                    *end = before;
+                }
+                continue;
+            }
+            let after = ends.iter().zip(&path).map(|(is_end, own)| *is_end && name.matches(own));
+            ends = std::iter::once(false).chain(after).collect();
+        }
+        ends.last().copied().unwrap_or_default()
+    }
+}
+
+impl NameGlob {
+    /// Parses the glob of a name.
+    ///
+    /// # Errors
+    /// Returns the reason why it isn't valid.
+    pub fn new(name: &str) -> Result<Self, String> {
+        if name == "**" {
+            return Ok(Self::Any);
+        }
+        if !is_glob(name) {
+            return Ok(Self::Literal(name.to_owned()));
+        }
+        let glob = GlobBuilder::new(name).literal_separator(true).build();
+        glob.map(|glob| Self::Pattern(glob.compile_matcher())).map_err(|error| {
+            let why = error.kind().to_string();
+            if name.contains('{') { format!("{why} (`{{a,b}}` stays within a name)") } else { why }
+        })
+    }
+
+    /// Returns `true` if it matches a name.
+    pub fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Literal(own) => own == name,
+            Self::Pattern(pattern) => pattern.is_match(name),
+        }
+    }
+}
+
+/// Returns `true` if a text has a character that is special in globs.
+pub fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// Splits a path into its names, without those that mean the same folder.
+fn split(path: &str) -> impl Iterator<Item = &str> {
+    let names = path.split(if cfg!(windows) { &['/', '\\'][..] } else { &['/'] }).enumerate();
+    names.filter(|(at, name)| *name != "." && (*at == 0 || !name.is_empty())).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn nothing_but_two_stars_crosses_folders() {
+        for (glob, path) in [
+            ("sub/*.json", "./sub//y.json"),
+            ("./sub/?.json", "sub/y.json"),
+            ("**/y.json", "y.json"),
+            ("**/y.json", "/a/b/y.json"),
+            ("sub/**", "sub/a/b"),
+            ("sub/**/**/y.json", "sub/y.json"),
+            ("{x,y}.json", "y.json"),
+            ("[!x].json", "y.json"),
+            ("[^x].json", "y.json"),
+            ("/a/*", "/a/b"),
+            ("*", ".hidden"),
+        ] {
+            assert!(Glob::new(glob).unwrap().matches(path), "{glob} {path}");
+        }
+        for (glob, path) in [
+            ("sub/*.json", "sub/deep/y.json"),
+            ("*", "sub/y.json"),
+            ("s*json", "sub/y.json"),
+            ("sub?y.json", "sub/y.json"),
+            ("sub[!x]y.json", "sub/y.json"),
+            ("sub[/]y.json", "sub/y.json"),
+            ("a**b", "a/b"),
+            ("a/*", "/a/b"),
+            ("Y.json", "y.json"),
+        ] {
+            assert!(!Glob::new(glob).is_ok_and(|glob| glob.matches(path)), "{glob} {path}");
+        }
+        for glob in ["[a", "{a/b,c}", "a{"] {
+            assert!(Glob::new(glob).is_err(), "{glob}");
+        }
+    }
+
+    #[test]
+    fn an_existing_path_is_only_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scan[1].json");
+        std::fs::write(&path, "").unwrap();
+        let glob = Glob::unless_path(path.to_str().unwrap()).unwrap();
+        assert!(glob.matches(path.to_str().unwrap()));
+        assert!(!glob.matches(dir.path().join("scan1.json").to_str().unwrap()));
+    }
+}
