@@ -151,10 +151,11 @@ fn not_walked(path: &Path, why: NotWalked) -> Error {
 #[doc(hidden)]
 pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![PathBuf::new()];
-    let mut first = true;
+    let (mut first, mut deep) = (true, false);
     for component in argument.components() {
         let name = component.as_os_str().to_string_lossy();
         if !matches!(component, Component::Normal(_)) || !name.contains(['*', '?', '[']) {
+            deep = false;
             for path in &mut found {
                 path.push(component);
             }
@@ -166,8 +167,13 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
         }
         first = false;
         let mut next = Vec::new();
+        deep &= name == "**";
         found.retain(|path| or_here(path).is_dir());
         if name == "**" {
+            // Of `**/**`, more than one way leads to a folder, and the second `**` adds nothing.
+            if std::mem::replace(&mut deep, true) {
+                continue;
+            }
             for path in found {
                 folders(path, &mut Walk::default(), &mut next)?;
             }
@@ -185,10 +191,9 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
             }
         }
         found = next;
+        found.sort();
+        found.dedup();
     }
-    // Of `**/**`, more than one way leads to a folder.
-    found.sort();
-    found.dedup();
     Ok(found)
 }
 

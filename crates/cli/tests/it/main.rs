@@ -37,6 +37,7 @@ mod settings;
 #[path = "../../../../tests/it/support.rs"]
 mod support;
 mod testcmd;
+mod timeout;
 
 /// The repository, in which the tests run the command.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
