@@ -7,7 +7,7 @@
 //! ([`functions::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
 //! makes sure that a failed call never ends as a pass. Policies are evaluated by a
 //! `regorus::Engine` of the host's own, or by this crate's Rego implementation ([`rego`]), which gives
-//! OPA 1.22.2's answers or an error. The command of the same name is built on it.
+//! OPA 1.22.4's answers or an error. The command of the same name is built on it.
 //!
 //! Items that are hidden here serve the crates of gates and of the command, and may change with any version.
 //!

@@ -289,6 +289,7 @@ impl Pass {
                     format!("the answers of this evaluation are values of more than {limit}");
                 return Err(Error::new(ErrorKind::TooLarge, message).at_limit(Limit::Memory));
             }
+            self.session.shared_memory.hold(before.saturating_add(outcome.memory))?;
         }
         match outcome.result {
             Ok(answer) => Ok(Some(answer.value)),

@@ -15,6 +15,7 @@ use super::budget::Answers;
 use super::cancellation::{CancelOnDrop, Cancellation, cancelled};
 use super::environment::{Environment, Fixed};
 use super::ledger::Ledger;
+use super::memory::SharedMemory;
 use super::options::EvaluateOptions;
 use super::pass_loop::{FinalPass, PassOutcome, WaitMode, run_passes};
 use super::pool::Pool;
@@ -72,6 +73,7 @@ pub(crate) struct Evaluation {
     span: EvaluationSpan,
     can_call: bool,
     cancellation: Option<Cancellation>,
+    memory: Option<SharedMemory>,
 }
 
 /// What remains of an evaluation.
@@ -96,13 +98,18 @@ impl Evaluation {
             span,
             can_call,
             cancellation: options.cancellation.clone(),
+            memory: options.memory.clone(),
         }
     }
 
     /// Runs `pass` on this thread until one gives the result.
     pub(crate) fn run<T: PassOutcome>(self, mut pass: impl FnMut(Scope) -> T) -> Ended<T> {
         let cancellation = self.cancellation.clone();
-        let run = |scope: Scope| ready(Ok(pass(scope.cancelled_by(cancellation.clone()))));
+        let memory = self.memory.clone();
+        let run = |scope: Scope| {
+            let scope = scope.cancelled_by(cancellation.clone()).sharing(memory.clone());
+            ready(Ok(pass(scope)))
+        };
         let waits = WaitMode::WithinPass;
         let driven = run_passes(&self.session, &self.environment, self.can_call, waits, run);
         let last = block_on(driven.instrument(self.span.span.clone()));
@@ -121,6 +128,7 @@ impl Evaluation {
             let (pass, pool) = (Arc::clone(&pass), pool.clone());
             let session = Arc::clone(&self.session);
             let scope = scope.cancelled_by(self.cancellation.clone());
+            let scope = scope.sharing(self.memory.clone());
             async move {
                 let Some(pool) = pool else { return Ok(pass(scope)) };
                 match pool.run(move || pass(scope), session.ended()?).await? {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::budget::{Answers, Budget};
 use super::cancellation::Cancellation;
+use super::memory::SharedMemory;
 use super::pool::Pool;
 use crate::http::Http;
 use crate::rego::internal::engine::InputKind;
@@ -48,6 +49,8 @@ pub struct EvaluateOptions {
     /// The parent of its requests in the caller's trace. A call that several evaluations share
     /// belongs to the one that sent it.
     pub trace: Option<TraceParent>,
+    /// The memory that it shares with other evaluations, beside its own budget; none by default.
+    pub memory: Option<SharedMemory>,
 }
 
 impl EvaluateOptions {
@@ -70,6 +73,7 @@ impl EvaluateOptions {
             pool: None,
             observer,
             trace: None,
+            memory: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::environment::Environment;
+use super::memory::{Reservation, SharedMemory};
 use super::network;
 use crate::check::mocks::Mocks;
 use crate::functions;
@@ -79,6 +80,7 @@ pub(crate) struct Scope {
     mocks: Option<Arc<Mocks>>,
     prints: Mutex<Vec<Print>>,
     cases: Mutex<Vec<Vec<Value>>>,
+    memory: Reservation,
 }
 
 impl Scope {
@@ -102,6 +104,7 @@ impl Scope {
             mocks: None,
             prints: Mutex::default(),
             cases: Mutex::default(),
+            memory: Reservation::default(),
         }
     }
 
@@ -109,6 +112,13 @@ impl Scope {
     #[must_use]
     pub(crate) fn cancelled_by(mut self, cancelled: Option<super::Cancellation>) -> Self {
         self.cancelled = cancelled;
+        self
+    }
+
+    /// Sets the memory that the pass shares with other evaluations.
+    #[must_use]
+    pub(super) fn sharing(mut self, memory: Option<SharedMemory>) -> Self {
+        self.memory = Reservation::new(memory);
         self
     }
 
@@ -242,6 +252,10 @@ impl Host for Scope {
 
     fn check(&self) -> Result<(), Halt> {
         self.check_running().map_err(Halt::from)
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<(), Halt> {
+        self.memory.hold(bytes).map_err(|error| Halt::from(self.fail(error)))
     }
 
     fn goes_on(&self) -> Option<GoesOn> {

@@ -16,6 +16,7 @@ use super::call::{CheckedCall, Target};
 use super::cancellation::Cancellation;
 use super::dispatcher::Dispatcher;
 use super::ledger::{CallRecord, Ledger, Origin};
+use super::memory::Reservation;
 use super::options::EvaluateOptions;
 use crate::client::{Allowance, LazyRuntime, Runtime};
 use crate::flight::{CallOutcome, InFlightCall, Key, Notifier};
@@ -92,6 +93,8 @@ pub(crate) struct Session {
     pub(super) guess_bytes: Arc<Allowance>,
     /// The memory that the values of guesses may still take, in bytes.
     pub(super) guess_memory: Arc<Allowance>,
+    /// The memory that its answers share with other evaluations.
+    pub(super) shared_memory: Reservation,
     guesses_left: AtomicUsize,
     right_guesses: AtomicUsize,
     /// The time that the evaluation may still wait for guesses alone, in microseconds.
@@ -142,6 +145,7 @@ impl Session {
             exact_bytes: Arc::new(Allowance::new(budget.bytes)),
             guess_bytes: Arc::new(Allowance::new(GUESS_BYTES.min(budget.bytes))),
             guess_memory: Arc::new(Allowance::new(budget.memory / 4)),
+            shared_memory: Reservation::new(options.memory.clone()),
             guesses_left: AtomicUsize::new(budget.calls),
             right_guesses: AtomicUsize::new(0),
             guess_wait: AtomicU64::new(wait),

@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// The expected values are those of OPA 1.22.2.
+    /// The expected values are those of OPA 1.22.4.
     #[test]
     fn scalars_have_the_meaning_that_opa_gives_them() {
         for (text, expected) in [

@@ -1,5 +1,5 @@
 //! The cases of `docs/interpreter.md`: programs that regorus 0.14.1 answers differently from OPA,
-//! or not at all. The answers are those of OPA 1.22.2.
+//! or not at all. The answers are those of OPA 1.22.4.
 
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;

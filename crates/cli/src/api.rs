@@ -67,7 +67,7 @@ pub(super) fn run(
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let api = context.platform(options)?.api().blocking();
     let (form, answer) = {
-        let _watchdog = watchdog::start(options.timeout)?;
+        watchdog::begin(options.timeout)?;
         match command {
             ApiCommand::Products(args) => (args.form, products::ask(&api)?),
             ApiCommand::ProductVersion(args) => (args.form, product_version::ask(&args, &api)?),

@@ -105,29 +105,15 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         }
         Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
     };
-    let mut used = None;
-    if let Some(("gate", gate)) = matches.subcommand()
-        && gate.subcommand_name().is_none()
-        && let Some(completed) =
-            settings::complete(&given, gate, command).map_err(|error| raw(&error))?
-    {
-        matches = command().try_get_matches_from(completed.arguments)?;
-        used = Some(completed.used);
-    }
     service_options::refuse_ignored(&matches, command)?;
+    let settings = settings::used(&given, &mut matches, command);
     let given = matches.subcommand_matches("gate").map(super::gate::given);
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
     if let (Command::Gate(gate), Some(given)) = (&mut cli.command, given) {
-        gate.use_settings(used, given);
+        gate.use_settings(settings, given);
     }
     Ok(cli)
-}
-
-/// Returns an error about the settings file as one about the command line that it completes.
-fn raw(error: &rego_platform::Error) -> clap::Error {
-    let hint = error.hint().map(|hint| format!("\nhelp: {hint}")).unwrap_or_default();
-    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}{hint}\n", error.report()))
 }
 
 fn is_help(error: &clap::Error) -> bool {

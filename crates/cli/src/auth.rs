@@ -107,7 +107,7 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
     let platform = builder.clone().build()?;
     let status = {
         // The control plane gets two requests, one after the other, and its HTTP address another one.
-        let _watchdog = watchdog::start(timeout * 3)?;
+        watchdog::begin(timeout * 3)?;
         let http_url = context.grpc().and_then(|_| http_url(&platform, builder));
         Status { http_url, ..status(&context, &platform, Utc::now()) }
     };

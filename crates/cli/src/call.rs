@@ -15,7 +15,7 @@ use rego_platform::sources::{Ignore, Sources};
 use rego_platform::{Error, ErrorKind, Platform, check};
 
 use super::context::Context;
-use super::destinations::{self, Destination, Reads};
+use super::destinations::{self, Reads};
 use super::options::{FunctionsArgs, NotFound, Options};
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -83,7 +83,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
             given: arguments::files(&args.arguments).collect(),
             others: options.read().collect(),
         };
-        destinations::check(&[Destination::data(path)], &read, &Ignore::default())?;
+        destinations::check(&[path], &read, &Ignore::default())?;
     }
     let (context, _emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let functions = args.functions.set();
@@ -98,7 +98,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let platform = context.builder(options)?.functions(functions).build()?;
     warn_of_misspelt_values(&platform, function, &values, reporter);
     let answer = {
-        let _watchdog = watchdog::start(options.timeout)?;
+        watchdog::begin(options.timeout)?;
         ask(&platform, function, &values, args.format, reporter)
     };
     let answer = match answer {

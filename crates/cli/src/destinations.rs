@@ -4,8 +4,8 @@
 //! the place of a policy, a device or another report would be a run that can't be repeated, and one
 //! in the place of an input would be a run without that input.
 //!
-//! The run leaves out what it writes. So a file that exists may only be replaced if nothing reads
-//! it, or if it is what an earlier run wrote there (`earlier`).
+//! A path that is written may not be an input, by its canonical path: neither one that is named, nor one that
+//! is read in a folder or as the match of a pattern, whether it exists yet or not.
 
 use std::path::{Path, PathBuf};
 
@@ -15,30 +15,6 @@ use rego_platform::sources::{Ignore, split};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::{Parser, expand};
-
-use super::previous_outputs::{self, Content};
-
-/// A file that a command is told to write.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Destination<'a> {
-    pub path: &'a Path,
-    pub content: Content,
-}
-
-impl<'a> Destination<'a> {
-    pub const fn data(path: &'a Path) -> Self {
-        Self { path, content: Content::Data }
-    }
-
-    /// Text, which isn't read in a folder of policies or inputs.
-    pub const fn text(path: &'a Path) -> Self {
-        Self { path, content: Content::Other }
-    }
-
-    pub const fn recording(path: &'a Path) -> Self {
-        Self { path, content: Content::Recording }
-    }
-}
 
 /// The files, folders and globs that a command reads.
 #[derive(Debug, Default)]
@@ -59,25 +35,20 @@ const MAX_LINKS: usize = 40;
 
 /// Refuses destinations that aren't regular files, that are the same file, or that the command
 /// reads, of which it leaves out what `ignore` matches.
-pub(super) fn check(
-    written: &[Destination<'_>],
-    read: &Reads<'_>,
-    ignore: &Ignore,
-) -> Result<(), Error> {
+pub(super) fn check(written: &[&Path], read: &Reads<'_>, ignore: &Ignore) -> Result<(), Error> {
     judge(written, read, ignore).into_iter().collect()
 }
 
 /// As [`check`], for each destination: of those that are the same file, the first is accepted.
 pub(super) fn judge(
-    written: &[Destination<'_>],
+    written: &[&Path],
     read: &Reads<'_>,
     ignore: &Ignore,
 ) -> Vec<Result<(), Error>> {
     let mut taken: Vec<PathBuf> = Vec::new();
     let named: Vec<PathBuf> = read.given.iter().flat_map(|path| named(path)).collect();
     let matched: Vec<PathBuf> = named.iter().flat_map(|path| matched(path)).collect();
-    let mut one = |destination: &Destination<'_>| {
-        let path = destination.path;
+    let mut one = |path: &&Path| {
         refuse_special(path)?;
         let own = identity(path);
         if taken.contains(&own) {
@@ -86,15 +57,13 @@ pub(super) fn judge(
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
-        let is_earlier = exists && previous_outputs::is_output(path, destination.content);
-        let is_read = |read: &PathBuf, whole: bool| {
-            (!exists && would_be_read(destination, &own, &identity(read), ignore))
-                || (exists && !is_earlier && file.is_in(read, whole, ignore))
+        let is_read = |read: &PathBuf, whole: bool| match exists {
+            true => file.is_in(read, whole, ignore),
+            false => would_be_read(&own, &identity(read), ignore),
         };
-        let is_named = named.iter().chain(&read.others).any(|read| file.is(read))
-            || !is_earlier && matched.iter().any(|read| file.is(read));
-        if is_named
-            || named.iter().chain(&matched).any(|read| is_read(read, false))
+        let mut all = named.iter().chain(&matched);
+        if all.clone().chain(&read.others).any(|read| file.is(read))
+            || all.any(|read| is_read(read, false))
             || read.others.iter().any(|read| is_read(read, true))
         {
             let hint = "write it outside the folders that are read";
@@ -115,13 +84,9 @@ pub(super) fn judge(
     written.iter().map(&mut one).collect()
 }
 
-/// Returns `true` if the next run would read what is written, in a folder that is `read`: this one
-/// leaves it out.
-fn would_be_read(destination: &Destination<'_>, own: &Path, read: &Path, ignore: &Ignore) -> bool {
-    own.starts_with(read)
-        && destination.content == Content::Other
-        && is_taken(own)
-        && ignore.reason(own).is_none()
+/// Returns `true` if the next run would read what is written, in a folder that is `read`.
+fn would_be_read(own: &Path, read: &Path, ignore: &Ignore) -> bool {
+    own.starts_with(read) && is_taken(own) && ignore.reason(own).is_none()
 }
 
 /// A destination that exists: the file, and the link to it if it is one.
@@ -238,8 +203,7 @@ fn named(path: &Path) -> Vec<PathBuf> {
     std::iter::once(path.to_owned()).chain(plain).collect()
 }
 
-/// Returns the paths that a pattern matches. As in a folder, what an earlier run wrote among them
-/// is left out.
+/// Returns the paths that a pattern matches.
 fn matched(pattern: &Path) -> Vec<PathBuf> {
     if !is_glob(&pattern.to_string_lossy()) {
         return Vec::new();
@@ -289,8 +253,7 @@ mod tests {
     use super::*;
 
     fn refused(written: &[&str], read: &[&str]) -> Option<String> {
-        let written: Vec<_> =
-            written.iter().map(|path| Destination::data(Path::new(*path))).collect();
+        let written: Vec<_> = written.iter().map(Path::new).collect();
         let read = Reads { given: read.iter().map(Path::new).collect(), others: Vec::new() };
         let ignore = Ignore::new(["left.json"]).unwrap();
         check(&written, &read, &ignore).err().map(|error| error.to_string())
@@ -309,25 +272,13 @@ mod tests {
         is(refused(&[&at("new"), &at("in/../new")], &[]), "twice");
         is(refused(&[&at("in/../p.rego")], &[&at("p.rego")]), "read and written");
         is(refused(&[&at("p.rego")], &[&at("*.rego")]), "read and written");
-        assert_eq!(refused(&[&at("in/new.json")], &[&at("in")]), None);
-        is(refused(&[&at("in/a.json")], &[&at("in")]), "read and written");
-        std::fs::write(at("in/r.json"), "{\"tool\": {\"name\": \"rego-platform\"}}").unwrap();
-        is(refused(&[&at("in/r.json")], &[&at("in")]), "read and written");
-        assert_eq!(refused(&[&at("in/left.json")], &[&at("in")]), None);
+        for name in ["in/new.json", "in/a.json"] {
+            is(refused(&[&at(name)], &[&at("in")]), "read and written");
+        }
+        for name in ["in/left.json", "in/page.html"] {
+            assert_eq!(refused(&[&at(name)], &[&at("in")]), None);
+        }
         is(refused(&[&at("in")], &[]), "regular file");
-        let page = at("in/page.html");
-        let html = Destination { path: Path::new(&page), content: Content::Other };
-        let input = at("in");
-        let given = Reads { given: vec![Path::new(&input)], others: Vec::new() };
-        assert!(check(&[html], &given, &Ignore::default()).is_ok());
-        let record = |name: &str| {
-            let path = at(name);
-            let recording = Destination::recording(Path::new(&path));
-            check(&[recording], &given, &Ignore::default())
-        };
-        assert!(record("in/new.json").is_ok() && record("in/a.json").is_err());
-        std::fs::write(at("in/new.json"), "{\"version\": 1, \"nd_builtin_cache\": {}}").unwrap();
-        assert!(record("in/new.json").is_ok());
     }
 
     #[cfg(unix)]

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use super::options::Options;
 use super::output::{self, Reporter};
 use super::signals::Signals;
-use super::{Exit, local};
+use super::{Exit, local, watchdog};
 
 /// Serve the service's interface from a folder of files
 #[derive(Debug, Args)]
@@ -38,8 +38,6 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
     let product = Product::new(&options.product)?;
     let [listen, backend_listen, store_listen, grpc_listen] = addresses(args.listen, args.expose)?;
     let faults = local::parse_faults(&options.fault)?;
-    // Signals are handled before the first output, so that no interrupt gets lost.
-    let mut signals = Signals::listen()?;
     let settings = EmulatorOptions {
         listen,
         backend_listen,
@@ -50,6 +48,9 @@ pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> R
         ..EmulatorOptions::default()
     };
     let emulator = local::serve(&args.dir, settings)?;
+    watchdog::stop();
+    // Signals are handled before the first output, so that no interrupt gets lost.
+    let mut signals = Signals::listen()?;
     if let Some(folder) = &args.write_config {
         write_config(&folder.join(product.as_str()), &emulator)?;
     }

@@ -173,12 +173,12 @@ impl Work<'_> {
     /// Loads the policies, evaluates the query and prints the answer.
     fn once(&self, stdin: &mut Stdin) -> Result<Exit, Error> {
         let Self { args, options, reporter, context } = *self;
+        watchdog::begin(options.timeout)?;
         let values = values::parse(&args.set)?;
         let input =
             args.input().map(|path| input::read(path, args.parser.parser, stdin)).transpose()?;
         let input = values.put_into(input)?;
         let (evaluated, explanation, known) = {
-            let _watchdog = watchdog::start(options.timeout)?;
             let load = args.load.options(context.product.clone(), options.timeout)?;
             let within = args.context(&load)?;
             let other = args.evaluation.engine.other();

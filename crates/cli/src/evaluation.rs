@@ -20,7 +20,7 @@ use rego_platform::{Diagnostic, Error, ErrorKind, Position};
 use rego_platform_client::text::escape;
 
 use super::context::Context;
-use super::destinations::{self, Destination, Reads};
+use super::destinations::{self, Reads};
 use super::option_files;
 use super::options::{LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
@@ -127,7 +127,7 @@ pub(super) fn check_record<'a>(
         given: read.map(PathBuf::as_path).collect(),
         others: options.read().chain(load.read()).collect(),
     };
-    destinations::check(&[Destination::recording(path)], &read, &Ignore::default())
+    destinations::check(&[path], &read, &Ignore::default())
 }
 
 /// Warns of built-in functions' errors that were treated as undefined.

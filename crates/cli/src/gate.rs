@@ -17,7 +17,6 @@ mod signatures;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,8 +28,9 @@ use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
-    AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, Source, TokenUse, Tool,
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, TokenUse, Tool,
 };
+use rego_platform_gate::setting as gate_setting;
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, PolicyInputs,
     RunOptions, Shard, YamlVersion, argument, find,
@@ -44,12 +44,13 @@ use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
+use super::settings::Settings;
 use super::stdin::Stdin;
-use super::{Exit, evaluation, hint, option_files, values};
+use super::{Exit, evaluation, hint, option_files, values, watchdog};
 use earlier::EarlierArgs;
 pub(super) use earlier::given;
 use images::ImageArgs;
-pub(super) use interrupt::Interrupt;
+use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
 use signatures::SignatureArgs;
 
@@ -91,10 +92,14 @@ pub(super) fn command() -> Command {
 }
 
 impl GateCommand {
-    /// Sets the file from which options were taken, and all of them as they were given.
-    pub fn use_settings(&mut self, used: Option<Source>, given: BTreeMap<String, Vec<String>>) {
-        self.settings.used = used;
+    /// Sets the options as they were given, and what the settings file came to.
+    pub fn use_settings(&mut self, settings: Settings, given: BTreeMap<String, Vec<String>>) {
         self.args.earlier.given = given;
+        // The reports of an earlier run are replaced even if the file has an error.
+        self.reports.output.extend(settings.outputs.iter().filter_map(|text| text.parse().ok()));
+        self.args.untrusted = settings.untrusted;
+        self.settings.used = settings.used;
+        self.settings.failed = settings.failed;
     }
 }
 
@@ -254,6 +259,9 @@ pub(super) struct GateArgs {
     load: LoadArgs,
     #[command(flatten)]
     evaluation: EvaluationArgs,
+    /// The options that are those of a settings file that nobody named.
+    #[arg(skip)]
+    untrusted: Vec<String>,
 }
 
 /// An input with its name as a material.
@@ -311,11 +319,10 @@ pub(super) fn run(
     command: GateCommand,
     options: &Options,
     reporter: Reporter,
-    interrupt: &Interrupt,
 ) -> Result<Exit, Error> {
     let GateCommand { nested, mut args, reports, settings } = command;
     if let Some(Nested::Merge(args)) = &nested {
-        return merge::run(args, options, interrupt);
+        return merge::run(args, options);
     }
     args.input.append(&mut args.inputs);
     if let Some(used) = &settings.used {
@@ -344,7 +351,10 @@ pub(super) fn run(
     let ignore = Ignore::new(&args.load.ignore).unwrap_or_default();
     let record = options.record.as_deref();
     let accepted = outputs::accept(&reports.output, reports.format, record, (&read, &ignore));
-    reported(accepted, reports.format, options, interrupt, |inventory| {
+    reported(accepted, reports.format, options, |inventory, interrupt| {
+        if let Some(error) = settings.failed {
+            return Err(error);
+        }
         inventory.settings.clone_from(&settings.used);
         let written = reports.output.iter().map(|output| output.file.as_path());
         let prepared = prepare(&args, options, reporter, written.chain(record), inventory)?;
@@ -358,18 +368,18 @@ fn reported(
     (accepted, refused): (Accepted, Option<Error>),
     format: Option<OutputFormat>,
     options: &Options,
-    interrupt: &Interrupt,
-    make: impl FnOnce(&mut Inventory) -> Result<(Run, Option<Recording>), Error>,
+    make: impl FnOnce(&mut Inventory, &Interrupt) -> Result<(Run, Option<Recording>), Error>,
 ) -> Result<Exit, Error> {
     let mut draft = Run::without_verdict(tool(), unfinished());
     let look = Look { quiet: options.quiet, verbose: options.verbose > 0 };
-    let new = move || Reports::new(&accepted, format, look);
-    let mut reports = new();
-    interrupt.preparing(new);
-    let done = reports
-        .begin(&draft)
-        .and_then(|()| refused.map_or_else(|| make(&mut draft.inventory), Err));
-    interrupt.writing();
+    let mut reports = Reports::new(accepted, format, look);
+    let interrupt = Interrupt::default();
+    let starting = interrupt.starting();
+    interrupt.listen()?;
+    let begun = reports.begin(&draft);
+    drop(starting);
+    let done = begun
+        .and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));
     let mut unwritten = None;
     let done = done.and_then(|(run, recording)| {
         let recorded = match (&options.record, &recording) {
@@ -395,25 +405,13 @@ fn reported(
     })
 }
 
-/// Writes the reports of a command line that doesn't parse.
-pub(super) fn unparsed(arguments: &[OsString], error: &str) {
-    let Some(mut reports) = outputs::scan(arguments) else { return };
-    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let message = line.strip_prefix("error: ").unwrap_or(line).to_owned();
-    let error = wrong(message);
-    reports.without_verdict(
-        &Run::without_verdict(tool(), Failure::new(&error, hint::of_failure)),
-        &error,
-    );
-}
-
 /// The failure in reports until the run is over.
 fn unfinished() -> Failure {
     Failure::of("unfinished", "the run ended before its verdict")
 }
 
 pub(super) fn tool() -> Tool {
-    let mut tool = Tool::new(super::previous_outputs::TOOL, env!("CARGO_PKG_VERSION"));
+    let mut tool = Tool::new("rego-platform", env!("CARGO_PKG_VERSION"));
     tool.commit = option_env!("REGO_PLATFORM_COMMIT").filter(|c| !c.is_empty()).map(str::to_owned);
     tool
 }
@@ -437,11 +435,16 @@ fn prepare<'a>(
         return Err(wrong(format!("`--no-input` and `{other}` can't be used together"))
             .with_hint("use only one of them"));
     }
+    watchdog::again(options.timeout)?;
+    args.refuse_untrusted()?;
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let ignore = Ignore::new(&args.load.ignore)?.with_written(written);
     let arguments = arguments(&args.arg)?;
-    let values = values::parse(&args.set)?;
+    let mut values = values::parse(&args.set)?;
+    if args.is_untrusted("set") {
+        values = values.that_only_add();
+    }
     inventory.options = relaxed::given(args, options);
     inventory.arguments.clone_from(&arguments);
     let policy_inputs = policy_inputs(args)?;
@@ -451,6 +454,10 @@ fn prepare<'a>(
     metadata.project.clone_from(&args.project);
     metadata.version.clone_from(&args.project_version);
     metadata.annotations = annotations(&args.annotation, &context.product)?;
+    let name = context.product.name_annotation();
+    if args.is_untrusted("annotation") && metadata.annotations.contains_key(&name) {
+        return Err(untrusted(format!("`annotation` would replace the input's own `{name}`")));
+    }
     inventory.metadata = shown(&metadata);
     inventory.engine = args.evaluation.engine.name().map(str::to_owned);
     let is_without_input = values.is_empty();
@@ -512,6 +519,8 @@ fn evaluate(
 ) -> Result<(Run, Option<Recording>), Error> {
     prepared.options.evaluate.cancellation = Some(interrupt.cancellation().clone());
     interrupt.evaluating();
+    // Each evaluation has a deadline of its own.
+    watchdog::stop();
     let platform = prepared.platform.clone();
     let mut observer =
         progress::Progress::new(reporter, platform, !options.quiet).explaining(explain);
@@ -561,9 +570,31 @@ impl GateArgs {
         self.input.iter().chain(self.material.iter().map(|named| &named.path))
     }
 
+    /// Returns `true` if the value of an option is from a settings file that nobody named.
+    fn is_untrusted(&self, option: &str) -> bool {
+        self.untrusted.iter().any(|id| id == option)
+    }
+
+    /// Refuses to put anything of a settings file that nobody named into attestations.
+    fn refuse_untrusted(&self) -> Result<(), Error> {
+        let put = ["set", "arg", "annotation", "project", "project_version"];
+        match put.into_iter().find(|option| self.is_untrusted(option)) {
+            Some(option) if self.is_attestation() || self.images.any() => Err(untrusted(format!(
+                "`{}` isn't put into attestations",
+                option.replace('_', "-")
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn fetcher(&self, options: &Options) -> Fetcher {
         self.remote.fetcher(&self.evaluation.network, options, true)
     }
+}
+
+/// Returns the error for what only a trusted settings file may do.
+fn untrusted(what: String) -> Error {
+    wrong(format!("the settings file isn't trusted: {what}")).by_setting(gate_setting::UNTRUSTED)
 }
 
 /// Returns what is known of the inputs as reports show it.

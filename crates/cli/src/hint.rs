@@ -54,6 +54,12 @@ fn option(setting: Setting) -> Option<String> {
     if setting.name() == setting::FUNCTION.name() {
         return setting.item().map(|name| format!("`--functions {name}` enables it"));
     }
+    if setting.name() == gate::WARNINGS.name() {
+        let code = setting.item().unwrap_or("CODE");
+        return Some(format!(
+            "`# check:ignore {code}` on the line before allows one, `--allow-warnings` all"
+        ));
+    }
     let words = match setting {
         setting::TOKEN => {
             "`--token-file` reads it from a file, `auth status` shows which one is used"
@@ -91,6 +97,7 @@ fn option(setting: Setting) -> Option<String> {
         gate::YAML => {
             "`--yaml 1.1` reads it as a boolean, as Kubernetes does; `--yaml 1.2` as a string"
         }
+        gate::UNTRUSTED => "name the file with `--settings FILE`, or add `--trust-settings`",
         gate::WRAPPED_ARRAYS => "`--wrap-arrays` wraps an array in an object",
         gate::ATTESTATIONS => "leave out `--attestation` to use it as it is",
         gate::SIGNATURES => {
@@ -105,7 +112,6 @@ fn option(setting: Setting) -> Option<String> {
         setting::SIGNED_BUNDLES => {
             "`--bundle-key FILE` names the key of its signer, `--skip-verify` loads it unchecked"
         }
-        gate::WARNINGS => "`--allow-warnings` allows such policies",
         gate::NOTES => "deal with what they say, or leave out `--fail-on-notes`",
         #[cfg(feature = "remote")]
         rego_platform_remote::setting::LOCK => {

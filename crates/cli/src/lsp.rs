@@ -6,7 +6,7 @@ use clap::Args;
 use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_lsp::serve_stdio;
 
-use super::Exit;
+use super::{Exit, watchdog};
 use super::options::{LoadArgs, Options};
 
 /// Serve an editor (language server protocol, on standard input and output)
@@ -32,6 +32,7 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
     server.ignore = rego_platform::sources::Ignore::new(&args.load.ignore)?;
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     server.paths = args.paths.into_iter().map(absolute).collect();
+    watchdog::stop();
     serve_stdio(server).map_err(|error| {
         Error::new(ErrorKind::Protocol, "the conversation with the editor broke off")
             .with_source(error.to_string())

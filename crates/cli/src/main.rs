@@ -41,7 +41,6 @@ mod output;
 #[cfg(feature = "formats")]
 mod parse_config;
 mod paths;
-mod previous_outputs;
 mod remote;
 mod report_files;
 mod run;
@@ -67,7 +66,7 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use rego_platform::Error;
+use rego_platform::{Error, ErrorKind};
 use rego_platform_gate::model::Exit;
 
 use args::{AuthCommand, Cli, Command};
@@ -82,9 +81,33 @@ use rego_platform_gate::{model, report};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The stack of the thread that runs the command, whatever the system's limit is for the first thread.
+const STACK: usize = 8 << 20;
+
+/// The variable with the stack of the other threads, in bytes, and the least that it may be.
+const THREAD_STACK: &str = "RUST_MIN_STACK";
+const LEAST_STACK: usize = 1 << 20;
+
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    guarded(|| run(arguments)).into()
+    let main = move || guarded(|| stack_suffices().map_or_else(|| run(arguments), exit_of));
+    match std::thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(main) {
+        Ok(thread) => thread.join().unwrap_or(Exit::NoVerdict).into(),
+        Err(error) => {
+            output::plain_error(&format!("a thread can't be started: {error}"));
+            Exit::NoVerdict.into()
+        }
+    }
+}
+
+/// Returns an error if the stack of threads would be too small: it would overflow, which ends the process.
+fn stack_suffices() -> Option<Result<Exit, Error>> {
+    let bytes: usize = std::env::var(THREAD_STACK).ok()?.parse().ok()?;
+    (bytes < LEAST_STACK).then(|| {
+        let message = format!("`{THREAD_STACK}` is too small: {bytes} bytes");
+        Err(Error::new(ErrorKind::Configuration, message)
+            .with_hint(format!("unset it, or set it to {LEAST_STACK} at least")))
+    })
 }
 
 fn run(arguments: Vec<OsString>) -> Exit {
@@ -94,25 +117,11 @@ fn run(arguments: Vec<OsString>) -> Exit {
     {
         return exit_of(printed(&format!("rego-platform {}\n", args::version())));
     }
-    // An interrupt while the options are parsed already counts.
-    let interrupt = if gate::Interrupt::concerns(&arguments) {
-        match gate::Interrupt::listen(arguments.clone()) {
-            Ok(interrupt) => interrupt,
-            Err(error) => return exit_of(Err(error)),
-        }
-    } else {
-        gate::Interrupt::default()
-    };
-    let given = arguments.clone();
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // A closed pipe isn't a failure of `--help`.
             let _ = error.print();
-            if error.exit_code() != 0 {
-                interrupt.writing();
-                gate::unparsed(&given, &error.to_string());
-            }
             return if error.exit_code() == 0 { Exit::Passed } else { Exit::NoVerdict };
         }
     };
@@ -120,7 +129,16 @@ fn run(arguments: Vec<OsString>) -> Exit {
     let own = matches!(cli.command, Command::Eval(_) | Command::Gate(_) | Command::Test(_));
     logging::start(cli.options.verbose.saturating_sub(u8::from(own)));
     let reporter = Reporter::new(cli.options.quiet);
-    exit_of(dispatch(cli, reporter, &interrupt))
+    exit_of(countdown(&cli).and_then(|()| dispatch(cli, reporter)))
+}
+
+/// Starts the countdown of `--timeout`, unless each source of the subcommand has the whole time.
+fn countdown(cli: &Cli) -> Result<(), Error> {
+    #[cfg(feature = "remote")]
+    if matches!(cli.command, Command::Pull(_) | Command::Push(_) | Command::Vendor(_)) {
+        return Ok(());
+    }
+    watchdog::begin(cli.options.timeout)
 }
 
 /// Returns the exit status of a subcommand, and prints its error.
@@ -136,11 +154,8 @@ fn printed(text: &str) -> Result<Exit, Error> {
     output::to_stdout(text.as_bytes()).map(|()| Exit::Passed)
 }
 
-fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result<Exit, Error> {
+fn dispatch(cli: Cli, reporter: Reporter) -> Result<Exit, Error> {
     let options = cli.options;
-    if !matches!(cli.command, Command::Gate(_)) {
-        interrupt.elsewhere();
-    }
     match cli.command {
         Command::Eval(args) => eval::run(args, &options, reporter),
         Command::Test(args) => test::run(args, &options, reporter),
@@ -149,7 +164,7 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Run(args) => run::run(args, &options, reporter),
         Command::Fmt(args) => fmt::run(args, reporter),
         Command::Capabilities(args) => capabilities::run(args, &options),
-        Command::Gate(args) => gate::run(*args, &options, reporter, interrupt),
+        Command::Gate(args) => gate::run(*args, &options, reporter),
         #[cfg(feature = "remote")]
         Command::Pull(args) => remote::pull::run(&args, &options),
         #[cfg(feature = "remote")]
@@ -172,7 +187,7 @@ fn dispatch(cli: Cli, reporter: Reporter, interrupt: &gate::Interrupt) -> Result
         Command::Completions(args) => completions::run(&args, args::command()),
         Command::Man(args) => man::run(&args, args::command()),
         Command::Version => {
-            printed(&format!("rego-platform {}\nRego as in OPA 1.22.2\n", args::version()))
+            printed(&format!("rego-platform {}\nRego as in OPA 1.22.4\n", args::version()))
         }
     }
 }

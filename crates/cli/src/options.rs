@@ -336,6 +336,9 @@ pub(super) struct SettingsArgs {
     /// The file that was used, for reports.
     #[arg(skip)]
     pub used: Option<Source>,
+    /// Why the file can't be used.
+    #[arg(skip)]
+    pub failed: Option<rego_platform::Error>,
 }
 
 /// The option for the parser of inputs.

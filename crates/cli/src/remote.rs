@@ -154,7 +154,11 @@ impl Fetcher {
         wanted: fn(&str) -> bool,
     ) -> Result<Vec<rego_platform_remote::Image>, Error> {
         let remote = self.how.remote_of_images()?;
-        references.iter().map(|reference| remote.image(reference, wanted)).collect()
+        let image = |reference| {
+            super::watchdog::again(self.how.timeout)?;
+            remote.image(reference, wanted)
+        };
+        references.iter().map(image).collect()
     }
 
     /// Expands globs, and fetches what addresses name.

@@ -24,7 +24,7 @@ use super::options::{EvaluationArgs, LoadArgs, Options};
 use super::output::{self, Reporter};
 use super::remote::RemoteArgs;
 use super::stdin::Stdin;
-use super::{Exit, evaluation};
+use super::{Exit, evaluation, watchdog};
 use completion::Completions;
 use interrupt::Interrupt;
 use session::{LineResult, Session};
@@ -80,6 +80,7 @@ pub(super) fn run(args: RunArgs, options: &Options, reporter: Reporter) -> Resul
     if let Some(path) = &args.input {
         session.read_input(path)?;
     }
+    watchdog::stop();
     if std::io::stdin().is_terminal() {
         edited(&mut session, context.product.as_str())
     } else {

@@ -18,12 +18,12 @@ use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    Access, AccessToken, Compile, GateRun, Journal, Load, Loaded, LogDestination, Server,
+    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server,
     ServerOptions, Tls, Upload,
 };
 
 use super::context::Context;
-use super::destinations::{self, Destination, Reads};
+use super::destinations::{self, Reads};
 use super::emulate::address;
 use super::keys::bundle_keys;
 use super::options::{self, LoadArgs, NetworkArgs, Options};
@@ -31,17 +31,10 @@ use super::output::{self, Reporter};
 use super::remote::{Fetcher, RemoteArgs};
 use super::signals::{self, Signals};
 use super::stdin::{self, Stdin};
-use super::{Exit, evaluation, gate, hint, option_files, paths, watch};
+use super::{Exit, evaluation, gate, hint, option_files, paths, watch, watchdog};
 
 /// The largest file of tokens or certificates.
 const MAX_FILE: u64 = 1 << 20;
-
-/// The options by which policies change otherwise than by clients.
-const WATCHING: &[&str] = &[
-    "watch",
-    #[cfg(feature = "remote")]
-    "poll",
-];
 
 const ACCESS: &str = "Access";
 const LOG: &str = "Log of decisions";
@@ -73,9 +66,6 @@ pub(super) struct ServeArgs {
     /// loaded; may be repeated
     #[arg(long, value_name = "FILE")]
     bundle_key: Vec<PathBuf>,
-    /// Let clients with a token change policies and data, in memory
-    #[arg(long, requires = "auth_token_file", conflicts_with_all = WATCHING, help_heading = ACCESS)]
-    writable: bool,
     #[command(flatten)]
     log: LogArgs,
     #[command(flatten)]
@@ -141,6 +131,10 @@ struct BoundsArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = options::number::<usize>,
         help_heading = options::LIMITS, hide_short_help = true)]
     queue: usize,
+    /// Maximum size of the values that all evaluations hold at the same time
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = options::size,
+        help_heading = options::LIMITS, hide_short_help = true)]
+    max_memory: u64,
     /// The time for which requests that have begun go on after an interrupt, and then uploads of decisions
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration,
         help_heading = options::LIMITS, hide_short_help = true)]
@@ -163,8 +157,6 @@ impl Journal for Printed {
 
 pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     check_log(&args, options)?;
-    // Signals are handled before the server starts, so that no interrupt gets lost.
-    let mut signals = Signals::listen()?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let evaluate = evaluation::options(&context, options, false, &args.network)?;
     if context.token.is_none() && matches!(evaluate.answers, Answers::Service(_)) {
@@ -182,6 +174,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     server.access = args.access.access(options)?;
     server.bounds.body = usize::try_from(args.bounds.max_body).unwrap_or(usize::MAX);
     server.bounds.queue = args.bounds.queue;
+    server.bounds.memory = args.bounds.max_memory;
     server.bounds.grace = args.bounds.grace;
     server.decision_log = args.log.destination(&context, options)?;
     if args.access.expose && server.access.tls.is_none() {
@@ -199,16 +192,14 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
         keys: bundle_keys(&args.bundle_key, options.timeout)?,
         data: args.data,
         bundle: args.bundle,
-        writable: args.writable,
         load: args.load.options(context.product.clone(), options.timeout)?,
         http,
     });
-    if args.writable {
-        let policies = Arc::clone(&policies);
-        server.writable = Some(Compile(Box::new(move |sources| policies.changed(sources))));
-    }
     let load = Load(Box::new(move || policies.loaded()));
     let server = Arc::new(Server::start(load, server)?);
+    watchdog::stop();
+    // Signals are handled before the server says that it serves, so that no interrupt gets lost.
+    let mut signals = Signals::listen()?;
     output::plain_note(&format!("serving {scheme}://{} until interrupted", server.address()));
     if let Some(watched) = watched {
         let server = Arc::clone(&server);
@@ -247,7 +238,7 @@ fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
     let others = options.read().chain(args.load.read()).chain(args.remote.read()).chain(secrets);
     let given = args.data.iter().chain(&args.bundle).map(PathBuf::as_path);
     let read = Reads { given: given.collect(), others: others.collect() };
-    destinations::check(&[Destination::text(log)], &read, &Ignore::new(&args.load.ignore)?)
+    destinations::check(&[log], &read, &Ignore::new(&args.load.ignore)?)
 }
 
 /// Returns the paths that are watched.
@@ -306,7 +297,6 @@ struct Served {
     data: Vec<PathBuf>,
     bundle: Vec<PathBuf>,
     keys: Option<BundleKeys>,
-    writable: bool,
     load: LoadOptions,
     http: Option<Http>,
 }
@@ -328,23 +318,12 @@ impl Served {
         read.bundle_keys = self.keys.as_ref();
         // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
         let gathered = Sources::gather(&given.paths, read)?;
-        if self.writable && !(gathered.bundles.is_empty() && gathered.policy_documents.is_empty()) {
-            let message = "bundles and policy documents can't be changed over HTTP";
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("serve Rego and data, or leave out `--writable`"));
-        }
         let policies = Policies::load(&gathered.clone().sources()?, self.load.clone())?;
         let mut options = self.options();
         options.fetched = given.fetched;
         options.bundle_keys.clone_from(&self.keys);
         let gate = Gate::load_gathered(gathered, &options);
         Ok(Loaded { policies, gate })
-    }
-
-    /// Loads what clients have changed.
-    fn changed(&self, sources: Sources) -> Result<Loaded, Error> {
-        let policies = Policies::load(&sources, self.load.clone())?;
-        Ok(Loaded { policies, gate: Gate::load_sources(sources, &self.options()) })
     }
 }
 

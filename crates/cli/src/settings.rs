@@ -5,11 +5,13 @@
 
 mod file;
 mod keys;
+mod links;
 mod schema;
 mod show;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, Subcommand};
@@ -17,6 +19,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Source;
 
+use super::options::MAX_DURATION;
 use super::output::Reporter;
 use super::{Exit, option_files, output};
 use file::{FileOption, Trust};
@@ -51,28 +54,107 @@ pub(super) fn run(
 }
 
 /// A command line with the options of a file.
-pub(super) struct Completed {
-    pub arguments: Vec<OsString>,
-    pub used: Source,
+struct Completed {
+    arguments: Vec<OsString>,
+    used: Source,
     /// The entries that were taken.
     entries: Vec<FileOption>,
+    is_trusted: bool,
+}
+
+/// What the file of a gate comes to.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    pub used: Option<Source>,
+    /// The options that are its own if nobody named the file.
+    pub untrusted: Vec<String>,
+    /// Why it can't be used, and the reports that it names nevertheless.
+    pub failed: Option<Error>,
+    pub outputs: Vec<String>,
+}
+
+/// Puts the options of the file into the command line of a gate, if there is a file.
+pub(super) fn used(
+    arguments: &[OsString],
+    matches: &mut ArgMatches,
+    command: NewCommand,
+) -> Settings {
+    let Some(("gate", gate)) = matches.subcommand() else { return Settings::default() };
+    if gate.subcommand_name().is_some() {
+        return Settings::default();
+    }
+    let completed = complete(arguments, gate, command).and_then(|completed| {
+        let Some(Completed { arguments, used, entries, is_trusted }) = completed else {
+            return Ok(None);
+        };
+        let parsed = command().try_get_matches_from(arguments).map_err(|error| {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            let path = escape(&used.path);
+            wrong(format!("`{path}`: {}", first.strip_prefix("error: ").unwrap_or(first)))
+        })?;
+        let untrusted = entries.into_iter().filter(|_| !is_trusted).map(|entry| entry.id).collect();
+        Ok(Some((parsed, Settings { used: Some(used), untrusted, ..Settings::default() })))
+    });
+    match completed {
+        Ok(None) => Settings::default(),
+        Ok(Some((parsed, settings))) => {
+            *matches = parsed;
+            settings
+        }
+        Err(error) => {
+            let outputs = Place::of(gate).map(|place| place.outputs(gate)).unwrap_or_default();
+            Settings { failed: Some(error), outputs, ..Settings::default() }
+        }
+    }
+}
+
+/// Where a gate's file is, and what it may do.
+struct Place {
+    path: PathBuf,
+    trust: Trust,
+    timeout: Duration,
+}
+
+impl Place {
+    /// Finds the file, unless the command line names policies.
+    fn of(gate: &ArgMatches) -> Option<Self> {
+        let named = gate.get_one::<PathBuf>("settings").cloned();
+        let is_trusted = named.is_some() || gate.get_flag("trust_settings");
+        let has_policies = is_given(gate, "data") || is_given(gate, "bundle");
+        let path = if has_policies { named } else { named.or_else(find) }?;
+        let timeout = gate.get_one::<Duration>("timeout").copied().unwrap_or(MAX_DURATION);
+        Some(Self { path, trust: if is_trusted { Trust::Full } else { Trust::None }, timeout })
+    }
+
+    /// Returns the reports that the file names, if it can be read so far: those of an earlier run are replaced.
+    fn outputs(&self, gate: &ArgMatches) -> Vec<String> {
+        if is_given(gate, "output") {
+            return Vec::new();
+        }
+        file::outputs(&self.path, profile(gate), self.trust, self.timeout).unwrap_or_default()
+    }
+}
+
+fn is_given(gate: &ArgMatches, id: &str) -> bool {
+    gate.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+fn profile(gate: &ArgMatches) -> Option<&str> {
+    gate.get_one::<String>("profile").map(String::as_str)
 }
 
 /// Adds the options of the file to a command line of `gate`, if there is one.
 ///
 /// # Errors
 /// For a file that can't be read, with the line, and for one that loosens the gate without being trusted.
-pub(super) fn complete(
+fn complete(
     arguments: &[OsString],
     gate: &ArgMatches,
     command: NewCommand,
 ) -> Result<Option<Completed>, Error> {
-    let is_given = |id: &str| gate.value_source(id) == Some(ValueSource::CommandLine);
-    let named = gate.get_one::<PathBuf>("settings");
-    let profile = gate.get_one::<String>("profile").map(String::as_str);
-    let has_policies = is_given("data") || is_given("bundle");
-    let found = if named.is_some() || has_policies { None } else { find() };
-    let Some(path) = named.or(found.as_ref()) else {
+    let profile = profile(gate);
+    let Some(Place { path, trust, timeout }) = Place::of(gate) else {
         return match profile {
             None => Ok(None),
             Some(profile) => Err(wrong(format!("`--profile {}` needs a file", escape(profile)))
@@ -81,20 +163,20 @@ pub(super) fn complete(
                 ))),
         };
     };
-    let is_trusted = named.is_some() || gate.get_flag("trust_settings");
-    let trust = if is_trusted { Trust::Full } else { Trust::None };
-    let file = file::read(path, profile, trust)?;
+    let file = file::read(&path, profile, trust, timeout)?;
     let mut added = Vec::new();
     let mut entries = file.entries;
-    entries
-        .retain(|entry| !is_given(&entry.id) && !entry.replaced_by().iter().any(|id| is_given(id)));
+    entries.retain(|entry| {
+        !is_given(gate, &entry.id) && !entry.replaced_by().iter().any(|id| is_given(gate, id))
+    });
     for entry in &entries {
         added.extend(entry.arguments().map(OsString::from));
     }
     let at = place(arguments, command).ok_or_else(|| wrong("the subcommand isn't found"))?;
     let (before, after) = arguments.split_at_checked(at).unwrap_or((arguments, &[]));
     let arguments = [before, &added, after].concat();
-    Ok(Some(Completed { arguments, used: file.source, entries }))
+    let is_trusted = trust == Trust::Full;
+    Ok(Some(Completed { arguments, used: file.source, entries, is_trusted }))
 }
 
 /// Returns the place behind the subcommand, where its options may stand.

@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::{Answers, EvaluateOptions};
 use rego_platform::rego::internal::builtins::GoRegex;
 use rego_platform::testing::{Run, Suite, TestOptions};
-use rego_platform::{Error, Product};
+use rego_platform::{Error, ErrorKind, Product};
 
 use super::context::Context;
 use super::errors::Errors;
@@ -37,8 +37,8 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
 #[command(
     after_help = "Tests are rules named `test_*`; those named `todo_test_*` are skipped. A test \
     passes when its value is `true`.\n\n\
-    Exit status: 0 if all tests passed, or there are none; 1 if a test failed or was skipped, the \
-    coverage is below the threshold, or there are no tests with `--fail-on-empty`; 2 on any error.\n\n\
+    Exit status: 0 if all tests passed; 1 if a test failed or was skipped, or the coverage is below \
+    the threshold; 2 on any error, and if there are no tests.\n\n\
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
@@ -77,8 +77,8 @@ pub(super) struct TestArgs {
     /// Don't exit with status 1 because of skipped tests
     #[arg(short = 'z', long)]
     exit_zero_on_skipped: bool,
-    /// Exit with status 1 if there are no tests or `--run` matches none
-    #[arg(long)]
+    /// As in OPA; always so
+    #[arg(long, hide = true)]
     fail_on_empty: bool,
     #[command(flatten)]
     remote: RemoteArgs,
@@ -125,7 +125,7 @@ fn pattern(text: &str) -> Result<GoRegex, Error> {
             "`{}` isn't a valid regular expression",
             rego_platform_client::text::escape(text)
         );
-        Error::new(rego_platform::ErrorKind::Configuration, message).with_source(error.to_string())
+        Error::new(ErrorKind::Configuration, message).with_source(error.to_string())
     })
 }
 
@@ -192,7 +192,7 @@ impl Work<'_> {
     }
 
     fn suite(&self) -> Result<Suite, Error> {
-        let _watchdog = watchdog::start(self.options.timeout)?;
+        watchdog::begin(self.options.timeout)?;
         #[cfg_attr(not(feature = "formats"), allow(unused_mut))]
         let mut load = self.args.load.options(self.product.clone(), self.options.timeout)?;
         let network = &self.args.evaluation.network;
@@ -202,24 +202,35 @@ impl Work<'_> {
         #[cfg(feature = "formats")]
         super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;
+        // Each test has a deadline of its own.
+        watchdog::stop();
         let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
             suite.retain(|name| pattern.is_match(name));
         }
-        let empty = if all == 0 {
-            "no tests found: no rule's name begins with `test_`".to_owned()
-        } else if suite.tests().count() == 0 {
-            format!("`--run` matches none of {all} tests")
-        } else {
-            return Ok(suite);
-        };
-        if self.args.fail_on_empty {
-            output::plain_error(&empty);
-        } else {
-            self.reporter.warning(&empty);
+        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        if all == 0 {
+            let error = wrong("no tests found: no rule's name begins with `test_`".to_owned());
+            return Err(if self.names_inputs() {
+                error.with_hint("`rego-platform gate -d POLICIES -i INPUT` checks inputs")
+            } else {
+                error.with_hint("name the folder with the tests")
+            });
+        }
+        if suite.tests().count() == 0 {
+            return Err(wrong(format!("`--run` matches none of {all} tests"))
+                .with_hint("it is a regular expression for names such as `data.release_test.test_a`"));
         }
         Ok(suite)
+    }
+
+    /// Returns `true` if the arguments look like those of a gate: `-p`, or a file that is no policy.
+    fn names_inputs(&self) -> bool {
+        let is_input = |path: &PathBuf| {
+            path.is_file() && path.extension().is_none_or(|extension| extension != "rego")
+        };
+        !self.args.data.is_empty() || self.args.paths.iter().any(is_input)
     }
 
     fn run_options(&self) -> TestOptions {
@@ -270,8 +281,7 @@ impl Work<'_> {
                 "coverage is {reached:.2} %, below the threshold of {threshold:.2} %"
             ));
         }
-        let is_empty = self.args.fail_on_empty && run.results.is_empty();
-        if counts.failed > 0 || skipped || short.is_some() || is_empty {
+        if counts.failed > 0 || skipped || short.is_some() {
             Exit::Failed
         } else {
             Exit::Passed

@@ -14,7 +14,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
 use super::paths::is_address;
-use super::{Exit, output};
+use super::{Exit, output, watchdog};
 
 /// The time without changes before a run: editors write in several steps.
 const DEBOUNCE: Duration = Duration::from_millis(200);
@@ -41,6 +41,7 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
         if let Err(error) = once() {
             output::error(&error);
         }
+        watchdog::stop();
         output::plain_note("watching for changes");
         loop {
             let change = changes.recv().map_err(|_| {

@@ -48,7 +48,7 @@ pub use artifact_store::{ArtifactStore, ArtifactStoreBuilder};
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
 
-pub use answer::{origin, protocol};
+pub use answer::{origin, protocol, retry_after};
 pub use auth::{Credentials, TokenSource};
 pub use content::{Content, RequestedForm};
 pub use download::download;

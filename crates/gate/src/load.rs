@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use rego_platform::evaluate::{OtherEngine, Policies, compact, is_network};
+use rego_platform::evaluate::{OtherEngine, Policies, is_network};
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
@@ -170,22 +170,6 @@ impl Gate {
             });
         }
         Ok(gate)
-    }
-
-    /// Loads policies and data that are in memory, whatever is on the disk at their paths.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
-    pub fn load_sources(sources: Sources, options: &GateOptions) -> Result<Self, Error> {
-        let mut options = options.clone();
-        for data in &sources.data {
-            let alone = [(String::new(), compact(&data.value)?.into())];
-            // The account of what was loaded has the digest of the text.
-            options.fetched.push(Fetched::files(data.path.as_str(), String::new(), alone));
-        }
-        let mut gathered = Gathered::default();
-        gathered.files = sources;
-        Self::load_gathered(gathered, &options)
     }
 
     /// Returns the number of warnings for which the policies would be refused.

@@ -30,6 +30,8 @@ rego_platform_client::settings! {
     KINDS = "kinds",
     /// Values of the input, [`GateOptions::values`](rego_platform::GateOptions::values)
     INPUT_VALUES = "input-values",
+    /// Trusting a settings file that nobody named
+    UNTRUSTED = "untrusted",
     /// Wrapping arrays in objects, [`DocumentOptions::wrap_arrays`](rego_platform::DocumentOptions::wrap_arrays)
     WRAPPED_ARRAYS = "wrapped-arrays",
     /// Treating inputs as attestations, [`DocumentOptions::attestation`](rego_platform::DocumentOptions::attestation)

@@ -15,9 +15,13 @@ use crate::setting;
 /// The most parts of a path, the deepest nesting of JSON.
 const MAX_PARTS: usize = 128;
 
-/// Values for places in the input. One that is there already is replaced.
+/// Values for places in the input. One that is there already is replaced, unless they only add.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct InputValues(BTreeMap<Vec<String>, Value>);
+pub struct InputValues {
+    values: BTreeMap<Vec<String>, Value>,
+    /// Set if an input that has one of the places is an error.
+    only_add: bool,
+}
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -42,42 +46,63 @@ impl InputValues {
                 .map_err(|found| wrong(format!("the value of `{shown}`: {}", found.message)))?,
             Err(_) => Value::from(text),
         };
-        match self.0.insert(parts, value) {
+        match self.values.insert(parts, value) {
             None => Ok(()),
             Some(_) => Err(wrong(format!("`{shown}` is set twice"))),
         }
     }
 
+    /// Makes them values of a file that nobody named, which replaces nothing of an input.
+    #[must_use]
+    pub fn that_only_add(mut self) -> Self {
+        self.only_add = true;
+        self
+    }
+
     /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     /// Returns each path with its value as JSON.
     pub fn shown(&self) -> BTreeMap<String, String> {
-        self.0.iter().map(|(path, value)| (path.join("."), value.to_json())).collect()
+        self.values.iter().map(|(path, value)| (path.join("."), value.to_json())).collect()
     }
 
     /// Returns `true` if a value's place is in this field of the input.
     pub(super) fn has(&self, field: &str) -> bool {
-        self.0.keys().any(|path| path.first().is_some_and(|first| first == field))
+        self.values.keys().any(|path| path.first().is_some_and(|first| first == field))
     }
 
     /// Returns an input with the values.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] where a value's place would be in something other than an object.
+    /// [`ErrorKind::InvalidArgument`] where a value's place would be in something other than an object, and where
+    /// it would replace a value though they only add.
     pub fn put_into(&self, input: Option<Value>) -> Result<Option<Value>, Error> {
         if self.is_empty() {
             return Ok(input);
         }
         let mut input = input.unwrap_or_else(Value::new_object);
+        let taken = self.values.keys().find(|path| self.only_add && has(&input, path));
+        if let Some(path) = taken {
+            let place = escape(&path.join("."));
+            let message = format!("a value of the settings file would replace `input.{place}`");
+            return Err(Error::new(ErrorKind::InvalidArgument, message)
+                .by_setting(setting::UNTRUSTED));
+        }
         // A shorter path comes before those that lead through it.
-        for (path, value) in &self.0 {
+        for (path, value) in &self.values {
             put(&mut input, path, value, 0)?;
         }
         Ok(Some(input))
     }
+}
+
+/// Returns `true` if an input has a value at a path.
+fn has(input: &Value, path: &[String]) -> bool {
+    let inner = |value: &Value, name: &String| value.as_object()?.get(&name.as_str().into()).cloned();
+    path.iter().try_fold(input.clone(), |value, name| inner(&value, name)).is_some()
 }
 
 /// Puts a value at the part of its path that begins at `depth`.
@@ -130,6 +155,21 @@ mod tests {
             assert_eq!(found.to_json(), expected);
         }
         assert_eq!(InputValues::default().put_into(None).unwrap(), None);
+    }
+
+    #[test]
+    fn values_of_a_file_that_nobody_named_replace_nothing() {
+        for (path, input, adds) in [
+            ("a", r#"{"b": 1}"#, true),
+            ("a.b", r#"{"a": {"c": 1}}"#, true),
+            ("a", r#"{"a": null}"#, false),
+            ("a.b", r#"{"a": {"b": 1}}"#, false),
+            ("a", r#"{"a": {"b": 1}}"#, false),
+        ] {
+            let given = values(&[(path, "2")]).unwrap().that_only_add();
+            let put = given.put_into(Some(Value::from_json(input).unwrap()));
+            assert_eq!(put.is_ok(), adds, "{path} {input}");
+        }
     }
 
     #[test]

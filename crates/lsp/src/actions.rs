@@ -9,7 +9,8 @@ use rego_platform::check;
 use rego_platform::sources::ModuleSource;
 use rego_platform::{Diagnostic, Fix};
 
-use crate::files::{self, File};
+use crate::addresses;
+use crate::files::File;
 
 /// Returns the edits that give a text `opa fmt`'s layout; `None` if it can't be parsed.
 pub(crate) fn formatted(path: &Path, file: &File) -> Option<Vec<TextEdit>> {
@@ -41,7 +42,7 @@ pub(crate) fn fixes(
         let fixed = check::fix(std::slice::from_ref(&module), std::slice::from_ref(finding));
         let text = fixed.into_iter().next()?.text;
         let edit = TextEdit::new(file.text.whole(), text);
-        let changes = Some(HashMap::from([(files::uri(path)?, vec![edit])]));
+        let changes = Some(HashMap::from([(addresses::uri(path)?, vec![edit])]));
         Some(CodeAction {
             title,
             kind: Some(CodeActionKind::QUICKFIX),

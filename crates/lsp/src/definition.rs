@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use lsp_types::{Location, Position};
 
-use crate::files::{self, File, Files};
+use crate::addresses;
+use crate::files::{File, Files};
 use crate::names::Declared;
 
 /// Returns the definitions of the longest beginning of a path that is declared, with their files; else
@@ -34,7 +35,7 @@ fn path_at(file: &File, position: Position) -> Option<Vec<String>> {
 }
 
 fn location(path: &Path, file: &File, span: (usize, usize)) -> Option<Location> {
-    Some(Location::new(files::uri(path)?, file.text.range(span.0, span.1)))
+    Some(Location::new(addresses::uri(path)?, file.text.range(span.0, span.1)))
 }
 
 /// Returns where the name at a position is declared: its rules, or the files of its package.

@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::str::FromStr as _;
 use std::sync::Arc;
 
-use lsp_types::Uri;
 use rego::BaseVersion;
 use rego_platform::Error;
 use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources};
-use url::Url;
 
 use crate::names::{Names, Used};
 use crate::text::Text;
@@ -22,19 +19,33 @@ pub(crate) struct File {
     pub names: Arc<Names>,
     /// `true` if the text can't be parsed.
     pub is_broken: bool,
-    /// The editor's version of the text; `None` if it isn't open.
-    pub version: Option<i32>,
+    /// The last text that could be parsed.
+    last: Option<Arc<Text>>,
+    /// The editor's version of the text and its spelling of the address; `None` if it isn't open.
+    pub open: Option<(i32, Arc<str>)>,
 }
 
 impl File {
-    fn new(content: String, version: Option<i32>, rego: BaseVersion, known: Option<&Self>) -> Self {
+    fn new(
+        content: String,
+        open: Option<(i32, Arc<str>)>,
+        rego: BaseVersion,
+        known: Option<&Self>,
+    ) -> Self {
         let text = Arc::new(Text::new(content));
         let names = Names::of(&text, rego);
         let is_broken = names.is_none();
+        let last = match is_broken {
+            true => known.and_then(|file| file.last.clone()),
+            false => Some(Arc::clone(&text)),
+        };
         let known = || known.map(|file| Arc::clone(&file.names)).unwrap_or_default();
-        Self { text, names: names.unwrap_or_else(known), is_broken, version }
+        Self { text, names: names.unwrap_or_else(known), is_broken, last, open }
     }
 }
+
+/// The most files that are left out because they can't be read.
+const MOST_LEFT_OUT: usize = 50;
 
 /// The policies of the workspace, by their paths. A copy costs little, and stays as it is.
 #[derive(Debug, Clone, Default)]
@@ -44,16 +55,6 @@ pub(crate) struct Files {
     on_disk: Arc<Sources>,
     /// The version of Rego that texts are in, unless a bundle names another.
     rego: BaseVersion,
-}
-
-/// Returns the path of a file's address.
-pub(crate) fn path(uri: &Uri) -> Option<PathBuf> {
-    Url::from_str(uri.as_str()).ok()?.to_file_path().ok()
-}
-
-/// Returns the address of a file.
-pub(crate) fn uri(path: &Path) -> Option<Uri> {
-    Uri::from_str(Url::from_file_path(path).ok()?.as_str()).ok()
 }
 
 impl Files {
@@ -68,16 +69,32 @@ impl Files {
 
     /// Reads the disk. Texts that are open stay as the editor has them.
     pub fn read(&mut self, paths: &[PathBuf], ignore: &Ignore) -> Result<(), Error> {
-        let mut how = ReadOptions::default();
-        how.ignore = Some(ignore);
-        how.skip_verify = true;
-        let arguments = paths.iter().map(|path| path.display().to_string());
-        self.on_disk = Arc::new(Sources::read_with(arguments.collect::<Vec<_>>(), how)?);
+        let arguments: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        let (mut left_out, mut failed) = (BTreeSet::new(), Ok(()));
+        let sources = loop {
+            let without = ignore.clone().with_written(left_out.iter().map(PathBuf::as_path));
+            let mut how = ReadOptions::default();
+            how.ignore = Some(&without);
+            how.skip_verify = true;
+            let error = match Sources::read_with(arguments.clone(), how) {
+                Ok(sources) => break sources,
+                Err(error) => error,
+            };
+            // A file that can't be read doesn't hide the others.
+            let place = error.diagnostics().iter().find_map(|found| found.position.as_ref());
+            let path = place.map(|at| PathBuf::from(&at.file));
+            let is_new = path.is_some_and(|path| path.is_file() && left_out.insert(path));
+            if !is_new || left_out.len() > MOST_LEFT_OUT {
+                return Err(error);
+            }
+            failed = failed.and(Err(error));
+        };
+        self.on_disk = Arc::new(sources);
         let mut old = std::mem::take(&mut self.all);
         for module in &self.on_disk.modules {
             let path = PathBuf::from(&module.path);
             let known = old.remove(&path);
-            let is_same = |file: &File| file.version.is_some() || file.text.content == module.text;
+            let is_same = |file: &File| file.open.is_some() || file.text.content == module.text;
             let file = match known {
                 Some(file) if is_same(&file) => file,
                 known => File::new(module.text.clone(), None, self.rego(&path), known.as_ref()),
@@ -85,13 +102,14 @@ impl Files {
             self.all.insert(path, file);
         }
         // New files that aren't saved, and those of other folders.
-        self.all.extend(old.into_iter().filter(|(_, file)| file.version.is_some()));
-        Ok(())
+        self.all.extend(old.into_iter().filter(|(_, file)| file.open.is_some()));
+        failed
     }
 
-    /// Takes the text of an open file.
-    pub fn open(&mut self, path: PathBuf, version: i32, content: String) {
-        let file = File::new(content, Some(version), self.rego(&path), self.all.get(&path));
+    /// Takes the text of an open file, and the editor's spelling of its address.
+    pub fn open(&mut self, path: PathBuf, uri: &str, version: i32, content: String) {
+        let open = Some((version, uri.into()));
+        let file = File::new(content, open, self.rego(&path), self.all.get(&path));
         self.all.insert(path, file);
     }
 
@@ -109,6 +127,14 @@ impl Files {
         }
     }
 
+    /// Returns `true` if a file among these can't be parsed, and `true` if one never could.
+    pub fn broken(&self, paths: Option<&BTreeSet<&Path>>) -> (bool, bool) {
+        let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
+        wanted.fold((false, false), |(any, never), (_, file)| {
+            (any || file.is_broken, never || file.last.is_none())
+        })
+    }
+
     pub fn get(&self, path: &Path) -> Option<&File> {
         self.all.get(path)
     }
@@ -119,12 +145,25 @@ impl Files {
 
     /// Returns what is compiled together: all policies, or those of some paths, and the data.
     pub fn sources(&self, paths: Option<&BTreeSet<&Path>>) -> Sources {
+        self.texts(paths, |file| Some(&file.text))
+    }
+
+    /// The same with the last texts of broken files that could be parsed, without those that never could.
+    pub fn unbroken(&self, paths: Option<&BTreeSet<&Path>>) -> Sources {
+        self.texts(paths, |file| file.last.as_ref())
+    }
+
+    fn texts<'a>(
+        &'a self,
+        paths: Option<&BTreeSet<&Path>>,
+        text: impl Fn(&'a File) -> Option<&'a Arc<Text>>,
+    ) -> Sources {
         let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
-        let module = |(path, file): (&Path, &File)| {
-            ModuleSource::new(path.display().to_string(), &file.text.content)
+        let module = |(path, file): (&Path, &'a File)| {
+            Some(ModuleSource::new(path.display().to_string(), &text(file)?.content))
         };
         let mut sources = Sources::default();
-        sources.modules = wanted.map(module).collect();
+        sources.modules = wanted.filter_map(module).collect();
         sources.data.clone_from(&self.on_disk.data);
         sources.versions.clone_from(&self.on_disk.versions);
         sources

@@ -11,11 +11,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use lsp_types::{DiagnosticSeverity, NumberOrString, PublishDiagnosticsParams};
+use lsp_types::{DiagnosticSeverity, NumberOrString};
 use rego_platform::load::LoadOptions;
+use rego_platform::sources::Sources;
 use rego_platform::{Diagnostic, Level, check};
+use serde_json::{Value, json};
 
-use crate::files::{self, Files};
+use crate::addresses;
+use crate::files::{File, Files};
 use crate::text::Text;
 
 /// How long nothing changes before everything is checked.
@@ -23,6 +26,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The warnings that also depend on who uses a file.
 const OF_USERS: [&str; 4] = ["dead-rule", "no-verdict", "unused-ignore", "unused-rule"];
+
+/// The findings that depend on what other files declare.
+const OF_OTHERS: [&str; 4] = ["missing-data", "unknown-rule", "unused-import", "unsafe-variable"];
 
 /// How many files with errors are checked with a changed one: an error elsewhere ends a compilation before
 /// it comes to later ones.
@@ -45,8 +51,9 @@ struct Known {
     /// The text that the findings are about.
     text: Arc<Text>,
     found: Vec<Diagnostic>,
-    /// The same as the editor has them.
+    /// The same as the editor has them, and the address for which it does.
     sent: Vec<lsp_types::Diagnostic>,
+    uri: Option<Arc<str>>,
 }
 
 #[derive(Default)]
@@ -63,7 +70,8 @@ struct Shared {
     ended: bool,
 }
 
-type Publish = Arc<dyn Fn(PublishDiagnosticsParams) + Send + Sync>;
+/// Takes the parameters of `textDocument/publishDiagnostics`.
+type Publish = Arc<dyn Fn(Value) + Send + Sync>;
 
 /// The threads that check.
 pub(crate) struct Checker {
@@ -161,7 +169,7 @@ impl Worker {
                     let of_users = known.found.iter().filter(|finding| is_of_users(finding));
                     found.extend(of_users.filter_map(|one| moved(one, &known.text, &file.text)));
                 }
-                self.give(&mut shared, path, &file.text, found);
+                self.give(&mut shared, path, Some(file), found);
             }
         }
     }
@@ -194,8 +202,25 @@ impl Worker {
         state: &State,
         paths: Option<&BTreeSet<&Path>>,
     ) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+        let files = &state.files;
+        let is_broken = |finding: &Diagnostic| {
+            let at = finding.position.as_ref().map(|at| Path::new(&at.file));
+            at.and_then(|path| files.get(path)).is_some_and(|file| file.is_broken)
+        };
+        let check = |sources: Sources| check::check(&sources, self.options.clone());
+        let mut found = check(files.sources(paths));
+        // A broken file ends the compilation before it comes to what else is wrong.
+        let (is_any, is_unknown) = files.broken(paths);
+        if is_any {
+            found.retain(is_broken);
+            let others = check(files.unbroken(paths)).into_iter();
+            let depends = |one: &Diagnostic| {
+                is_of_users(one) || is_unknown && OF_OTHERS.contains(&one.code)
+            };
+            found.extend(others.filter(|one| !is_broken(one) && !depends(one)));
+        }
         let mut by_file: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
-        for finding in check::check(&state.files.sources(paths), self.options.clone()) {
+        for finding in found {
             let Some(at) = &finding.position else { continue };
             by_file.entry(PathBuf::from(&at.file)).or_default().push(finding);
         }
@@ -214,23 +239,41 @@ impl Worker {
         for path in paths {
             let found = by_file.remove(&path).unwrap_or_default();
             match state.files.get(&path) {
-                Some(file) => self.give(shared, &path, &file.text, found),
+                Some(file) => self.give(shared, &path, Some(file), found),
                 // The file is gone.
                 None => {
-                    self.give(shared, &path, &Arc::default(), Vec::new());
+                    self.give(shared, &path, None, Vec::new());
                     shared.known.remove(&path);
                 }
             }
         }
     }
 
-    fn give(&self, shared: &mut Shared, path: &Path, text: &Arc<Text>, found: Vec<Diagnostic>) {
+    fn give(
+        &self,
+        shared: &mut Shared,
+        path: &Path,
+        file: Option<&File>,
+        found: Vec<Diagnostic>,
+    ) {
+        let text = file.map(|file| Arc::clone(&file.text)).unwrap_or_default();
+        let own = || addresses::uri(path).map(|uri| uri.as_str().into());
         let known = shared.known.entry(path.to_owned()).or_default();
-        let sent: Vec<_> = found.iter().map(|finding| converted(finding, text)).collect();
-        let is_new = known.sent != sent;
-        *known = Known { text: Arc::clone(text), found, sent: sent.clone() };
-        if is_new && let Some(uri) = files::uri(path) {
-            (self.publish)(PublishDiagnosticsParams { uri, diagnostics: sent, version: None });
+        // As the editor spelt it, or did last.
+        let open = file.and_then(|file| file.open.as_ref());
+        let uri = open.map(|(_, uri)| Arc::clone(uri)).or(known.uri.clone()).or_else(own);
+        let sent: Vec<_> = found.iter().map(|finding| converted(finding, &text)).collect();
+        let moves = known.uri.is_some() && known.uri != uri;
+        let is_new = known.sent != sent || moves;
+        let before = std::mem::replace(
+            known,
+            Known { text, found, sent: sent.clone(), uri: uri.clone() },
+        );
+        if let Some(before) = before.uri.filter(|before| Some(before) != uri.as_ref()) {
+            (self.publish)(json!({ "uri": *before, "diagnostics": [] }));
+        }
+        if is_new && let Some(uri) = uri {
+            (self.publish)(json!({ "uri": *uri, "diagnostics": sent }));
         }
     }
 }
@@ -315,7 +358,7 @@ mod tests {
                 ("/more.rego", MORE),
                 ("/user.rego", USER),
             ] {
-                files.open(path.into(), 1, text.to_owned());
+                files.open(path.into(), "", 1, text.to_owned());
             }
             let needed = files.needed(std::iter::once(main));
             let (first, whole) = (found(&files, main, Some(&needed)), found(&files, main, None));

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod actions;
+mod addresses;
 mod completion;
 mod definition;
 mod files;
@@ -19,6 +20,7 @@ mod lenses;
 mod names;
 mod rename;
 mod server;
+mod stdio;
 mod symbols;
 mod text;
 

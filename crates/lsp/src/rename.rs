@@ -18,7 +18,8 @@ use rego_platform::load::LoadOptions;
 use rego_platform::sources::{ModuleSource, Sources};
 use rego_platform::{Level, check};
 
-use crate::files::{self, File, Files};
+use crate::addresses;
+use crate::files::{File, Files};
 use crate::names::Part;
 
 /// A place in a text, as bytes.
@@ -269,7 +270,7 @@ pub(crate) fn rename(
 fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sources), String> {
     let (mut changes, mut after) = (HashMap::new(), files.sources(None));
     for (path, places) in &found.places {
-        let (Some(file), Some(uri)) = (files.get(path), files::uri(path)) else { continue };
+        let (Some(file), Some(uri)) = (files.get(path), addresses::uri(path)) else { continue };
         let mut edits: Vec<(Place, String)> =
             places.iter().map(|place| (*place, new.to_owned())).collect();
         edits.extend(found.import.map(|end| ((end, end), format!(" as {new}"))));

@@ -19,12 +19,13 @@ use rego_platform::load::LoadOptions;
 use rego_platform::sources::Ignore;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::addresses;
 use crate::files::{self, Files};
 use crate::findings::Checker;
 use crate::lenses::Task;
-use crate::{actions, completion, definition, hover, lenses, rename, symbols};
+use crate::{actions, completion, definition, hover, lenses, rename, stdio, symbols};
 
 /// How policies are read and checked.
 #[derive(Debug, Clone, Default)]
@@ -43,10 +44,10 @@ pub struct Options {
 /// # Errors
 /// The conversation breaks off, or isn't one in the protocol.
 pub fn serve_stdio(options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let (connection, threads) = Connection::stdio();
-    serve(connection, options)?;
-    threads.join()?;
-    Ok(())
+    let (connection, threads) = stdio::connect()?;
+    let served = serve(connection, options);
+    // Why reading failed is the better reason.
+    threads.join().and(served)
 }
 
 /// Serves an editor over a connection, until it ends the conversation.
@@ -55,7 +56,10 @@ pub fn serve_stdio(options: Options) -> Result<(), Box<dyn Error + Send + Sync>>
 /// The conversation breaks off, or isn't one in the protocol.
 pub fn serve(connection: Connection, options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
     let capabilities = serde_json::to_value(capabilities())?;
-    let given: InitializeParams = serde_json::from_value(connection.initialize(capabilities)?)?;
+    let (id, mut given) = connection.initialize_start()?;
+    addresses::escape(&mut given);
+    let given: InitializeParams = serde_json::from_value(given)?;
+    connection.initialize_finish(id, json!({ "capabilities": capabilities }))?;
     let publisher = connection.sender.clone();
     let publish = move |found| {
         let method = notification::PublishDiagnostics::METHOD.to_owned();
@@ -68,7 +72,8 @@ pub fn serve(connection: Connection, options: Options) -> Result<(), Box<dyn Err
     server.check(None, false);
     for message in &connection.receiver {
         match message {
-            Message::Request(request) => {
+            Message::Request(mut request) => {
+                addresses::escape(&mut request.params);
                 if connection.handle_shutdown(&request)? {
                     break;
                 }
@@ -170,11 +175,11 @@ impl Server {
         let mut paths = options.paths.clone();
         if paths.is_empty() {
             let folders = given.workspace_folders.iter().flatten();
-            paths = folders.filter_map(|folder| files::path(&folder.uri)).collect();
+            paths = folders.filter_map(|folder| addresses::path(&folder.uri)).collect();
         }
         #[allow(deprecated, reason = "older editors name no folders")]
         if paths.is_empty() {
-            paths.extend(given.root_uri.as_ref().and_then(files::path));
+            paths.extend(given.root_uri.as_ref().and_then(addresses::path));
         }
         let files = Files::new(options.load.version());
         Self { options, paths, files, checker }
@@ -198,14 +203,17 @@ impl Server {
         notification: Notification,
         connection: &Connection,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let Notification { method, params } = notification;
+        let Notification { method, mut params } = notification;
+        let uri = params.pointer("/textDocument/uri").and_then(Value::as_str);
+        let uri = uri.unwrap_or_default().to_owned();
+        addresses::escape(&mut params);
         let is_typed = method == notification::DidChangeTextDocument::METHOD;
         let mut changed = None;
         match method.as_str() {
             notification::DidOpenTextDocument::METHOD => {
                 let Some(given) = read::<DidOpenTextDocumentParams>(params) else { return Ok(()) };
                 let document = given.text_document;
-                changed = self.open(&document.uri, document.version, document.text);
+                changed = self.open((&document.uri, &uri), document.version, document.text);
             }
             notification::DidChangeTextDocument::METHOD => {
                 let Some(given) = read::<DidChangeTextDocumentParams>(params) else {
@@ -213,12 +221,12 @@ impl Server {
                 };
                 let document = given.text_document;
                 if let Some(last) = given.content_changes.into_iter().next_back() {
-                    changed = self.open(&document.uri, document.version, last.text);
+                    changed = self.open((&document.uri, &uri), document.version, last.text);
                 }
             }
             notification::DidCloseTextDocument::METHOD => {
                 let Some(given) = read::<DidCloseTextDocumentParams>(params) else { return Ok(()) };
-                if let Some(path) = files::path(&given.text_document.uri) {
+                if let Some(path) = addresses::path(&given.text_document.uri) {
                     self.files.close(&path);
                 }
             }
@@ -230,10 +238,15 @@ impl Server {
         Ok(())
     }
 
-    /// Takes the text of an open file, and returns its path.
-    fn open(&mut self, uri: &Uri, version: i32, content: String) -> Option<PathBuf> {
-        let path = files::path(uri)?;
-        self.files.open(path.clone(), version, content);
+    /// Takes the text of an open file by its address, also as the editor spelt that, and returns its path.
+    fn open(
+        &mut self,
+        (uri, spelt): (&Uri, &str),
+        version: i32,
+        content: String,
+    ) -> Option<PathBuf> {
+        let path = addresses::path(uri)?;
+        self.files.open(path.clone(), spelt, version, content);
         Some(path)
     }
 
@@ -278,7 +291,7 @@ impl Server {
             _ => return Err(Refused::Failed(format!("there is no command `{command}`"))),
         };
         let (uri, rule): (Uri, Vec<String>) = serde_json::from_value(Value::Array(arguments))?;
-        let file = files::path(&uri).filter(|path| self.files.get(path).is_some());
+        let file = addresses::path(&uri).filter(|path| self.files.get(path).is_some());
         let unknown =
             || Refused::Failed(format!("`{}` isn't a file of the workspace", uri.as_str()));
         Ok(Task {
@@ -361,7 +374,7 @@ impl Server {
         answer: impl Fn(&Path, lsp_types::Position, &Value) -> Result<T, Refused>,
     ) -> Answer {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
-        match files::path(&about.text_document.uri) {
+        match addresses::path(&about.text_document.uri) {
             Some(path) => Ok(serde_json::to_value(answer(&path, about.position, &params)?)?),
             None => Ok(Value::Null),
         }
@@ -374,7 +387,7 @@ impl Server {
         answer: impl Fn(&files::File, &Path, &Value) -> Result<T, Refused>,
     ) -> Answer {
         let about: OfDocument = serde_json::from_value(params.clone())?;
-        let path = files::path(&about.text_document.uri);
+        let path = addresses::path(&about.text_document.uri);
         match path.as_deref().and_then(|path| Some((self.files.get(path)?, path))) {
             Some((file, path)) => Ok(serde_json::to_value(answer(file, path, &params)?)?),
             None => Ok(Value::Null),

@@ -1,6 +1,6 @@
 //! OPA's compile stages: from the parser's modules to those that are evaluated.
 //!
-//! Owns the stages of OPA 1.22.2's compiler, in its order and under its names, so that our tree,
+//! Owns the stages of OPA 1.22.4's compiler, in its order and under its names, so that our tree,
 //! printed after a stage, is OPA's. Each stage is explained in its file. The modules are compiled
 //! in the order of their paths, which determines the names of the variables that the stages
 //! generate.

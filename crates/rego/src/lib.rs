@@ -1,4 +1,4 @@
-//! Rego as OPA 1.22.2 evaluates it: its answer, or an error that says why not.
+//! Rego as OPA 1.22.4 evaluates it: its answer, or an error that says why not.
 //!
 //! ```
 //! use rego_platform_rego::{Options, Program, Run, SourceText, Value};

@@ -1,6 +1,7 @@
 //! The credentials of registries: from Docker's configuration, and the helpers that it names.
 //!
-//! A registry's credentials are those of exactly its name there. Nothing that a helper prints is shown.
+//! A registry's credentials are those of its name there, with or without a scheme and a path. Nothing that a helper
+//! prints is shown.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,10 +63,18 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-/// Returns the credentials of a registry by its name in Docker's configuration.
-pub(crate) async fn find(registry: &str) -> Result<Option<Credentials>, Error> {
-    let Some(path) = path()? else { return Ok(None) };
-    let Some(text) = read(&path)? else { return Ok(None) };
+/// What is found for a registry.
+pub(crate) enum Found {
+    None,
+    Credentials(Credentials),
+    /// The name of a helper that isn't installed.
+    MissingHelper(String),
+}
+
+/// Returns the credentials of a repository, by its registry's name in Docker's configuration.
+pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Error> {
+    let Some(path) = path()? else { return Ok(Found::None) };
+    let Some(text) = read(&path)? else { return Ok(Found::None) };
     let shown = escape(&path.display().to_string());
     // The parser's message may repeat a part of the text.
     let mut configuration: Configuration =
@@ -73,18 +82,50 @@ pub(crate) async fn find(registry: &str) -> Result<Option<Credentials>, Error> {
     if let Some(helper) = configuration.helpers.get(registry) {
         return ask(helper, registry).await;
     }
-    if let Some(entry) = configuration.entries.remove(registry)
+    let key = key(configuration.entries.keys(), registry, repository).map(str::to_owned);
+    if let Some(entry) = key.and_then(|key| configuration.entries.remove(&key))
         && let Some(found) = entry.credentials().ok_or_else(|| {
             wrong(format!("the credentials of `{}` in `{shown}` aren't valid", escape(registry)))
                 .with_hint("`docker login` stores them again")
         })?
     {
-        return Ok(Some(found));
+        return Ok(Found::Credentials(found));
     }
     match configuration.store.as_str() {
-        "" => Ok(None),
+        "" => Ok(Found::None),
         store => ask(store, registry).await,
     }
+}
+
+/// Returns the key that is a repository's: the longest path of its own (`REGISTRY/TEAM`, as Podman writes it), the
+/// registry's name, or an address of it (`https://REGISTRY/v2/`, as older clients wrote it).
+fn key<'k>(
+    keys: impl Iterator<Item = &'k String>,
+    registry: &str,
+    repository: &str,
+) -> Option<&'k str> {
+    let host = |text: &'_ str| -> Option<String> {
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+        Some(rest.split('/').next().unwrap_or_default().to_ascii_lowercase())
+    };
+    let own = host(registry).unwrap_or_else(|| registry.to_ascii_lowercase());
+    let whole = format!("{own}/{repository}/");
+    let rank = |key: &str| {
+        if key == registry {
+            return Some(1);
+        }
+        let key = key.trim_end_matches('/');
+        // The versions of the interface aren't repositories.
+        let bare = key.strip_suffix("/v1").or_else(|| key.strip_suffix("/v2")).unwrap_or(key);
+        match host(key) {
+            Some(other) => (other == own).then_some(0),
+            None if key.eq_ignore_ascii_case(&own) => Some(1),
+            None if bare.eq_ignore_ascii_case(&own) => Some(0),
+            None => whole.starts_with(&format!("{key}/")).then(|| 1 + key.len()),
+        }
+    };
+    let ranked = keys.filter_map(|key| Some((rank(key)?, key.as_str())));
+    ranked.max_by_key(|(rank, _)| *rank).map(|(_, key)| key)
 }
 
 /// Returns the path of Docker's configuration.
@@ -132,7 +173,7 @@ impl Login {
 
 /// Asks a helper, which is found in the search path. Without credentials it fails, as it also does
 /// where it isn't set up; then there are none.
-async fn ask(helper: &str, registry: &str) -> Result<Option<Credentials>, Error> {
+async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if helper.is_empty() || !helper.chars().all(is_name) {
         let message = format!("`{}` isn't the name of a credential helper", escape(helper));
@@ -140,7 +181,16 @@ async fn ask(helper: &str, registry: &str) -> Result<Option<Credentials>, Error>
     }
     let mut command = Command::new(format!("docker-credential-{helper}"));
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(mut child) = command.kill_on_drop(true).spawn() else { return Ok(None) };
+    let mut child = match command.kill_on_drop(true).spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Found::MissingHelper(helper.to_owned()));
+        }
+        Err(error) => {
+            let message = format!("the credential helper `{helper}` can't be started");
+            return Err(wrong(message).with_source(error));
+        }
+    };
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     if let Some(mut stdin) = stdin {
         // A helper that reads nothing has ended already.
@@ -154,16 +204,62 @@ async fn ask(helper: &str, registry: &str) -> Result<Option<Credentials>, Error>
         stdout.take(MAX_ANSWER).read_to_end(&mut text).await.map_err(failed)?;
     }
     if !child.wait().await.map_err(failed)?.success() {
-        return Ok(None);
+        return Ok(Found::None);
     }
     let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
         wrong(format!("the credential helper `{helper}` gives no valid answer"))
             .with_hint("`docker login` stores the credentials again")
     })?;
     let secret = SecretString::from(answer.secret);
-    Ok(Some(if answer.username == TOKEN_USER {
+    Ok(Found::Credentials(if answer.username == TOKEN_USER {
         Credentials::Identity(secret)
     } else {
         Credentials::Password(answer.username, secret)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_registry_an_address_of_it_or_a_path_in_it() {
+        let find = |keys: &[&str], repository: &str| {
+            let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+            key(keys.iter(), "r.example:5000", repository).map(str::to_owned)
+        };
+        for key in [
+            "r.example:5000",
+            "R.example:5000",
+            "https://r.example:5000",
+            "https://R.EXAMPLE:5000/",
+            "https://r.example:5000/v2/",
+            "http://r.example:5000/v1/",
+            "r.example:5000/v2/",
+            "r.example:5000/team",
+            "r.example:5000/team/app",
+        ] {
+            assert_eq!(find(&[key], "team/app").as_deref(), Some(key));
+        }
+        for key in [
+            "r.example",
+            "https://r.example",
+            "https://x.r.example:5000",
+            "r.example:5000/other",
+            "r.example:5000/te",
+            "r.example:5000/team/app/more",
+            "https://evil.example/r.example:5000",
+        ] {
+            assert_eq!(find(&[key], "team/app"), None, "{key}");
+        }
+        let all = ["http://r.example:5000", "r.example:5000", "r.example:5000/team"];
+        assert_eq!(find(&all, "team/app").as_deref(), Some("r.example:5000/team"));
+        assert_eq!(find(&all, "app").as_deref(), Some("r.example:5000"));
+        let hub = "https://index.docker.io/v1/".to_owned();
+        let other = "index.docker.io".to_owned();
+        for keys in [[&other, &hub], [&hub, &hub]] {
+            assert_eq!(key(keys.into_iter(), &hub, "library/app"), Some(hub.as_str()));
+        }
+        assert_eq!(key([&other].into_iter(), &hub, "library/app"), Some(other.as_str()));
+    }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::artifact::Limits;
 use crate::digest::Digest;
-use crate::registry::{CONCURRENCY, Session};
+use crate::registry::{CONCURRENCY, Session, filtered};
 use crate::transport::absent;
 
 /// The media types of images, and of what is attached to them.
@@ -24,6 +24,9 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application
 
 /// What cosign appends to the tag of an image's digest.
 const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
+
+/// The annotation of a list that a registry has filtered, in earlier versions of the specification.
+const FILTERED: &str = "org.opencontainers.referrers.filtersApplied";
 
 /// The most pages of a list.
 const MAX_PAGES: usize = 100;
@@ -78,6 +81,8 @@ struct Form {
     subject: Option<Referred>,
     manifests: Option<Vec<Referred>>,
     layers: Option<Vec<Descriptor>>,
+    #[serde(default)]
+    annotations: BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +226,11 @@ impl Session<'_> {
                 // What isn't there behind another page is missing.
                 return if number == 0 { Ok(()) } else { Err(absent("a page of a list", &url)) };
             };
-            found.list(what, Form::read(what, &page)?)?;
+            let list = Form::read(what, &page)?;
+            if list.annotations.contains_key(FILTERED) {
+                return Err(filtered(&url));
+            }
+            found.list(what, list)?;
             next = following;
         }
         let message =
@@ -240,12 +249,18 @@ impl Session<'_> {
             limits,
         };
         self.referring(&mut found).await?;
-        if let Some((list, _)) = self.named(&tag, MANIFESTS).await? {
+        // Some registries take such a tag for the digest itself: that is the image, and no list.
+        let is_other = |digest: &Digest, found: &Found| *digest != found.image;
+        if let Some((list, digest)) = self.named(&tag, MANIFESTS).await?
+            && is_other(&digest, &found)
+        {
             found.list(&tag, Form::read(&tag, &list)?)?;
         }
         for kind in COSIGN {
             let name = format!("{tag}.{kind}");
-            if let Some((manifest, _)) = self.named(&name, MANIFESTS).await? {
+            if let Some((manifest, digest)) = self.named(&name, MANIFESTS).await?
+                && is_other(&digest, &found)
+            {
                 found.read(&name, &manifest)?;
             }
         }

@@ -3,7 +3,7 @@
 //! Owns who is told the credentials: the registry itself, and another host only if it is allowed. Every
 //! content is held against its digest before anyone sees it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ use url::Url;
 use crate::address::Reference;
 use crate::artifact::{Artifact, Content, File, INDEX, Limits, MANIFEST, layers};
 use crate::challenge::Challenge;
-use crate::credentials::{self, Credentials};
+use crate::credentials::{self, Credentials, Found};
 use crate::digest::Digest;
 use crate::transport::{Request, Transport, absent, body, location, success};
 use crate::{link, setting};
@@ -31,6 +31,15 @@ const MAX_MANIFEST: u64 = 4 << 20;
 
 /// The size of the largest answer of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
+
+/// The statuses with which registries say that they don't list what refers to a manifest.
+const WITHOUT_LIST: [StatusCode; 5] = [
+    StatusCode::NOT_FOUND,
+    StatusCode::BAD_REQUEST,
+    StatusCode::METHOD_NOT_ALLOWED,
+    StatusCode::NOT_ACCEPTABLE,
+    StatusCode::NOT_IMPLEMENTED,
+];
 
 /// The blobs and manifests that are fetched at once.
 pub(crate) const CONCURRENCY: usize = 8;
@@ -51,6 +60,8 @@ pub(crate) struct Session<'a> {
     base: Url,
     action: Action,
     authorization: Mutex<Option<HeaderValue>>,
+    /// A credential helper that Docker's configuration names and that isn't installed.
+    missing_helper: OnceLock<String>,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +83,8 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Error> {
         let base = reference.origin()?;
         let authorization = Mutex::new(None);
-        Ok(Self { transport, allowed, reference, base, action, authorization })
+        let missing_helper = OnceLock::new();
+        Ok(Self { transport, allowed, reference, base, action, authorization, missing_helper })
     }
 
     /// What the conversation is about.
@@ -123,11 +135,14 @@ impl<'a> Session<'a> {
     pub async fn page(&self, url: &Url) -> Result<Option<(Bytes, Option<Url>)>, Error> {
         let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
         let answer = self.send(request).await?;
-        if answer.status() == StatusCode::NOT_FOUND {
+        if WITHOUT_LIST.contains(&answer.status()) {
             return Ok(None);
         }
         let what = format!("the list of what refers to `{}`", self.reference);
         let answer = success(&what, url, answer)?;
+        if answer.headers().contains_key("oci-filters-applied") {
+            return Err(filtered(url));
+        }
         let next = link::next(url, &answer)?;
         Ok(Some((body(url, answer, MAX_MANIFEST).await?, next)))
     }
@@ -239,16 +254,45 @@ impl<'a> Session<'a> {
         let challenges = answer.headers().get_all(WWW_AUTHENTICATE);
         let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
         let Some(challenge) = challenges.find_map(Challenge::parse) else { return Ok(answer) };
-        let Some(authorization) = self.answer(challenge).await? else { return Ok(answer) };
+        let authorization = self.answer(challenge).await;
+        let Some(authorization) = authorization.map_err(|error| self.without_helper(error))? else {
+            return match self.missing_helper.get() {
+                Some(_) => Err(self.without_helper(unauthenticated(&self.base))),
+                None => Ok(answer),
+            };
+        };
         let own = Some(authorization);
         self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&own);
         request.authorization = own;
-        self.transport.send(&request).await
+        let answer = self.transport.send(&request).await?;
+        let is_refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+        if is_refused.contains(&answer.status()) && self.missing_helper.get().is_some() {
+            return Err(self.without_helper(unauthenticated(&self.base)));
+        }
+        Ok(answer)
+    }
+
+    /// Returns the error for a refusal where the credentials would come from a helper that isn't installed.
+    fn without_helper(&self, error: Error) -> Error {
+        let Some(helper) = self.missing_helper.get() else { return error };
+        let message = format!("the credential helper `docker-credential-{helper}` isn't installed");
+        Error::new(ErrorKind::Configuration, message)
+            .with_source(error.report())
+            .with_hint("install it, or remove it from Docker's configuration and log in again")
     }
 
     /// Returns the header that answers a challenge, if there is one.
     async fn answer(&self, challenge: Challenge) -> Result<Option<HeaderValue>, Error> {
-        let credentials = credentials::find(self.reference.in_docker_configuration()).await?;
+        let name = self.reference.in_docker_configuration();
+        let credentials = match credentials::find(name, self.reference.repository()).await? {
+            Found::Credentials(credentials) => Some(credentials),
+            Found::None => None,
+            Found::MissingHelper(helper) => {
+                // Much can be read without credentials.
+                let _ = self.missing_helper.set(helper);
+                None
+            }
+        };
         match (challenge, credentials) {
             (Challenge::Basic, Some(Credentials::Password(user, password))) => {
                 basic(&user, &password).map(Some)
@@ -323,6 +367,17 @@ impl<'a> Session<'a> {
         let token = token.token.or(token.access_token).ok_or_else(unusable)?;
         header(&format!("Bearer {token}")).ok_or_else(unusable)
     }
+}
+
+fn unauthenticated(base: &Url) -> Error {
+    let message = format!("{} wants credentials", origin(base));
+    Error::new(ErrorKind::Unauthenticated, message)
+}
+
+/// The error for a list that isn't whole though nothing filters it.
+pub(crate) fn filtered(url: &Url) -> Error {
+    let message = format!("{} filters the list of what refers to an image", origin(url));
+    protocol(message).with_hint("report it to the registry: no filter was asked for")
 }
 
 fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {

@@ -1,7 +1,7 @@
 //! Fetching and pushing, for callers that wait.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rego_platform_client::client::{LazyRuntime, refuse_blocking};
 use rego_platform_client::http::{AllowedHost, AllowedHosts};
@@ -16,7 +16,7 @@ use crate::artifact::{Artifact, Content, Limits, layers};
 use crate::digest::Digest;
 use crate::image::Image;
 use crate::registry::{Action, Session};
-use crate::transport::{Request, Transport, body, success};
+use crate::transport::{DEADLINE, Request, Transport, body, success};
 use crate::{git, setting};
 
 /// Fetches policies from registries, web servers and repositories; cheap to clone.
@@ -188,6 +188,7 @@ impl Remote {
         refuse_blocking()?;
         let timeout = self.0.timeout;
         self.0.runtime.get()?.block_on(async move {
+            let work = DEADLINE.scope(Instant::now() + timeout, work);
             tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| {
                 let message = format!("`{}` isn't there after {timeout:?}", escape(&what));
                 Err(Error::new(ErrorKind::TimedOut, message).at_limit(Limit::Timeout))

@@ -2,10 +2,12 @@
 //!
 //! Owns where a request may go, and that what a redirect leads to gets no credentials.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::{Cause, is_loopback, origin, other_protocol, outside_client};
+use rego_platform_client::client::{
+    Cause, is_loopback, origin, other_protocol, outside_client, retry_after,
+};
 use rego_platform_client::text::size;
 use rego_platform_client::{Error, ErrorKind, setting};
 use reqwest::header::{
@@ -16,8 +18,26 @@ use url::Url;
 
 const MAX_REDIRECTS: usize = 5;
 
-/// The pauses before a request that is safe to repeat is sent again.
-const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+/// How often a request that is safe to repeat is sent again after a failure.
+const REPEATS: u32 = 2;
+
+/// The first pause, which doubles each time, and the longest that a server doesn't ask for.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(30);
+
+tokio::task_local! {
+    /// The time at which everything about a source must be there.
+    pub(crate) static DEADLINE: Instant;
+}
+
+/// Returns the pause before a request is sent again for the `count`-th time; `None` if it would outlast the
+/// deadline.
+fn pause(count: u32, asked: Option<Duration>) -> Option<Duration> {
+    let own = PAUSE.saturating_mul(1_u32.checked_shl(count).unwrap_or(u32::MAX)).min(LONGEST);
+    let pause = asked.unwrap_or_default().max(own);
+    let left = DEADLINE.try_with(|deadline| deadline.saturating_duration_since(Instant::now()));
+    (pause < left.unwrap_or(LONGEST)).then_some(pause)
+}
 
 #[derive(Debug)]
 pub(crate) struct Transport {
@@ -71,20 +91,29 @@ impl Transport {
                 Error::new(ErrorKind::Configuration, message).by_setting(setting::PLAIN_HTTP)
             );
         }
-        let mut pauses = PAUSES.iter().filter(|_| request.reads());
+        let mut count = 0;
         loop {
             let answer = self.attempt(request).await;
-            let failed = match &answer {
+            let (again, asked) = match &answer {
+                // It was refused before anything was done.
+                Ok(answer) if answer.status() == StatusCode::TOO_MANY_REQUESTS => {
+                    (true, retry_after(answer.headers()))
+                }
                 Ok(answer) => {
                     let status = answer.status();
-                    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+                    let fails = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+                    (fails && request.reads() && count < REPEATS, retry_after(answer.headers()))
                 }
-                Err(error) => error.kind() == ErrorKind::Unavailable,
+                Err(error) => {
+                    let fails = error.kind() == ErrorKind::Unavailable;
+                    (fails && request.reads() && count < REPEATS, None)
+                }
             };
-            match pauses.next() {
-                Some(pause) if failed => tokio::time::sleep(*pause).await,
-                _ => return answer,
+            match pause(count, asked).filter(|_| again) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return answer,
             }
+            count += 1;
         }
     }
 
@@ -181,7 +210,10 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
         ),
         StatusCode::NOT_FOUND => return Err(absent(what, url)),
         StatusCode::TOO_MANY_REQUESTS => {
-            (ErrorKind::RateLimited, format!("{host} has had too many requests"), "try again later")
+            let asked = retry_after(answer.headers());
+            let asked = asked.map(|time| format!(", and asks to wait {}s", time.as_secs()));
+            let message = format!("{host} has had too many requests{}", asked.unwrap_or_default());
+            (ErrorKind::RateLimited, message, "try again later")
         }
         status if status.is_server_error() => (
             ErrorKind::Unavailable,

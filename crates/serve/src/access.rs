@@ -110,8 +110,11 @@ impl Access {
     /// Returns `true` if the headers have one of the tokens. The time that it takes doesn't depend on
     /// which, or on how much of one is right.
     fn has_token(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let Some((scheme, given)) = given.and_then(|value| value.split_once(' ')) else {
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        // Of two, a proxy may have looked at the other.
+        let (Some(only), None) = (given.next(), given.next()) else { return false };
+        let Some((scheme, given)) = only.to_str().ok().and_then(|value| value.split_once(' '))
+        else {
             return false;
         };
         if !scheme.eq_ignore_ascii_case("bearer") {
@@ -124,8 +127,8 @@ impl Access {
 }
 
 fn is_of_page(headers: &HeaderMap) -> bool {
-    let site = headers.get("sec-fetch-site");
-    headers.contains_key(header::ORIGIN) || site.is_some_and(|site| site != "none")
+    let mut sites = headers.get_all("sec-fetch-site").iter();
+    headers.contains_key(header::ORIGIN) || sites.any(|site| site != "none")
 }
 
 /// Returns the host that a request names, without its port: that of its address, if it has one, and that of

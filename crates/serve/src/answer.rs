@@ -40,16 +40,6 @@ impl Refusal {
         Self { errors, ..Self::invalid(format!("error(s) occurred while {what} query")) }
     }
 
-    /// Policies that don't compile.
-    pub fn of_policies(error: &Error, code: &'static str) -> Self {
-        let errors = match error {
-            Error::Policy(_) => OpaError::all(error, None),
-            _ => return Self::invalid(error.report()),
-        };
-        let message = "error(s) occurred while compiling module(s)";
-        Self { errors, ..Self::new(StatusCode::BAD_REQUEST, code, message) }
-    }
-
     /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
     /// own, as a failed call of the service.
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {

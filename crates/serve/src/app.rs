@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rego_platform::Value;
-use rego_platform::evaluate::{EvaluateOptions, Pool};
+use rego_platform::evaluate::{EvaluateOptions, Pool, SharedMemory};
 
 use super::access::Access;
 use super::admission::Queue;
@@ -30,6 +30,7 @@ pub(crate) struct Shared {
     pub policies: PolicyStore,
     pub pool: Pool,
     pub queue: Queue,
+    pub memory: SharedMemory,
     pub metrics: Arc<Metrics>,
     pub decision_log: Option<DecisionLog>,
     /// Names this server in the log of decisions and in its configuration.

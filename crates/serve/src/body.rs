@@ -1,17 +1,18 @@
-//! The body of a request: read within bounds, decompressed, and parsed.
+//! The body of a request: awaited within bounds, decompressed, and parsed.
 
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use flate2::read::MultiGzDecoder;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use rego_platform::Value;
 use rego_platform::sources::document;
 
+use super::admission::{Reserved, too_many};
 use super::answer::Refusal;
 use super::app::App;
 
@@ -29,24 +30,11 @@ pub(crate) struct Document {
 impl FromRequest<App> for Document {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _: &App) -> Result<Self, Refusal> {
         let began = Instant::now();
-        let (headers, bytes) = read(request, app).await?;
+        let (headers, bytes) = read(request).await?;
         let value = parse(&headers, &bytes)?;
         Ok(Self { value, parsing: began.elapsed() })
-    }
-}
-
-/// The text in a body.
-pub(crate) struct Text(pub String);
-
-impl FromRequest<App> for Text {
-    type Rejection = Refusal;
-
-    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
-        let (_, bytes) = read(request, app).await?;
-        let text = std::str::from_utf8(&bytes);
-        text.map(|text| Self(text.to_owned())).map_err(|_| Refusal::invalid("the text isn't UTF-8"))
     }
 }
 
@@ -92,29 +80,54 @@ fn too_large(most: usize) -> Refusal {
     Refusal::invalid(format!("request body too large: it has more than {most} bytes"))
 }
 
-/// Reads a body, and decompresses it. Returns the headers too.
-async fn read(request: Request, app: &App) -> Result<(HeaderMap, Bytes), Refusal> {
+/// Reads a body that has arrived. Returns the headers too.
+async fn read(request: Request) -> Result<(HeaderMap, Bytes), Refusal> {
     let (head, body) = request.into_parts();
-    let bytes = all(body, app.bounds.body).await?;
-    let bytes = decompressed(&head.headers, bytes, app.bounds.body)?;
-    Ok((head.headers, bytes))
+    let collected = body.collect().await.map_err(|_| Refusal::invalid(NOT_WHOLE))?;
+    Ok((head.headers, collected.to_bytes()))
 }
 
-async fn all(body: Body, most: usize) -> Result<Bytes, Refusal> {
-    let collected = tokio::time::timeout(ARRIVES, Limited::new(body, most).collect()).await;
-    match collected {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),
-        Ok(Err(_)) => Err(Refusal::invalid("the body didn't arrive whole")),
-        Err(_) => {
-            Err(Refusal::invalid(format!("the body didn't arrive within {}s", ARRIVES.as_secs())))
-        }
+const NOT_WHOLE: &str = "the body didn't arrive whole";
+
+/// Waits until the body of a request has arrived, and decompresses it. Each byte counts from its arrival on.
+pub(crate) async fn arrived(
+    request: Request,
+    app: &App,
+    reserved: &mut Reserved,
+) -> Result<Request, Refusal> {
+    let (mut head, body) = request.into_parts();
+    let most = app.bounds.body;
+    let arrived = tokio::time::timeout(ARRIVES, all(body, most, reserved)).await;
+    let bytes = arrived.unwrap_or_else(|_| {
+        Err(Refusal::invalid(format!("the body didn't arrive within {}s", ARRIVES.as_secs())))
+    })?;
+    let bytes = decompressed(&head.headers, bytes, most)?;
+    head.headers.remove(header::CONTENT_ENCODING);
+    reserved.reserve(bytes.len()).ok_or_else(too_many)?;
+    Ok(Request::from_parts(head, Body::from(bytes)))
+}
+
+async fn all(mut body: Body, most: usize, reserved: &mut Reserved) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large(most));
     }
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::invalid(NOT_WHOLE))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if all.len() + data.len() > most {
+            return Err(too_large(most));
+        }
+        reserved.reserve(all.len() + data.len()).ok_or_else(too_many)?;
+        all.extend_from_slice(&data);
+    }
+    Ok(all.freeze())
 }
 
 fn decompressed(headers: &HeaderMap, bytes: Bytes, most: usize) -> Result<Bytes, Refusal> {
-    let Some(encoding) = headers.get(header::CONTENT_ENCODING) else { return Ok(bytes) };
-    if encoding != "gzip" {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let Some(encoding) = encodings.next() else { return Ok(bytes) };
+    if encoding != "gzip" || encodings.next().is_some() {
         return Err(Refusal::invalid("the body has another encoding than gzip"));
     }
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
@@ -134,8 +147,8 @@ fn parse(headers: &HeaderMap, bytes: &[u8]) -> Result<Option<Value>, Refusal> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_yaml = content_type.is_some_and(|value| value.contains("yaml"));
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let is_yaml = types.any(|value| value.to_str().is_ok_and(|value| value.contains("yaml")));
     document("body", text, is_yaml).map(Some).map_err(|problem| match &problem.position {
         Some(at) => malformed(&format!("{}:{}: {}", at.line, at.column, problem.message)),
         None => malformed(&problem.message),

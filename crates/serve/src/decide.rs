@@ -37,7 +37,9 @@ impl FromRequestParts<App> for Asking {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        let parent = parts.headers.get("traceparent").and_then(|value| value.to_str().ok());
+        let mut parents = parts.headers.get_all("traceparent").iter();
+        let only = parents.next().filter(|_| parents.next().is_none());
+        let parent = only.and_then(|value| value.to_str().ok());
         let trace = parent.and_then(|text| TraceParent::new(text).ok());
         Ok(Self { peer, trace, number: app.number(), began: Instant::now() })
     }
@@ -49,6 +51,7 @@ impl Asking {
         let mut options = app.evaluate.clone();
         options.budget.timeout = options.budget.timeout.saturating_sub(self.began.elapsed());
         options.pool = Some(app.pool.clone());
+        options.memory = Some(app.memory.clone());
         options.observer = Some(app.metrics.clone());
         options.trace.clone_from(&self.trace);
         options

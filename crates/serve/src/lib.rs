@@ -16,7 +16,6 @@ mod admission;
 mod answer;
 mod app;
 mod body;
-mod change;
 mod connections;
 mod decide;
 mod decision_log;
@@ -35,7 +34,7 @@ pub use access::{Access, AccessToken};
 pub use decision_log::{LogDestination, Upload};
 pub use journal::Journal;
 pub use options::{Bounds, GateRun, ServerOptions};
-pub use policy_set::{Compile, Load, Loaded};
+pub use policy_set::{Load, Loaded};
 pub use server::Server;
 pub use tls::Tls;
 

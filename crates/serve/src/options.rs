@@ -11,7 +11,6 @@ use rego_platform_gate::RunOptions;
 use super::access::Access;
 use super::decision_log::LogDestination;
 use super::journal::Journal;
-use super::policy_set::Compile;
 
 /// What a server is started with.
 #[derive(Debug)]
@@ -29,9 +28,6 @@ pub struct ServerOptions {
     pub bounds: Bounds,
     /// Where decisions are logged; nowhere by default.
     pub decision_log: Option<LogDestination>,
-    /// Compiles policies and data that clients have changed, in memory. They can't be changed by default; a
-    /// token has to be wanted of clients (`access`) for that.
-    pub writable: Option<Compile>,
     /// Hears what happens.
     pub journal: Arc<dyn Journal>,
 }
@@ -46,7 +42,6 @@ impl ServerOptions {
             gate,
             bounds: Bounds::default(),
             decision_log: None,
-            writable: None,
             journal,
         }
     }
@@ -67,9 +62,15 @@ impl fmt::Debug for GateRun {
 pub struct Bounds {
     /// The largest body of a request, also once it is decompressed, in bytes; 16 MiB by default.
     pub body: usize,
-    /// The most bytes of the bodies of all requests that are evaluated or wait for it; 256 MiB by default. A
-    /// body of unknown length counts as the largest. Any more are refused with status 429.
+    /// The most bytes of all bodies, as far as they have arrived, until their requests are answered; 256 MiB by
+    /// default. Any more are refused with status 429.
     pub bodies: usize,
+    /// The most bytes of all answers that wait to be read; 256 MiB by default. Any more are refused with status
+    /// 503.
+    pub answers: usize,
+    /// The most bytes of the values that all evaluations hold at the same time; 4 GiB by default. The evaluation
+    /// that would exceed it ends with an error.
+    pub memory: u64,
     /// The largest answer, in bytes; 64 MiB by default.
     pub answer: usize,
     /// The most requests that are evaluated or wait for it; 1,024 by default. Any more are refused with
@@ -86,6 +87,8 @@ impl Default for Bounds {
         Self {
             body: 16 << 20,
             bodies: 256 << 20,
+            answers: 256 << 20,
+            memory: 4 << 30,
             answer: 64 << 20,
             queue: 1024,
             connections: 4096,

@@ -10,7 +10,6 @@ use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use percent_encoding::percent_decode_str;
 use quick_cache::sync::Cache;
-use rego_platform::evaluate::sources::{SourceLimits, Sources};
 use rego_platform::evaluate::{Policies, Query, compact};
 use rego_platform::{Error, Value};
 use rego_platform_client::text::{data_reference, hex};
@@ -36,15 +35,6 @@ pub struct Loaded {
 
 /// Loads policies: at the start, and each time that the host asks for it.
 pub struct Load(pub Box<dyn Fn() -> Result<Loaded, Error> + Send + Sync>);
-
-/// Compiles policies and data that clients have changed.
-pub struct Compile(pub Box<dyn Fn(Sources) -> Result<Loaded, Error> + Send + Sync>);
-
-impl fmt::Debug for Compile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Compile(..)")
-    }
-}
 
 impl fmt::Debug for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,7 +130,7 @@ impl PolicySet {
 }
 
 /// Returns the names in a path, of which empty ones don't count.
-pub(crate) fn parts(path: &str) -> Result<Vec<String>, Refusal> {
+fn parts(path: &str) -> Result<Vec<String>, Refusal> {
     let named = path.split('/').filter(|part| !part.is_empty());
     named
         .map(|part| {
@@ -191,7 +181,6 @@ fn revision(policies: &Policies) -> Result<String, Error> {
 #[derive(Debug)]
 pub(crate) struct PolicyStore {
     load: Load,
-    compile: Option<Compile>,
     current: RwLock<Arc<PolicySet>>,
     last: Mutex<LastLoad>,
     /// Held by the one load at a time.
@@ -206,21 +195,13 @@ pub(crate) struct LastLoad {
     pub failure: Option<Error>,
 }
 
-/// What has become of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
-    Done,
-    /// It is there already, and the client wants it only if it isn't.
-    Present,
-}
-
 impl PolicyStore {
-    pub fn new(load: Load, compile: Option<Compile>) -> Result<Self, Error> {
+    pub fn new(load: Load) -> Result<Self, Error> {
         let at = Utc::now();
         let first = PolicySet::new((load.0)()?)?;
         let last = Mutex::new(LastLoad { at, failure: None });
         let current = RwLock::new(Arc::new(first));
-        Ok(Self { load, compile, current, last, loading: Mutex::default() })
+        Ok(Self { load, current, last, loading: Mutex::default() })
     }
 
     /// Returns the current policies; a request keeps those that it began with.
@@ -258,33 +239,6 @@ impl PolicyStore {
         failure.map_or(Ok(true), Err)
     }
 
-    /// Returns `true` if clients may change them.
-    pub fn is_writable(&self) -> bool {
-        self.compile.is_some()
-    }
-
-    /// Changes the policies and data. They stay as they are if `change` says so, or if they don't compile,
-    /// which is refused with `code`.
-    pub fn write(
-        &self,
-        code: &'static str,
-        change: impl FnOnce(&mut Sources) -> Result<Written, Refusal>,
-    ) -> Result<Written, Refusal> {
-        let Some(Compile(compile)) = &self.compile else {
-            return Err(Refusal::internal("the policies can't be changed"));
-        };
-        let _alone = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut sources, _) = self.current().policies.sources();
-        let written = change(&mut sources)?;
-        if written == Written::Done {
-            refuse_too_many(&sources)?;
-            let loaded = compile(sources).and_then(PolicySet::new);
-            let set = loaded.map_err(|error| Refusal::of_policies(&error, code))?;
-            *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
-        }
-        Ok(written)
-    }
-
     /// Returns how the last load ended.
     pub fn last_load(&self) -> LastLoad {
         self.last().clone()
@@ -293,21 +247,6 @@ impl PolicyStore {
     fn last(&self) -> MutexGuard<'_, LastLoad> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Refuses more than could be read from files.
-fn refuse_too_many(sources: &Sources) -> Result<(), Refusal> {
-    let SourceLimits { total_bytes, files, .. } = SourceLimits::default();
-    let mut bytes: usize = sources.modules.iter().map(|module| module.text.len()).sum();
-    for data in &sources.data {
-        let text = compact(&data.value).map_err(|error| Refusal::invalid(error.report()))?;
-        bytes = bytes.saturating_add(text.len());
-    }
-    if bytes as u64 > total_bytes || sources.modules.len() > files {
-        let message = "the policies and data are larger than a server may have";
-        return Err(Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "invalid_operation", message));
-    }
-    Ok(())
 }
 
 /// Returns a time as OPA writes it.

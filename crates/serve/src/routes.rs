@@ -9,14 +9,13 @@ mod health;
 mod policies;
 mod query;
 mod status;
-mod write;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, get, post};
 
 use super::answer::Refusal;
 use super::app::App;
@@ -26,17 +25,15 @@ pub(crate) fn router(app: &App) -> Router {
     let evaluating = Router::new()
         .route("/", only(post(data::default_decision), "POST"))
         .with_document("/v0/data", || only(post(data::post_v0), "POST"))
-        .route("/v1/data", document(MethodRouter::new()))
-        .route("/v1/data/{*path}", document(delete(write::delete_data)))
+        .with_document("/v1/data", || {
+            read_only(get(data::get_v1).post(data::post_v1), "GET, POST")
+        })
         .with_document("/v1/batch/data", || only(post(batch::post), "POST"))
         .route("/v1/query", only(get(query::get).post(query::post), "GET, POST"))
         .route("/v1/call/{function}", only(post(call::post), "POST"))
         .route("/v1/gate", only(post(gate::post), "POST"))
         .route("/health/{*path}", only(get(health::policy), "GET"))
-        .route(
-            "/v1/policies/{*id}",
-            only(get(policies::one), "GET").put(write::put_policy).delete(write::delete_policy),
-        )
+        .route("/v1/policies/{*id}", read_only(get(policies::one), "GET"))
         .route_layer(from_fn_with_state(app.clone(), guard::admit));
     Router::new()
         .merge(evaluating)
@@ -51,12 +48,6 @@ pub(crate) fn router(app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), guard::check))
         .layer(from_fn_with_state(app.clone(), guard::measure))
         .with_state(app.clone())
-}
-
-/// Adds the methods of `/v1/data`.
-fn document(handlers: MethodRouter<App>) -> MethodRouter<App> {
-    let handlers = handlers.get(data::get_v1).post(data::post_v1);
-    only(handlers.put(write::put_data).patch(write::patch_data), "GET, POST, PUT, PATCH")
 }
 
 /// Returns an address without the slashes at its end, which mean nothing, as in OPA.
@@ -89,6 +80,14 @@ impl WithDocument for Router<App> {
 fn only(handlers: MethodRouter<App>, allowed: &'static str) -> MethodRouter<App> {
     handlers.fallback(move || async move {
         method_not_allowed(allowed, "this method isn't supported here")
+    })
+}
+
+/// Refuses the methods that change policies and data.
+fn read_only(handlers: MethodRouter<App>, allowed: &'static str) -> MethodRouter<App> {
+    handlers.fallback(move || async move {
+        let message = "policies and data come from files, and can't be changed over HTTP";
+        method_not_allowed(allowed, message)
     })
 }
 

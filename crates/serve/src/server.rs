@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use rego_platform::evaluate::Pool;
+use rego_platform::evaluate::{Pool, SharedMemory};
 use rego_platform::{Error, ErrorKind};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -53,16 +53,10 @@ impl Server {
             gate,
             bounds,
             decision_log,
-            writable,
             journal,
         } = options;
         access.check(listen)?;
-        if writable.is_some() && access.tokens.is_empty() {
-            let message = "anyone who may ask could change the policies";
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("a server is writable only for clients with a token"));
-        }
-        let policies = PolicyStore::new(load, writable)?;
+        let policies = PolicyStore::new(load)?;
         let decision_log = decision_log
             .map(|destination| DecisionLog::open(destination, Arc::clone(&journal)))
             .transpose()?;
@@ -82,7 +76,8 @@ impl Server {
             journal,
             policies,
             pool: Pool::new(cores),
-            queue: Queue::new(bounds.queue, bounds.bodies.max(bounds.body)),
+            queue: Queue::new(&bounds),
+            memory: SharedMemory::new(bounds.memory),
             metrics: Arc::new(Metrics::default()),
             decision_log,
             id: Uuid::new_v4().to_string(),

@@ -8,7 +8,7 @@ use rego_platform::sources::Ignore;
 use rego_platform::{Api, Error};
 use rego_platform_client::text::escape_for_log;
 
-use super::super::destinations::{self, Destination, Reads};
+use super::super::destinations::{self, Reads};
 use super::super::{Exit, output};
 
 /// Print the specification that the service publishes; needs no token
@@ -24,7 +24,7 @@ pub(crate) struct OpenapiArgs {
 
 pub(super) fn run(args: &OpenapiArgs, api: &BlockingApiClient) -> Result<Exit, Error> {
     if let Some(path) = &args.output {
-        destinations::check(&[Destination::data(path)], &Reads::default(), &Ignore::default())?;
+        destinations::check(&[path], &Reads::default(), &Ignore::default())?;
     }
     let which = if args.control_plane { Api::ControlPlane } else { Api::Backend };
     let text = api.openapi(which)?;

@@ -7,7 +7,7 @@ use rego_platform::Error;
 use rego_platform::sources::Ignore;
 use rego_platform_gate::merge;
 
-use super::{Interrupt, ReportArgs, outputs, reported};
+use super::{ReportArgs, outputs, reported};
 use crate::destinations::Reads;
 use crate::options::Options;
 use crate::{Exit, hint, report_files};
@@ -30,15 +30,11 @@ pub(super) struct MergeArgs {
     to: ReportArgs,
 }
 
-pub(super) fn run(
-    args: &MergeArgs,
-    options: &Options,
-    interrupt: &Interrupt,
-) -> Result<Exit, Error> {
+pub(super) fn run(args: &MergeArgs, options: &Options) -> Result<Exit, Error> {
     let read = Reads { given: Vec::new(), others: args.reports.clone() };
     let accepted =
         outputs::accept(&args.to.output, args.to.format, None, (&read, &Ignore::default()));
-    reported(accepted, args.to.format, options, interrupt, |_| {
+    reported(accepted, args.to.format, options, |_, _| {
         let read = |path: &PathBuf| {
             Ok((path.display().to_string(), report_files::read(path, options.timeout)?))
         };

@@ -2,7 +2,6 @@
 //!
 //! The formats for other tools are those of `rego_platform_gate::reports`.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -20,9 +19,8 @@ use rego_platform_gate::repository;
 
 use super::human::Human;
 use super::json;
-use crate::destinations::{self, Destination, Reads};
+use crate::destinations::{self, Reads};
 use crate::output;
-use crate::previous_outputs::Content;
 
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +153,7 @@ fn guessed(file: &str) -> Option<&'static str> {
 pub(super) struct Reports {
     files: Vec<Output>,
     /// The format of the report on standard output.
-    stdout: Option<OutputFormat>,
+    stdout: OutputFormat,
     look: Look,
     /// The file for the summary of a step on GitHub, until it is written: a second time, the same
     /// text would be appended again.
@@ -170,25 +168,15 @@ impl Output {
     fn is_stream(&self) -> bool {
         self.file == Path::new(STDOUT)
     }
-
-    fn destination(&self) -> Destination<'_> {
-        let content = match self.format {
-            OutputFormat::Json => Content::Report,
-            OutputFormat::Other(ReportFormat::Sarif) => Content::Sarif,
-            _ => Content::Other,
-        };
-        Destination { path: &self.file, content }
-    }
 }
 
 impl Reports {
-    pub fn new(accepted: &Accepted, format: Option<OutputFormat>, look: Look) -> Self {
+    pub fn new(accepted: Accepted, format: Option<OutputFormat>, look: Look) -> Self {
         let (streams, files): (Vec<Output>, Vec<Output>) =
-            accepted.outputs.iter().cloned().partition(Output::is_stream);
+            accepted.outputs.into_iter().partition(Output::is_stream);
         let other = streams.first().map(|output| output.format);
-        let stdout = format.or(other).or(Some(OutputFormat::Human));
-        let summary = accepted.summary.clone();
-        Self { files, stdout, look, summary }
+        let stdout = format.or(other).unwrap_or(OutputFormat::Human);
+        Self { files, stdout, look, summary: accepted.summary }
     }
 
     /// Replaces the reports of an earlier run: however this one ends, they can't be taken for its
@@ -256,77 +244,20 @@ impl Reports {
     /// people need nothing else about a run that evaluated nothing.
     fn print(&mut self, run: &Run, failure_elsewhere: bool) -> Result<(), Error> {
         let report = match self.stdout {
-            None => return Ok(()),
-            Some(OutputFormat::Human) if failure_elsewhere && run.inputs.is_empty() => {
+            OutputFormat::Human if failure_elsewhere && run.inputs.is_empty() => {
                 return Ok(());
             }
-            Some(OutputFormat::Human) => {
+            OutputFormat::Human => {
                 let Look { quiet, verbose } = self.look;
                 let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
                 let colour = output::is_terminal() && !no_colour;
                 let view = View { more: self.more() };
                 Box::new(Human { colour, view, quiet, verbose, failure_elsewhere })
             }
-            Some(format) => format.report(self.more()),
+            format => format.report(self.more()),
         };
         output::to_stdout_with(|out| report.write(run, out))
     }
-}
-
-/// Finds the reports in arguments that don't parse, with a plain scan.
-pub(super) fn scan(arguments: &[OsString]) -> Option<Reports> {
-    let mut texts = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
-    texts.find(|text| text == "gate")?;
-    let (mut outputs, mut format) = (Vec::new(), None);
-    // Whatever else names a file may be read.
-    let mut others: Vec<PathBuf> = Vec::new();
-    while let Some(text) = texts.next() {
-        if text == "--" {
-            others.extend(texts.map(|text| PathBuf::from(&*text)));
-            break;
-        }
-        let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => match short(&text) {
-                Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
-                None => (text.clone().into_owned(), None),
-            },
-        };
-        let mut value = || value.clone().or_else(|| texts.next().map(std::borrow::Cow::into_owned));
-        match name.as_str() {
-            "--output" | "-o" => {
-                outputs.extend(value().and_then(|text| text.parse::<Output>().ok()));
-            }
-            "--format" | "-f" => {
-                format =
-                    value().and_then(|text| OutputFormat::from_str(&text, true).ok()).or(format);
-            }
-            _ => {
-                // A value may follow several short options, as in `-vipath`.
-                let short = text.starts_with('-') && !text.starts_with("--");
-                let attached = text.char_indices().skip(2).take_while(|_| short);
-                others.extend(attached.filter_map(|(at, _)| text.get(at..)).map(PathBuf::from));
-                let value = text.split_once('=').map(|(_, value)| value);
-                others.extend([Some(&*text), value].into_iter().flatten().map(PathBuf::from));
-            }
-        }
-    }
-    let is_path = |path: &&Path| {
-        path.symlink_metadata().is_ok() || path.to_string_lossy().contains(['*', '?', '['])
-    };
-    let given = others.iter().map(PathBuf::as_path).filter(is_path).collect();
-    let read = Reads { given, others: Vec::new() };
-    let (accepted, _) = accept(&outputs, format, None, (&read, &Ignore::default()));
-    let mut reports = Reports::new(&accepted, format, Look::default());
-    // A person reads the usage on standard error.
-    reports.stdout = reports.stdout.filter(|format| *format != OutputFormat::Human);
-    Some(reports)
-}
-
-/// Splits a short option from the value that is attached to it.
-fn short(text: &str) -> Option<(&str, &str)> {
-    let (name, rest) = text.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
-    matches!(name, "-f" | "-o").then(|| (name, rest.trim_start_matches('=')))
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -352,9 +283,8 @@ pub(super) fn accept(
     let (streams, files): (Vec<&Output>, Vec<&Output>) =
         outputs.iter().partition(|output| output.is_stream());
     let summary = summary(outputs, format);
-    let mut written: Vec<Destination<'_>> = files.iter().map(|file| file.destination()).collect();
-    written.extend(summary.as_deref().map(Destination::text));
-    written.extend(recording.map(Destination::recording));
+    let written = files.iter().map(|output| output.file.as_path());
+    let written: Vec<&Path> = written.chain(summary.as_deref()).chain(recording).collect();
     let judged = destinations::judge(&written, read, ignore);
     // In the same order as they were judged.
     let mut all = judged.iter().map(Result::is_ok);

@@ -158,6 +158,7 @@ impl How {
             let fetched = match known {
                 Some(known) => known,
                 None => {
+                    crate::watchdog::again(self.timeout)?;
                     let fetched = remote.fetch(&address, pinned)?;
                     if let Some(polled) = &self.polled {
                         polled.keep(&address, fetched.clone());

@@ -1,6 +1,7 @@
 //! Reading the file: its tables, and the options that they give.
 
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use rego_platform::Error;
 use rego_platform::sources::split;
@@ -10,9 +11,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, Access, Key, Shape};
-use super::{NAME, line_of, source, wrong};
+use super::{NAME, line_of, links, source, wrong};
 use crate::option_files;
-use crate::options::MAX_DURATION;
 use crate::paths::is_address;
 
 /// The largest file, in bytes.
@@ -67,16 +67,63 @@ impl FileOption {
     }
 }
 
-/// Reads a file. The options of a profile replace those of all.
-pub(super) fn read(path: &Path, profile: Option<&str>, trust: Trust) -> Result<File, Error> {
-    let bytes = option_files::read("the settings file", path, MAX_BYTES, MAX_DURATION)?;
+/// Reads a file. The options of a profile replace those of all. A pipe must end within `timeout`.
+pub(super) fn read(
+    path: &Path,
+    profile: Option<&str>,
+    trust: Trust,
+    timeout: Duration,
+) -> Result<File, Error> {
+    let bytes = option_files::read("the settings file", path, MAX_BYTES, timeout)?;
     let text = std::str::from_utf8(&bytes)
         .map_err(|_| wrong(format!("the settings file {} isn't UTF-8", line_of(path, 1))))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let reader = Reader { path, folder, text, keys: keys::all(), trust };
-    let entries = reader.file(profile)?;
+    let entries = Reader::new(path, text, trust).file(profile)?;
     Ok(File { source: source(path, &bytes), entries })
+}
+
+/// Returns the reports that a file with an error names: those of the profile, or else of all.
+pub(super) fn outputs(
+    path: &Path,
+    profile: Option<&str>,
+    trust: Trust,
+    timeout: Duration,
+) -> Result<Vec<String>, Error> {
+    // A pipe can't be read a second time.
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let bytes = option_files::read("the settings file", path, MAX_BYTES, timeout)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let reader = Reader::new(path, &text, trust);
+    let (table, _) = DeTable::parse_recoverable(reader.text);
+    let Some(key) = reader.keys.iter().find(|key| key.name == "output") else {
+        return Ok(Vec::new());
+    };
+    let gate = inner(table.get_ref(), "gate");
+    let own = profile.and_then(|name| inner(gate?, name));
+    let tables = own.into_iter().chain(gate);
+    let entry = tables.filter_map(|table| table.get("output")).find_map(|value| {
+        let entry = reader.entry(key, value).ok()?;
+        reader.checked(entry, value.span().start, key).ok()
+    });
+    Ok(entry.and_then(|entry| entry.values).unwrap_or_default())
+}
+
+/// Where the path of a value is.
+enum Placed {
+    /// It names no file.
+    Nowhere,
+    /// Below the file's folder, links apart.
+    At(PathBuf),
+    Elsewhere,
+}
+
+/// Returns a table in a table.
+fn inner<'a, 't>(table: &'a Table<'t>, name: &str) -> Option<&'a Table<'t>> {
+    match table.get(name)?.get_ref() {
+        DeValue::Table(own) => Some(own),
+        _ => None,
+    }
 }
 
 struct Reader<'a> {
@@ -89,7 +136,13 @@ struct Reader<'a> {
 
 type Table<'t> = DeTable<'t>;
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(path: &'a Path, text: &'a str, trust: Trust) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Self { path, folder, text, keys: keys::all(), trust }
+    }
+
     fn line(&self, at: usize) -> usize {
         self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
     }
@@ -232,17 +285,21 @@ impl Reader<'_> {
             return Err(self.wrong(at, &message).with_hint(hint));
         }
         for value in entry.values.iter_mut().flatten().filter(|_| key.is_path) {
-            let placed = self.place(key, value);
-            *value = placed
-                .filter(|(_, inside)| *inside || trusted)
-                .map(|(path, _)| path)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "`{}` leads out of the file's folder, and the file isn't trusted",
-                        escape(value)
-                    );
-                    self.wrong(at, &message).with_hint(hint)
-                })?;
+            let (placed, path) = self.place(key, value);
+            let stays = match path {
+                _ if trusted => true,
+                Placed::Nowhere => true,
+                Placed::Elsewhere => false,
+                Placed::At(path) => !links::leads_out(&self.folder, &path, key.name == "output"),
+            };
+            if !stays {
+                let message = format!(
+                    "`{}` leads out of the file's folder, and the file isn't trusted",
+                    escape(value)
+                );
+                return Err(self.wrong(at, &message).with_hint(hint));
+            }
+            *value = placed;
         }
         let given = std::iter::once("gate".to_owned()).chain(entry.arguments());
         if let Err(error) = crate::gate::command().try_get_matches_from(given) {
@@ -253,27 +310,28 @@ impl Reader<'_> {
         Ok(entry)
     }
 
-    /// Returns a path of the file from the current folder, and `true` if it is below the file's.
-    fn place(&self, key: &Key, value: &str) -> Option<(String, bool)> {
-        if value == "-" {
-            return Some((value.to_owned(), true));
-        }
+    /// Returns a value with its path from the current folder, and that path.
+    fn place(&self, key: &Key, value: &str) -> (String, Placed) {
         if is_address(value) {
-            return Some((value.to_owned(), false));
+            return (value.to_owned(), Placed::Elsewhere);
         }
         let (before, path) = match value.split_once('=').filter(|_| key.is_pair) {
-            Some((name, "-")) => return Some((format!("{name}=-"), true)),
             Some((name, path)) => (format!("{name}="), PathBuf::from(path)),
             // A report's format alone.
-            None if key.is_pair => return Some((value.to_owned(), true)),
+            None if key.is_pair => return (value.to_owned(), Placed::Nowhere),
             None => match split(value) {
                 (prefix, path) if prefix.is_empty() => (String::new(), path),
                 (prefix, path) => (format!("{}:", prefix.join(".")), path),
             },
         };
+        if path.as_os_str() == "-" {
+            return (value.to_owned(), Placed::Nowhere);
+        }
         let is_below =
             |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         let inside = path.components().all(is_below);
-        Some((format!("{before}{}", self.folder.join(path).to_str()?), inside))
+        let path = self.folder.join(path);
+        let placed = format!("{before}{}", path.display());
+        (placed, if inside { Placed::At(path) } else { Placed::Elsewhere })
     }
 }

@@ -37,6 +37,7 @@ mod settings;
 #[path = "../../../../tests/it/support.rs"]
 mod support;
 mod testcmd;
+mod timeout;
 mod vendor;
 
 /// The repository, in which the tests run the command.

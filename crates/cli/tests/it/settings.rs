@@ -246,3 +246,123 @@ fn the_schema_holds_for_the_file() {
         assert!(!validator.is_valid(&json(wrong)), "{wrong}");
     }
 }
+
+#[test]
+fn a_file_that_is_found_replaces_nothing_of_an_input() {
+    let found = "[gate]\ndata = [\"rules\"]\n";
+    let run = |settings: &str, input: &str, more: &[&str]| {
+        let sandbox = repository(settings);
+        sandbox.write("in/a.json", input);
+        Output::from(run(&sandbox, ".", &[&["gate", "-i", "in/a.json"], more].concat()))
+    };
+    for (set, input, replaces) in [
+        ("bad = false", r#"{"bad": true}"#, true),
+        ("\"size.max\" = 0", r#"{"size": {"max": 3}}"#, true),
+        ("size = 0", r#"{"size": null}"#, true),
+        ("other = 1", r#"{"bad": true}"#, false),
+        ("\"more.x\" = 1", r#"{"bad": true, "more": {"y": 1}}"#, false),
+    ] {
+        let settings = format!("{found}[gate.set]\n{set}\n");
+        let output = run(&settings, input, &[]);
+        if replaces {
+            output.fails("a value of the settings file would replace").says("--trust-settings");
+        } else {
+            output.code(1).says("bad");
+        }
+    }
+    for (settings, says) in [
+        ("[gate.arg]\nmax = 5\n", "the input has `args` already"),
+        ("[gate.annotation]\nteam = \"b\"\n", "the input has another"),
+        ("[gate.annotation]\n\"platform.material.name\" = \"b\"\n", "would replace the input's own"),
+    ] {
+        let input = r#"{"args": {"max": "1"}, "platform_metadata": {"annotations": {"team": "a"}}}"#;
+        let sandbox = repository(&format!("{found}{settings}"));
+        sandbox.write("in/a.json", input);
+        let policy = format!("{POLICY}\ndeny contains \"x\" if input.platform_metadata.annotations.none\n");
+        sandbox.write("rules/p.rego", policy);
+        Output::from(self::run(&sandbox, ".", &["gate", "-i", "in/a.json"])).fails(says);
+    }
+    for setting in ["set = { a = 1 }", "arg = { max = 5 }", "annotation = { a = \"b\" }", "project = \"p\""] {
+        let settings = format!("{found}{setting}\n");
+        run(&settings, "{}", &["--attestation", "--unverified"]).fails("isn't put into attestations");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_found_follows_no_link_out_of_its_folder() {
+    use std::os::unix::fs::symlink;
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("secret.json"), r#"{"bad": true}"#).unwrap();
+    std::fs::write(other.path().join("q.rego"), "package q\n\ndeny contains 1\n").unwrap();
+    for setting in [
+        "input = \"ln/secret.json\"",
+        "input = \"ln\"",
+        "input = \"l*/*.json\"",
+        "input = \"**/*.json\"",
+        "input = \".\"",
+        "data = \"ln\"",
+        "data = [\"rules\", \"x.y:ln/secret.json\"]",
+        "bundle = \"ln\"",
+        "schema = \"ln/secret.json\"",
+        "material = { a = \"ln/secret.json\" }",
+        "output = \"json=ln/written.json\"",
+        "output = \"json=ln/none/written.json\"",
+    ] {
+        let mut settings = String::from("[gate]\n");
+        for own in ["data = \"rules\"", "input = \"in\""] {
+            if own.split(' ').next() != setting.split(' ').next() {
+                settings.push_str(&format!("{own}\n"));
+            }
+        }
+        let sandbox = repository(&format!("{settings}{setting}\n"));
+        symlink(other.path(), sandbox.path("ln")).unwrap();
+        let says = "leads out of the file's folder";
+        Output::from(run(&sandbox, ".", &["gate"])).fails(says);
+        assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 2, "{setting}");
+    }
+    // A link that stays within is followed, and one in the place of a report is replaced.
+    let sandbox = repository("[gate]\ndata = \"near\"\ninput = \"in\"\noutput = \"json=r.json\"\n");
+    symlink(sandbox.path("rules"), sandbox.path("near")).unwrap();
+    symlink(other.path().join("secret.json"), sandbox.path("r.json")).unwrap();
+    Output::from(run(&sandbox, ".", &["gate"])).code(1);
+    let kept = std::fs::read_to_string(other.path().join("secret.json")).unwrap();
+    assert_eq!(kept, r#"{"bad": true}"#);
+}
+
+/// A report of an earlier run must not be taken for that of one which failed.
+#[test]
+fn an_error_of_the_settings_leaves_no_report_of_an_earlier_run() {
+    let good = "[gate]\ndata = \"rules\"\ninput = \"in\"\noutput = \"json=r.json\"\narg = { max = 5 }\n\n[gate.release]\noutput = \"json=r.json\"\n";
+    for (change, arguments) in [
+        (format!("bogus = 1\n{good}"), &["gate"][..]),
+        (good.replace("in\"", "in\"\nbogus = 1"), &["gate"]),
+        (good.replace("input", "no-fail = true\ninput"), &["gate"]),
+        (good.replace("[gate.release]", "[gate.release"), &["gate"]),
+        (format!("{good}bogus = 1\n"), &["gate", "--profile", "release"]),
+        (good.to_owned(), &["gate", "--profile", "absent"]),
+        (good.replace("max = 5", "max = \"\""), &["gate"]),
+        (good.replace("rules", "none"), &["gate"]),
+        (good.replace("in\"", "in\"\nsplit-arrays = true\nwrap-arrays = true"), &["gate"]),
+        ("= no TOML".to_owned(), &["gate", "-o", "json=r.json"]),
+    ] {
+        let sandbox = repository(good);
+        assert_eq!(run(&sandbox, ".", &["gate"]).status.code(), Some(0));
+        assert!(std::fs::read_to_string(sandbox.path("r.json")).unwrap().contains("\"passed\""));
+        sandbox.write("rego-platform.toml", &change);
+        let output = run(&sandbox, ".", arguments);
+        assert_eq!(output.status.code(), Some(2), "{change}: {}", said(&output));
+        let report = std::fs::read_to_string(sandbox.path("r.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["outcome"], "no_verdict", "{change}");
+    }
+    // A command line that doesn't parse touches nothing.
+    let sandbox = repository(good);
+    run(&sandbox, ".", &["gate"]);
+    let before = std::fs::read(sandbox.path("r.json")).unwrap();
+    for more in [&["--bogus"][..], &["-f", "no-format"], &["-o", "json=r.json", "--timeout", "x"]] {
+        let output = run(&sandbox, ".", &[&["gate"], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", said(&output));
+        assert_eq!(std::fs::read(sandbox.path("r.json")).unwrap(), before, "{more:?}");
+    }
+}

@@ -39,7 +39,8 @@ impl Gate {
             None => Ok(()),
             // The option is named once.
             Some(last) => {
-                refused.push(last.by_setting(setting::WARNINGS));
+                let setting = setting::WARNINGS.of(last.code);
+                refused.push(last.by_setting(setting));
                 Err(Error::policy(refused))
             }
         }

@@ -7,7 +7,7 @@
 use std::num::NonZeroUsize;
 
 use rego_platform::{Error, ErrorKind};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, hex};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use sha2::{Digest as _, Sha256};
@@ -163,6 +163,10 @@ fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, E
                 .with_hint("RSA keys of 2,048 to 8,192 bits are taken"));
         }
     }
+    if fits(&key, ED25519) && is_small_order(&key) {
+        return Err(configuration(format!("the Ed25519 key in `{shown}` has a small order"))
+            .with_hint("anyone can sign for such a key: make another one"));
+    }
     if !ALGORITHMS.iter().any(|algorithm| fits(&key, *algorithm)) {
         return Err(configuration(format!("the public key in `{shown}` is of another kind"))
             .with_hint(
@@ -170,6 +174,25 @@ fn one_key(file: &str, pem: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static>, E
             ));
     }
     Ok(key)
+}
+
+/// The points of small order on the curve of Ed25519, also as encodings that aren't reduced: y in hexadecimal, from
+/// the least byte, without the sign of x.
+const SMALL_ORDER: [&str; 7] = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+];
+
+/// Returns `true` for an Ed25519 key of small order: signatures that it verifies can be made without a secret.
+fn is_small_order(key: &SubjectPublicKeyInfoDer<'_>) -> bool {
+    let Some(mut point) = key.last_chunk::<32>().copied() else { return false };
+    point[31] &= 0x7f;
+    SMALL_ORDER.contains(&&*hex(&point))
 }
 
 /// Returns `true` if a key can be used with an algorithm: then an empty signature is merely invalid.
@@ -185,4 +208,41 @@ fn is_signed(key: &SubjectPublicKeyInfoDer<'_>, signed: &[u8], signature: &[u8])
             .iter()
             .any(|algorithm| key.verify_signature(*algorithm, signed, signature).is_ok())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    /// Signatures for such a key verify for every message, without a secret.
+    #[test]
+    fn keys_of_small_order_are_refused() {
+        let pem = |point: &[u8]| {
+            let der = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..], point];
+            let text = STANDARD.encode(der.concat());
+            format!("-----BEGIN PUBLIC KEY-----\n{text}\n-----END PUBLIC KEY-----\n")
+        };
+        let read = |point: &[u8]| {
+            let text = pem(point);
+            VerifyKeys::new([("k.pub", text.as_bytes())], NonZeroUsize::MIN)
+        };
+        for small in SMALL_ORDER {
+            let byte = |at: usize| u8::from_str_radix(&small[2 * at..2 * at + 2], 16).unwrap();
+            let mut point: Vec<u8> = (0..32).map(byte).collect();
+            for sign in [0, 0x80] {
+                point[31] = point[31] & 0x7f | sign;
+                let error = read(&point).unwrap_err().to_string();
+                assert!(error.contains("has a small order"), "{small}: {error}");
+            }
+        }
+        // The base point.
+        let mut base = [0x66; 32];
+        base[0] = 0x58;
+        assert!(read(&base).is_ok());
+    }
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod completion;
+mod documents;
 mod editor;
 mod lenses;
 #[allow(dead_code, reason = "other tests need more of it")]

@@ -36,7 +36,7 @@ fn matches(context: &dyn Context, args: &[Value]) -> Answer {
         .patterns()
         .glob
         .get(&key, || Compiled::new(Translation::new(pattern, &delimiters).pattern()?))?;
-    answer(compiled.is_match(text))
+    answer(compiled.is_match(text, &|| context.check())?)
 }
 
 fn quote_meta(context: &dyn Context, args: &[Value]) -> Answer {
@@ -203,6 +203,6 @@ impl PathGlob {
 
     /// Returns `true` if the glob matches the whole of a text.
     pub fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        self.0.is_match(text, &|| Ok(())).is_ok_and(|found| found)
     }
 }

@@ -4,6 +4,8 @@
 //! parsed by Go's rules and rewritten for the crate.
 
 mod compiled;
+mod groups;
+mod stepwise;
 mod syntax;
 
 use std::ops::Range;
@@ -16,6 +18,7 @@ use crate::value::{Array, quote};
 pub(super) use compiled::Compiled;
 pub(super) use compiled::PatternCache;
 use compiled::Weight;
+use stepwise::Check;
 
 pub(super) const FUNCTIONS: Family = &[
     ("regex.match", Run::Plain(is_match)),
@@ -64,15 +67,18 @@ impl GoRegex {
         compiled(text).map(Self)
     }
 
-    /// Returns `true` if it matches somewhere in a text.
+    /// Returns `true` if it matches somewhere in a text, such as a name: without a deadline.
     pub fn is_match(&self, text: &str) -> bool {
-        self.0.matches(text)
+        self.0.search(text, &|| Ok(())).is_ok_and(|found| found)
     }
 }
 
 /// Compiles a pattern, unless it is cached.
 pub(super) fn compile(context: &dyn Context, text: &str) -> Result<Arc<Pattern>, Error> {
-    context.patterns().regex.get(text, || compiled(text))
+    context.patterns().regex.get(text, || {
+        context.check()?;
+        compiled(text)
+    })
 }
 
 fn compiled(text: &str) -> Result<Pattern, Error> {
@@ -83,7 +89,7 @@ fn compiled(text: &str) -> Result<Pattern, Error> {
 
 fn is_match(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text) = (string(args, 0)?, string(args, 1)?);
-    answer(compile(context, pattern)?.matches(text))
+    answer(compile(context, pattern)?.matches(context, text)?)
 }
 
 fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
@@ -95,24 +101,31 @@ fn is_valid(_: &dyn Context, args: &[Value]) -> Answer {
 }
 
 impl Pattern {
-    pub(super) fn matches(&self, text: &str) -> bool {
+    /// Returns `true` if the pattern matches somewhere in a text.
+    pub(super) fn matches(&self, context: &dyn Context, text: &str) -> Result<bool, Error> {
+        self.search(text, &|| context.check())
+    }
+
+    fn search(&self, text: &str, check: Check<'_>) -> Result<bool, Error> {
         let mut at = 0;
-        while let Some(found) = self.regex.find_at(text, at) {
+        while let Some(found) = self.regex.find_at(text, at, check)? {
             // An empty match inside a character doesn't count.
             if text.is_char_boundary(found.start) {
-                return true;
+                return Ok(true);
             }
             at = found.start + 1;
         }
-        false
+        Ok(false)
     }
 
-    /// Calls `deliver` with the non-overlapping matches that Go finds, up to a limit.
+    /// Calls `deliver` with the non-overlapping matches that Go finds, up to a limit; with their
+    /// groups if `grouped`.
     fn each(
         &self,
         context: &dyn Context,
         text: &str,
         limit: i64,
+        grouped: bool,
         mut deliver: impl FnMut(&Groups) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -120,7 +133,14 @@ impl Pattern {
         let (mut at, mut count, mut previous) = (0, 0, None);
         while count < limit && at <= text.len() {
             ticks.tick(context)?;
-            let Some(found) = self.regex.groups_at(text, at) else { break };
+            let found = match grouped {
+                true => self.regex.groups_at(text, at, &|| context.check())?,
+                false => {
+                    let whole = self.regex.find_at(text, at, &|| context.check())?;
+                    whole.map(|whole| vec![Some(whole)])
+                }
+            };
+            let Some(found) = found else { break };
             let Some(whole) = found.first().cloned().flatten() else { break };
             if !text.is_char_boundary(whole.start) {
                 at = whole.start + 1;
@@ -165,7 +185,7 @@ fn find_n(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
     let pattern = compile(context, pattern)?;
     let mut out = Array::new();
-    pattern.each(context, text, limit, |found| {
+    pattern.each(context, text, limit, false, |found| {
         out.push(charged(context, group(text, found, 0).unwrap_or_default())?);
         Ok(())
     })?;
@@ -176,7 +196,7 @@ fn find_submatches(context: &dyn Context, args: &[Value]) -> Answer {
     let (pattern, text, limit) = (string(args, 0)?, string(args, 1)?, integer(args, 2)?);
     let pattern = compile(context, pattern)?;
     let mut out = Array::new();
-    pattern.each(context, text, limit, |found| {
+    pattern.each(context, text, limit, true, |found| {
         charge_elements(context, found.len() + 2)?;
         // A group that is repeated zero times has no place among those that were found.
         let groups = (0..found.len().max(pattern.names.len() + 1))
@@ -195,7 +215,7 @@ fn split(context: &dyn Context, args: &[Value]) -> Answer {
     }
     let mut out = Array::new();
     let (mut from, mut end) = (0, 0);
-    pattern.each(context, text, -1, |found| {
+    pattern.each(context, text, -1, false, |found| {
         let Some(whole) = found.first().cloned().flatten() else { return Ok(()) };
         end = whole.start;
         if whole.end != 0 {
@@ -215,7 +235,7 @@ fn replace(context: &dyn Context, args: &[Value]) -> Answer {
     let pattern = compile(context, pattern)?;
     let mut out = String::new();
     let mut from = 0;
-    pattern.each(context, text, -1, |found| {
+    pattern.each(context, text, -1, template.contains('$'), |found| {
         let Some(whole) = found.first().cloned().flatten() else { return Ok(()) };
         let before = out.len();
         out.push_str(slice(text, from, whole.start));
@@ -318,7 +338,7 @@ fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
     }
     out.push_str(&quote_meta(slice(template, from, template.len())));
     out.push('$');
-    answer(compile(context, &out)?.matches(text))
+    answer(compile(context, &out)?.matches(context, text)?)
 }
 
 /// Escapes all characters with a special meaning in patterns.

@@ -1,4 +1,4 @@
-//! The table of built-in functions: every name in OPA 1.22.2, with its types.
+//! The table of built-in functions: every name in OPA 1.22.4, with its types.
 //!
 //! Owns the declarations. The implementation of a function is in the file of its family, which
 //! lists its functions by name.

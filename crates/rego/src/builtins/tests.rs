@@ -1,4 +1,4 @@
-//! Stored answers of OPA 1.22.2. Each line of `opa_answers.txt` is a call: function, arguments and
+//! Stored answers of OPA 1.22.4. Each line of `opa_answers.txt` is a call: function, arguments and
 //! answer, separated by tabs. Values are JSON, plus `<…>` for sets and keys of any type. An answer
 //! is `V` and a value (several for a relation), `U` for undefined, or `E` and the kind of error.
 

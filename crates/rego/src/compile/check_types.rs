@@ -1,11 +1,11 @@
 //! Checks types: of rules in the order of their dependencies, and of queries against them.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::annotations::{AnnotationSet, Schema, SchemaAnnotation};
 use crate::problem::Problem;
-use crate::syntax::tree::{Body, Module, Name, Term, TermKind};
+use crate::syntax::tree::{Body, Module, Name, Rule, Term, TermKind};
 use crate::types::{Checker, Declared, Schemas, Type, TypedRule, schema_type};
 
 use super::dependency_graph::Graph;
@@ -39,7 +39,12 @@ impl Compiler<'_> {
         let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
         let annotated = AnnotatedSchemas::new(self);
         let declared = |rule: &TypedRule<'_>| annotated.declared(rule);
-        let mut checker = Checker::new().names(&names).dependents(&dependents);
+        let targets = OnceCell::new();
+        let is_replaced = |rule: &Rule| {
+            targets.get_or_init(|| replaced(self)).contains(&std::ptr::from_ref(rule))
+        };
+        let mut checker =
+            Checker::new().names(&names).dependents(&dependents).replaced(&is_replaced);
         if annotated.any {
             checker = checker.schemas(&declared);
         }
@@ -192,6 +197,23 @@ fn reference_as_written(
         }
     }
     parts
+}
+
+/// The rules that a `with` of any module could replace.
+fn replaced(compiler: &Compiler<'_>) -> HashSet<*const Rule> {
+    let mut found = BTreeSet::new();
+    for rule in compiler.modules.iter().flat_map(|module| &module.rules) {
+        walk::rule(rule, &mut |node| {
+            if let Node::With(with) = node
+                && let TermKind::Ref(target) = &with.target.kind
+            {
+                compiler.rules_dynamic(target, &mut found);
+            }
+            false
+        });
+    }
+    let rule = |id| compiler.rules.find(id, &compiler.modules).map(std::ptr::from_ref);
+    found.into_iter().filter_map(rule).collect()
 }
 
 /// The paths, up to their first variable, of the rules that a reference may refer to and of all

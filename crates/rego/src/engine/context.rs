@@ -8,11 +8,16 @@ use crate::builtins::{Answer, Cache, Code, CompiledPatterns, Context, Error};
 use crate::syntax::tree::Span;
 use crate::value::Value;
 
+/// The number of bytes for which the host is asked at a time; the first are for nothing.
+const BLOCK: u64 = 1 << 20;
+
 /// The parts of an evaluation that stay the same while it calls built-in functions.
 pub(super) struct EvalContext<'r> {
     pub(super) host: &'r dyn Host,
     limits: Limits,
     memory: Cell<u64>,
+    /// The number of bytes from which on the host is asked for more, or the limit.
+    next: Cell<u64>,
     now: Cell<Option<i64>>,
     cache: Cache,
     patterns: &'r CompiledPatterns,
@@ -28,6 +33,7 @@ impl<'r> EvalContext<'r> {
             host,
             limits,
             memory: Cell::new(0),
+            next: Cell::new(limits.memory.min(BLOCK)),
             now: Cell::new(None),
             cache: Cache::default(),
             patterns,
@@ -55,7 +61,19 @@ impl<'r> EvalContext<'r> {
     pub(super) fn spend(&self, bytes: u64) -> Result<(), EvalError> {
         let memory = self.memory.get().saturating_add(bytes);
         self.memory.set(memory);
-        if memory > self.limits.memory { Err(self.too_much()) } else { Ok(()) }
+        if memory > self.next.get() { self.grow(memory) } else { Ok(()) }
+    }
+
+    /// Asks the host for another block of memory.
+    #[cold]
+    fn grow(&self, memory: u64) -> Result<(), EvalError> {
+        if memory > self.limits.memory {
+            return Err(self.too_much());
+        }
+        let next = memory.saturating_add(BLOCK);
+        self.host.reserve(next).map_err(|halt| halted(halt, None))?;
+        self.next.set(next.min(self.limits.memory));
+        Ok(())
     }
 
     #[cold]

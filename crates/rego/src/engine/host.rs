@@ -124,6 +124,16 @@ pub trait Host {
         Ok(())
     }
 
+    /// Reserves memory, so that the values of the evaluation may have `bytes` bytes in all, where several
+    /// evaluations share a limit.
+    ///
+    /// # Errors
+    /// The reason to end the evaluation.
+    fn reserve(&self, bytes: u64) -> Result<(), Halt> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Returns what [`check`](Self::check) asks, for work within values, which can't call back to
     /// the host; `None` if nothing ends it.
     fn goes_on(&self) -> Option<GoesOn> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::env::{Env, PathKey, TypeEnv, TypeTree};
+use super::env::{Env, PathKey, TypeEnv, TypeTree, relaxed};
 use super::overlap::unifies;
 use super::schema::overridden;
 use super::terms;
@@ -20,6 +20,7 @@ pub struct Checker<'a> {
     names: Option<&'a dyn Fn(&[Term]) -> Vec<Term>>,
     dependents: Option<&'a dyn Fn(&[Term]) -> Vec<Vec<Term>>>,
     schemas: Option<&'a dyn Fn(&TypedRule<'_>) -> Declared>,
+    is_replaced: Option<&'a dyn Fn(&Rule) -> bool>,
     /// The types of the rules that depend on a replaced document, by the text of its reference.
     replaced: RefCell<HashMap<String, Option<Arc<TypeTree>>>>,
     /// The results for each comprehension, by its address.
@@ -85,6 +86,7 @@ impl<'a> Checker<'a> {
             names: None,
             dependents: None,
             schemas: None,
+            is_replaced: None,
             replaced: RefCell::default(),
             closures: RefCell::default(),
             fuel: Cell::new(FUEL),
@@ -104,6 +106,14 @@ impl<'a> Checker<'a> {
     #[must_use]
     pub fn dependents(mut self, dependents: &'a dyn Fn(&[Term]) -> Vec<Vec<Term>>) -> Self {
         self.dependents = Some(dependents);
+        self
+    }
+
+    /// Sets the function that returns `true` for a rule that `with` replaces somewhere. What is empty in its value
+    /// isn't known to be, as in `default x := {}`, to which tests give another value.
+    #[must_use]
+    pub fn replaced(mut self, is_replaced: &'a dyn Fn(&Rule) -> bool) -> Self {
+        self.is_replaced = Some(is_replaced);
         self
     }
 
@@ -129,7 +139,12 @@ impl<'a> Checker<'a> {
                 // An error in a rule causes no further errors in the rules that refer to it.
                 None => tree.put(rule_path(rule, false), Type::any()),
                 Some((_, Type::Unknown)) => {}
-                Some((path, tpe)) => tree.insert(&path, &tpe),
+                Some((path, tpe)) => {
+                    let relaxed = relaxed(&tpe).filter(|_| {
+                        self.is_replaced.is_some_and(|is_replaced| is_replaced(rule.rule))
+                    });
+                    tree.insert(&path, &relaxed.unwrap_or(tpe));
+                }
             }
         }
         self.report_limit(rules_span(&problems), &mut problems);

@@ -10,7 +10,7 @@ use super::terms;
 use super::ty::{Dynamic, Object, Property, Type};
 use crate::builtins::Builtin;
 use crate::syntax::tree::{Name, Term, TermKind};
-use crate::value::Value;
+use crate::value::{Value, deeper};
 
 /// The types of a load: those of built-in functions, of `input`, and of rules.
 #[derive(Debug, Clone, Default)]
@@ -424,6 +424,42 @@ pub(super) fn select(tpe: &Type, path: &[Term]) -> Type {
 /// The type that a constant operand selects.
 pub(super) fn constant_selected(tpe: &Type, operand: &Term) -> Type {
     terms::native(operand).map_or(Type::Unknown, |key| tpe.select(&key))
+}
+
+/// Returns a type with `any` in the place of each collection that is always empty, however deep it is; `None` if
+/// there is none.
+pub(super) fn relaxed(tpe: &Type) -> Option<Type> {
+    fn inner(tpe: &Type, any: &mut bool) -> Type {
+        if is_empty_collection(tpe) {
+            *any = true;
+            return Type::any();
+        }
+        deeper(|| match tpe {
+            Type::Object(object) => {
+                let fixed = object.fixed().iter();
+                let fixed = fixed.map(|own| Property {
+                    key: own.key.clone(),
+                    value: inner(&own.value, any),
+                });
+                let fixed = fixed.collect();
+                let rest = object.rest().map(|rest| Dynamic {
+                    key: rest.key.clone(),
+                    value: inner(&rest.value, any),
+                });
+                Type::object(fixed, rest)
+            }
+            Type::Array(array) => {
+                let fixed = array.fixed().iter().map(|tpe| inner(tpe, any)).collect();
+                Type::array(fixed, inner(array.rest(), any))
+            }
+            Type::Set(of) => Type::set(inner(of, any)),
+            Type::Any(of) => Type::any_of(of.iter().map(|tpe| inner(tpe, any)).collect()),
+            other => other.clone(),
+        })
+    }
+    let mut any = false;
+    let relaxed = inner(tpe, &mut any);
+    any.then_some(relaxed)
 }
 
 /// Returns `true` if a collection of this type is always empty.

@@ -4,7 +4,7 @@
 //! Owns the thread that writes. Lines that come together are written together.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -30,6 +30,9 @@ pub enum LogDestination {
     /// A server that takes OPA's log of decisions.
     Upload(Box<Upload>),
 }
+
+/// The number of bytes that are read at a time to find the end of the last whole line.
+const BLOCK: usize = 64 << 10;
 
 type Done = oneshot::Sender<Result<(), String>>;
 
@@ -119,6 +122,7 @@ impl Target {
                 if is_gone(path, file) {
                     *file = append(path)?;
                 }
+                cut_off(path, file)?;
                 file.write_all(text)
             }
             Self::Stdout => {
@@ -129,6 +133,32 @@ impl Target {
             Self::Spool(add) => add(text),
         }
     }
+}
+
+/// Removes half a line at the end of a log: what was being written as the disk became full or a process ended. That
+/// decision wasn't given.
+fn cut_off(path: &Path, file: &File) -> io::Result<()> {
+    let meta = file.metadata()?;
+    let mut length = meta.len();
+    if !meta.is_file() || length == 0 {
+        return Ok(());
+    }
+    let mut read = File::open(path)?;
+    let mut block = vec![0; BLOCK];
+    let mut whole = length;
+    while length > 0 {
+        let size = usize::try_from(length).unwrap_or(usize::MAX).min(BLOCK);
+        length -= size as u64;
+        let block = block.get_mut(..size).unwrap_or_default();
+        read.seek(SeekFrom::Start(length))?;
+        read.read_exact(block)?;
+        if let Some(last) = memchr::memrchr(b'\n', block) {
+            whole = length + last as u64 + 1;
+            break;
+        }
+        whole = length;
+    }
+    if whole < meta.len() { file.set_len(whole) } else { Ok(()) }
 }
 
 fn append(path: &Path) -> io::Result<File> {

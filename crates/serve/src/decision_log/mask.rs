@@ -5,7 +5,10 @@ use rego_platform::evaluate::compact;
 use rego_platform::{Error, ErrorKind, Value};
 
 /// The parts of an entry that can be masked.
-const MASKABLE: [&str; 3] = ["input", "result", "nd_builtin_cache"];
+const MASKABLE: [&str; 4] = ["input", "result", "nd_builtin_cache", "error"];
+
+/// The part that has messages about the others.
+const ERROR: &str = "error";
 
 /// One change of an entry.
 struct Rule {
@@ -50,7 +53,7 @@ impl Rule {
             .map_err(|_| invalid())?;
         if !path.first().is_some_and(|first| MASKABLE.contains(&first.as_str())) {
             let message = format!(
-                "the mask `{}` is of another part than input, result and calls",
+                "the mask `{}` is of another part than input, result, calls and error",
                 rego_platform::text::escape(shown)
             );
             return Err(wrong(message));
@@ -85,13 +88,17 @@ pub(super) fn apply(mut entry: Value, rules: &Value) -> Result<Value, Error> {
     // As JSON has it: without sets, and with strings as keys.
     let text = compact(&entry)?;
     entry = Value::from_json(&text).map_err(|error| wrong(error.to_string()))?;
-    let (mut erased, mut masked) = (Vec::new(), Vec::new());
+    let (mut erased, mut masked, mut hides) = (Vec::new(), Vec::new(), false);
     for rule in rules {
         let rule = Rule::of(rule)?;
         if rule.apply(&mut entry) {
             let noted = if rule.replacement.is_some() { &mut masked } else { &mut erased };
+            hides |= rule.path.first().is_some_and(|part| part != ERROR);
             noted.push(Value::from(rule.shown));
         }
+    }
+    if hides && let Some(error) = entry.as_object_mut().and_then(|all| all.get_mut(&ERROR.into())) {
+        without_messages(error);
     }
     if let Some(members) = entry.as_object_mut() {
         for (name, noted) in [("erased", erased), ("masked", masked)] {
@@ -101,6 +108,18 @@ pub(super) fn apply(mut entry: Value, rules: &Value) -> Result<Value, Error> {
         }
     }
     Ok(entry)
+}
+
+/// Takes away what an error says: it may hold a value that is masked, in whatever form.
+fn without_messages(error: &mut Value) {
+    let Some(members) = error.as_object_mut() else { return };
+    for name in ["message", "hint"] {
+        if let Some(text) = members.get_mut(&name.into()) {
+            *text = Value::from("(masked)");
+        }
+    }
+    let inner = members.get_mut(&"errors".into()).and_then(Value::as_array_mut);
+    inner.into_iter().flatten().for_each(without_messages);
 }
 
 fn position(part: &str, length: usize) -> Option<usize> {

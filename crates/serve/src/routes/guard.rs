@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -10,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::answer::Refusal;
 use crate::app::App;
+use crate::body;
 
 /// Refuses requests of those who may not ask.
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -22,26 +22,27 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-/// Gives a request a place in the queue until it is answered or its client is gone, or refuses it.
+/// Waits for the body of a request, gives it a place in the queue until it is answered or its client is gone, or
+/// refuses it.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
-    let body = length(&request, app.bounds.body);
-    let Some(_place) = app.queue.take(body) else {
-        app.metrics.refused();
-        let message = "too many requests are being evaluated; try again later";
-        let status = StatusCode::TOO_MANY_REQUESTS;
-        let mut response = Refusal::new(status, "too_many_requests", message).into_response();
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        return response;
+    let answered = answer(&app, request, next).await;
+    let mut response = match answered.and_then(|response| app.queue.answer(response)) {
+        Ok(response) => return response,
+        Err(refusal) => refusal.into_response(),
     };
-    next.run(request).await
+    let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+    if busy.contains(&response.status()) {
+        app.metrics.refused();
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
-/// Returns the number of bytes that a body may have: one whose length isn't known, or that is compressed, as
-/// many as any.
-fn length(request: &Request, most: usize) -> usize {
-    let is_plain = !request.headers().contains_key(header::CONTENT_ENCODING);
-    let exact = request.body().size_hint().exact().filter(|_| is_plain);
-    exact.map_or(most, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).min(most))
+async fn answer(app: &App, request: Request, next: Next) -> Result<Response, Refusal> {
+    let mut body = app.queue.body();
+    let request = body::arrived(request, app, &mut body).await?;
+    let _place = app.queue.take()?;
+    Ok(next.run(request).await)
 }
 
 /// Counts a request and its time.

@@ -19,7 +19,7 @@ fn texts(app: &App) -> Vec<(String, Value)> {
 }
 
 /// Refuses the name of a policy that isn't there.
-pub(super) fn missing(id: &str) -> Refusal {
+fn missing(id: &str) -> Refusal {
     let message =
         format!("storage_not_found_error: policy id \"{}\"", rego_platform::text::escape(id));
     Refusal::new(StatusCode::NOT_FOUND, "resource_not_found", message)

@@ -78,6 +78,12 @@ async fn a_request_needs_one_of_the_tokens() {
         }
         assert_eq!(served.send(Method::GET, "/health", &headers, "").await.status, 200);
     }
+    let (good, bad) = (format!("Bearer {TOKEN}"), "Bearer 0000000000000000");
+    for headers in [[good.as_str(), bad], [bad, &good]] {
+        let headers = headers.map(|value| ("authorization", value));
+        let answer = served.send(Method::GET, "/v1/data/p/allow", &headers, "").await;
+        assert_eq!(answer.status, 401, "{answer:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,6 +114,12 @@ async fn pages_in_a_browser_are_not_answered() {
     ] {
         let answer = served.raw(head.as_bytes());
         assert!(answer.split(' ').nth(1) == Some("403"), "{head}: {answer}");
+    }
+    // Of a repeated header, each counts.
+    let twice = [("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
+    for headers in [twice, [twice[1], twice[0]]] {
+        let answer = served.send(Method::GET, "/v1/query?q=x%3D1", &headers, "").await;
+        assert_eq!(answer.status, 403, "{answer:?}");
     }
     for (name, value, status) in [
         ("origin", "http://127.0.0.1:8181", 403),

@@ -98,6 +98,8 @@ async fn bodies_are_bounded_however_they_come() {
     let cut = body[..body.len() - 6].to_vec();
     let answer = served.send(Method::POST, "/v1/data/p/always", &gzip, cut).await;
     assert_eq!(answer.status, 400, "{answer:?}");
+    let twice = [("content-encoding", "gzip"), ("content-encoding", "br")];
+    assert_eq!(served.send(Method::POST, "/v1/data/p/always", &twice, body).await.status, 400);
     let other = [("content-encoding", "br")];
     assert_eq!(served.send(Method::POST, "/v1/data/p/always", &other, "{}").await.status, 400);
 }
@@ -255,4 +257,66 @@ async fn a_stop_does_not_wait_for_ever() {
     let mut answer = Vec::new();
     let _ = begun.read_to_end(&mut answer);
     assert_eq!(answer, b"", "an evaluation that was cut off has no answer");
+}
+
+/// What hasn't arrived takes neither memory nor a place in the queue.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_have_not_arrived_stop_nobody() {
+    let served = serve(&[("p.rego", POLICY)], unavailable(), |options| {
+        options.bounds.body = 4000;
+        options.bounds.bodies = 8000;
+        options.bounds.queue = 2;
+    });
+    let open = |framing: &str, body: &str| {
+        let mut stream = TcpStream::connect(served.server.address()).unwrap();
+        let head = format!("POST /v1/data/p/always HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n{body}");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let idle: Vec<_> = ["Transfer-Encoding: chunked", "Content-Length: 3900"]
+        .into_iter()
+        .cycle()
+        .take(40)
+        .map(|framing| open(framing, ""))
+        .collect();
+    let gzip = open("Transfer-Encoding: chunked\r\nContent-Encoding: gzip", "");
+    // One that is whole is answered, behind all of these.
+    assert_eq!(served.post("/v1/data/p/always", "{}").await.status, 200);
+    // What has arrived counts.
+    let partly: Vec<_> =
+        (0..2).map(|_| open("Content-Length: 3900", &" ".repeat(3500))).collect();
+    while served.post("/v1/data/p/always", &" ".repeat(3000)).await.status != 429 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop((idle, gzip, partly));
+    while served.post("/v1/data/p/always", &" ".repeat(3000)).await.status != 200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn evaluations_share_their_memory() {
+    let policy = "package p\n\nbig := count([x | some i in numbers.range(1, 200000); x := sprintf(\"%d\", [i])])\n\nsmall := 1\n";
+    let served = serve(&[("p.rego", policy)], unavailable(), |options| {
+        options.bounds.memory = 4 << 20;
+    });
+    let answer = served.get("/v1/data/p/big").await;
+    assert_eq!(answer.status, 500, "{answer:?}");
+    assert!(answer.body.contains("all evaluations together"), "{answer:?}");
+    assert_eq!(served.get("/v1/data/p/small").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_with_thousands_of_groups_harms_nobody() {
+    let policy = "package p\n\nmatches if regex.match(input.p, input.t)\n\ngroups := regex.find_all_string_submatch_n(input.p, input.t, -1)\n";
+    let served = serve(&[("p.rego", policy)], unavailable(), |_| {});
+    let body = format!(
+        r#"{{"input": {{"p": "{}", "t": "{}"}}}}"#,
+        "(a)?".repeat(16_000),
+        "a".repeat(3_000)
+    );
+    let answer = served.post("/v1/data/p/matches", &body).await;
+    assert_eq!(answer.body, "{\"result\":true}\n");
+    let answer = served.post("/v1/data/p/groups", &body).await;
+    assert!(answer.body.contains("the pattern is too large"), "{answer:?}");
 }

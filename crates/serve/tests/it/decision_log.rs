@@ -237,3 +237,60 @@ async fn a_run_without_a_verdict_is_logged_and_one_that_cannot_be_logged_is_not_
     assert!(answer.body.contains("decision_logs: "), "{answer:?}");
     assert_eq!(entries(&log).len(), 2);
 }
+
+/// A mask hides a value wherever it is, and an error may repeat it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_says_nothing_of_what_is_masked() {
+    let rule = "package p\n\nn := to_number(input.password)\n\nx := input.password if input.password\n\nx := \"b\"\n\nd := platform.discover(input.password, \"\")\n\ny := to_number(input.name)\n";
+    let paths = ["n?strict-builtin-errors=true", "x", "d", "y?strict-builtin-errors=true"];
+    for (masks, is_hidden) in [
+        (&["/input/password", "/result", "/nd_builtin_cache"][..], true),
+        (&["/error"], false),
+        (&["/error/message", "/error/errors"], false),
+        (&["/input/absent"], false),
+        (&[r#"{"op": "upsert", "path": "/input/password", "value": "**"}"#], true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("decisions.jsonl");
+        let quoted = |mask: &str| match mask.starts_with('{') {
+            true => mask.to_owned(),
+            false => format!("\"{mask}\""),
+        };
+        let rules = masks.iter().map(|mask| format!("mask contains {}\n\n", quoted(mask)));
+        let policy = format!("package system.log\n\n{}", rules.collect::<String>());
+        let served = logged(&[("log.rego", &policy), ("p.rego", rule)], unavailable(), &log);
+        let body = r#"{"input": {"password": "S3CR3T", "name": "eve"}}"#;
+        for path in paths {
+            served.post(&format!("/v1/data/p/{path}"), body).await;
+        }
+        let all = entries(&log);
+        assert_eq!(all.len(), paths.len());
+        for entry in all {
+            let error = entry.get_str("error").map(Value::to_json).unwrap_or_default();
+            let is_erased = masks.iter().any(|mask| mask.starts_with("/error"));
+            assert!(!error.contains("S3CR3T") || masks == ["/input/absent"], "{masks:?}: {error}");
+            assert_eq!(error.contains("(masked)"), is_hidden, "{masks:?}: {error}");
+            assert!(is_erased || error.contains("internal_error"), "{masks:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_line_is_removed_before_the_next_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.jsonl");
+    let served = logged(&[("p.rego", "package p\n\nallow := true\n")], unavailable(), &log);
+    served.post("/v1/data/p/allow", "{}").await;
+    let whole = std::fs::read_to_string(&log).unwrap();
+    for half in ["{\"labels\": {", &"x".repeat(200_000)] {
+        let text = std::fs::read_to_string(&log).unwrap();
+        std::fs::write(&log, format!("{text}{half}")).unwrap();
+        served.post("/v1/data/p/allow", "{}").await;
+    }
+    assert_eq!(entries(&log).len(), 3);
+    assert!(std::fs::read_to_string(&log).unwrap().starts_with(&whole));
+    // Nothing but half a line is as if there were nothing.
+    std::fs::write(&log, "{\"labels\"").unwrap();
+    served.post("/v1/data/p/allow", "{}").await;
+    assert_eq!(entries(&log).len(), 1);
+}

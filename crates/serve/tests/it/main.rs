@@ -12,4 +12,3 @@ mod interface;
 mod reload;
 mod support;
 mod upload;
-mod writing;

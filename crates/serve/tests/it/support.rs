@@ -14,7 +14,7 @@ use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform_gate::model::{AnsweredBy, Tool};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    AccessToken, Compile, GateRun, Journal, Load, Loaded, Server, ServerOptions,
+    AccessToken, GateRun, Journal, Load, Loaded, Server, ServerOptions,
 };
 use reqwest::Method;
 
@@ -114,21 +114,6 @@ pub fn options(answers: Answers, journal: &Arc<Heard>) -> ServerOptions {
     }));
     let mut options = ServerOptions::new(evaluate, gate, journal.clone());
     options.listen.set_port(0);
-    options
-}
-
-/// A token that clients show.
-pub const TOKEN: &str = "0123456789abcdef";
-
-/// Returns options of a server whose policies and data clients with the token may change.
-pub fn writable(journal: &Arc<Heard>) -> ServerOptions {
-    let mut options = options(unavailable(), journal);
-    options.access.tokens.push(AccessToken::new(TOKEN).unwrap());
-    options.writable = Some(Compile(Box::new(|sources| {
-        let policies = Policies::load(&sources, LoadOptions::default())?;
-        let gate = Gate::load_sources(sources, &GateOptions::default());
-        Ok(Loaded { policies, gate })
-    })));
     options
 }
 

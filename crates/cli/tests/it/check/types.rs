@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::table;
 use crate::cli::Sandbox;
 
-/// The errors are those of OPA 1.22.2 with the merged capabilities.
+/// The errors are those of OPA 1.22.4 with the merged capabilities.
 #[test]
 fn documented_fields_have_their_types() {
     let wrong = "type-error";

@@ -167,3 +167,78 @@ fn a_helper_is_asked_for_the_registry_alone() {
         gate(&sandbox, &registry, &digest, &[]).fails("isn't the name of a credential helper");
     }
 }
+
+#[test]
+fn credentials_are_stored_with_a_scheme_or_a_path_too() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let sandbox = Sandbox::new();
+    let pair = STANDARD.encode(format!("u:{CANARY}"));
+    registry.hook(guarded(&format!("Basic {pair}"), "Basic realm=\"x\""));
+    let host = registry.server.address.to_string();
+    let with = |keys: &[String]| {
+        let auths: Vec<String> =
+            keys.iter().map(|key| format!(r#""{key}": {{"auth": "{pair}"}}"#)).collect();
+        sandbox.write(".docker/config.json", format!("{{\"auths\": {{{}}}}}", auths.join(", ")));
+        gate(&sandbox, &registry, &digest, &[])
+    };
+    for key in ["https://HOST", "https://HOST/", "https://HOST/v2/", "http://HOST", "HOST/acme"] {
+        with(&[key.replace("HOST", &host)]).code(1);
+    }
+    for key in ["https://other/HOST", "HOST/ac", "https://x.HOST"] {
+        with(&[key.replace("HOST", &host)]).fails("without other credentials");
+    }
+}
+
+#[test]
+fn a_helper_that_is_not_installed_is_named() {
+    let registry = Registry::new();
+    let digest = stored(&registry);
+    let sandbox = Sandbox::new();
+    let host = registry.server.address.to_string();
+    for text in [
+        format!(r#"{{"auths": {{"{host}": {{}}}}, "credsStore": "not-installed"}}"#),
+        format!(r#"{{"credHelpers": {{"{host}": "not-installed"}}}}"#),
+    ] {
+        sandbox.write(".docker/config.json", text);
+        registry.hook(guarded("x", "Basic realm=\"x\""));
+        let says = "the credential helper `docker-credential-not-installed` isn't installed";
+        gate(&sandbox, &registry, &digest, &[]).fails(says);
+        let service = Server::start(|_| script::status(401, &[], ""));
+        registry.hook(guarded("x", &format!("Bearer realm=\"{}/t\"", service.url())));
+        gate(&sandbox, &registry, &digest, &[]).fails(says);
+        // What anyone may read needs none.
+        registry.hook(|_| None);
+        gate(&sandbox, &registry, &digest, &[]).code(1);
+        let service = tokens();
+        let bearer = format!("Bearer t-{CANARY}");
+        registry.hook(guarded(&bearer, &format!("Bearer realm=\"{}/t\"", service.url())));
+        gate(&sandbox, &registry, &digest, &[]).code(1);
+    }
+}
+
+#[test]
+fn a_registry_that_is_asked_too_often_is_asked_again_later() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let limited = |count: usize, after: Option<&'static str>| {
+        let registry = Registry::new();
+        let digest = stored(&registry);
+        let left = AtomicUsize::new(count);
+        registry.hook(move |_| {
+            let take = |left: usize| left.checked_sub(1);
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+            let headers: Vec<_> = after.into_iter().map(|after| ("retry-after", after)).collect();
+            Some(script::status(429, &headers, ""))
+        });
+        let before = registry.server.requests().len();
+        let output = gate(&Sandbox::new(), &registry, &digest, &["--timeout", "30s"]);
+        (output, registry.server.requests().len() - before)
+    };
+    limited(1, Some("1")).0.code(1);
+    limited(5, None).0.code(1);
+    limited(5, Some("0")).0.code(1);
+    // Nobody waits for what outlasts the deadline.
+    let (output, requests) = limited(1, Some("3600"));
+    output.fails("too many requests, and asks to wait 3600s");
+    assert_eq!(requests, 1);
+}

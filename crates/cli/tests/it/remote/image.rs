@@ -233,3 +233,42 @@ fn an_image_for_several_platforms_is_its_index() {
     image.attest(By::Referrers, 2);
     assert_eq!(seen(image.gate(SHOWS, &[])), "{2}");
 }
+
+/// GitLab's registry takes the tag that stands in for a list for the digest itself.
+#[test]
+fn a_tag_that_is_the_image_is_no_list() {
+    let quirk = |image: &Image| {
+        let own = image.registry.manifest(REPOSITORY, &image.digest);
+        image.registry.store_manifest(REPOSITORY, &image.digest.replace(':', "-"), own);
+        image.registry.hook(|request| {
+            let is_list = request.path().contains("/referrers/");
+            is_list.then(|| crate::hostile::script::status(404, &[], ""))
+        });
+    };
+    let image = Image::new();
+    quirk(&image);
+    assert_eq!(seen(image.gate(SHOWS, &[])), "set()");
+    let image = Image::new();
+    image.attest(By::Tag("att"), 2);
+    quirk(&image);
+    assert_eq!(seen(image.gate(SHOWS, &[])), "{2}");
+}
+
+#[test]
+fn a_list_that_is_filtered_is_no_verdict() {
+    let image = Image::new();
+    image.attest(By::Referrers, 1);
+    image.registry.hook(|request| {
+        let list = br#"{"schemaVersion": 2, "manifests": []}"#;
+        request.path().contains("/referrers/").then(|| {
+            let text = std::str::from_utf8(list).unwrap();
+            crate::hostile::script::status(200, &[("OCI-Filters-Applied", "artifactType")], text)
+        })
+    });
+    image.gate(SHOWS, &[]).fails("filters the list of what refers to an image");
+    image.registry.hook(|request| {
+        let list = br#"{"schemaVersion": 2, "manifests": [], "annotations": {"org.opencontainers.referrers.filtersApplied": "artifactType"}}"#;
+        request.path().contains("/referrers/").then(|| crate::hostile::script::ok(list.to_vec()))
+    });
+    image.gate(SHOWS, &[]).fails("filters the list of what refers to an image");
+}

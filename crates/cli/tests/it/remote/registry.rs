@@ -149,6 +149,10 @@ impl Registry {
         digest
     }
 
+    pub fn manifest(&self, repository: &str, reference: &str) -> Vec<u8> {
+        self.state.lock().unwrap().manifests[&format!("{repository} {reference}")].clone()
+    }
+
     pub fn store_manifest(&self, repository: &str, tag: &str, manifest: Vec<u8>) -> String {
         let digest = digest_of(&manifest);
         let mut state = self.state.lock().unwrap();

@@ -170,33 +170,3 @@ fn a_branch_that_moves_is_followed_and_read_only_then() {
     is_version(&served, "2");
     assert_eq!(ran("cat-file"), 2);
 }
-
-#[test]
-fn clients_with_a_token_write_if_the_server_is_writable() {
-    let sandbox = Sandbox::new();
-    let policies = policies(&sandbox);
-    let tokens = sandbox.write("tokens", "0123456789abcdef\n");
-    let local = ["-d", &policies, "--local", "testdata/platform"];
-    let refused = |arguments: &[&str], reason: &str| {
-        let all = [&["serve", "--listen", "127.0.0.1:0"], &local[..], arguments].concat();
-        sandbox.run(&all).output().fails(reason);
-    };
-    refused(&["--writable"], "--auth-token-file");
-    refused(&["--writable", "--auth-token-file", &tokens, "--watch"], "cannot be used with");
-    let bundle = sandbox.write("b.tar.gz", include_bytes!("../gate/signed/bundle.tar.gz"));
-    let key = sandbox.write("key.pub", include_str!("../gate/signed/bundle.pub"));
-    let writable = ["--writable", "--auth-token-file", &tokens];
-    let with_bundle = ["-b", &bundle, "--bundle-key", &key];
-    refused(&[&writable[..], &with_bundle].concat(), "can't be changed over HTTP");
-    let served = serve(&sandbox, &[&local[..], &writable].concat());
-    let token = "HTTP/1.1\r\nAuthorization: Bearer 0123456789abcdef\r\nX-Rest:";
-    let put = served.ask(&format!("PUT /v1/data/limit {token}"), "7");
-    assert!(put.starts_with("HTTP/1.1 204 "), "{put}");
-    let policy = "package q\n\nlimit := data.limit\n";
-    let put = served.ask(&format!("PUT /v1/policies/q {token}"), policy);
-    assert!(put.starts_with("HTTP/1.1 200 "), "{put}");
-    let got = served.ask(&format!("GET /v1/data/q/limit {token}"), "");
-    assert!(got.ends_with("{\"result\":7}\n"), "{got}");
-    let put = served.ask("PUT /v1/data/limit", "8");
-    assert!(put.starts_with("HTTP/1.1 401 "), "{put}");
-}

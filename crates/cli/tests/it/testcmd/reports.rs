@@ -86,7 +86,7 @@ fn coverage_is_as_documented() {
 }
 
 /// Rules without a written body, defaults, `else` without braces, parentheses and numbers, with the
-/// ranges that OPA 1.22.2 reports.
+/// ranges that OPA 1.22.4 reports.
 #[test]
 fn the_ranges_of_coverage_are_those_of_opa() {
     for (rule, covered, not_covered) in [
@@ -136,7 +136,7 @@ fn the_ranges_of_coverage_are_those_of_opa() {
     }
 }
 
-/// OPA 1.22.2's.
+/// OPA 1.22.4's.
 #[test]
 fn what_is_not_covered_has_its_kinds() {
     let policy = "package p\n\nq if input.a == 1\n\nq if {\n\tinput.b == 2\n\tinput.c\n}\n\n\

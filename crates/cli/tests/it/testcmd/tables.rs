@@ -59,7 +59,7 @@ fn names_are_numbers_arrays_and_made_of_parts() {
     assert_eq!(within(body), (json!({"three": failed("three")}), 1));
 }
 
-/// OPA 1.22.2's, except that it also passes a case whose value is null or an empty object.
+/// OPA 1.22.4's, except that it also passes a case whose value is null or an empty object.
 #[test]
 fn the_members_of_a_case_s_value_are_cases() {
     let body = "test_x[name] := {\"a\": {\"b\": ok}, \"c\": true} if {\n\tsome name, tc in cases.x\n\t\

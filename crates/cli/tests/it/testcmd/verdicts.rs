@@ -97,10 +97,9 @@ fn exit_statuses() {
     one("todo_test_x if true", &["-z"]).code(0);
     let error = one("test_x if false\n\ntest_y(_) if true", &[]).fails("a test takes no arguments");
     assert!(error.stdout.contains("a test takes no arguments"), "{error:?}");
-    one("x := 1", &[]).code(0).says("no tests found");
-    one("test_x if false", &["--run", "nothing"]).code(0).says("matches none of 1");
-    let empty = ["--fail-on-empty", "--run", "nothing", "-q"];
-    one("test_x if true", &empty).code(1).says("matches none of 1");
+    one("x := 1", &[]).fails("no tests found").says("name the folder with the tests");
+    one("test_x if false", &["--run", "nothing"]).fails("matches none of 1");
+    one("test_x if true", &["--fail-on-empty", "--run", "nothing"]).fails("matches none of 1");
     one("test_x if true", &["--fail-on-empty"]).code(0).silent();
     one("test_x if false\n\ntest_y if true", &["--run", "data.a_test.test_y$"]).code(0);
     one("test_x if false\n\ntest_y if true", &["--run", "\\Qtest_y\\E$"]).code(0).silent();
@@ -235,4 +234,21 @@ fn names_are_those_of_opa_where_packages_have_keywords() {
     let pattern = "^data\\.foo\\[\"some\"\\]\\.x";
     let output = sandbox.run(&["test", "-v", &file, "--run", pattern]).output().code(0);
     assert!(output.stdout.contains(&format!("data.{package}.test_m: PASS")), "{output:?}");
+}
+
+/// As for conftest, whose `test` evaluates policies against inputs.
+#[test]
+fn arguments_of_a_gate_are_pointed_to_it() {
+    let sandbox = crate::cli::Sandbox::new();
+    sandbox.write("policy/p.rego", "package p\n\ndeny contains \"x\" if input.a\n");
+    sandbox.write("i.yaml", "a: 1\n");
+    for arguments in [
+        &["test", "-p", "policy"][..],
+        &["test", "-p", "policy", "i.yaml"],
+        &["test", "policy", "i.yaml"],
+        &["test", "i.yaml"],
+    ] {
+        let run = sandbox.run(arguments).within(sandbox.path("."));
+        run.output().fails("no tests found").says("rego-platform gate -d POLICIES -i INPUT");
+    }
 }

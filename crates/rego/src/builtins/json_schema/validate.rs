@@ -452,7 +452,7 @@ impl<'s> Validator<'s, '_> {
             let mut matched = false;
             for (pattern, id) in &rules.pattern_properties {
                 self.ctx.check()?;
-                if pattern.matches(name) {
+                if pattern.matches(self.ctx, name)? {
                     matched = true;
                     let result = self.evaluate(*id, value, &inner)?;
                     outcome.merge(result);
@@ -504,7 +504,7 @@ impl<'s> Validator<'s, '_> {
             }
         }
         if let Some((pattern, source)) = &rules.pattern
-            && !pattern.matches(text)
+            && !pattern.matches(self.ctx, text)?
         {
             let text = format!("Does not match pattern '{source}'");
             self.problem(outcome, path, "pattern", text)?;

@@ -215,12 +215,22 @@ impl<'a> Parser<'a> {
         start.get(..start.len() - self.rest.len()).unwrap_or(start)
     }
 
-    fn push(&mut self, node: Node) -> Result<(), Error> {
-        self.nodes += 1;
+    fn count(&mut self, nodes: usize) -> Result<(), Error> {
+        self.nodes += nodes;
         if self.nodes > MAX_NODES {
-            // Go's limits are others, so this isn't an answer.
+            // Go's limits differ, so this isn't an answer.
             return Err(Error::halt(Code::Limit, "the pattern is too large"));
         }
+        Ok(())
+    }
+
+    /// Counts the members of a range that are folded one by one.
+    fn fold(&mut self, members: u32) -> Result<(), Error> {
+        if self.flags.fold && members > 1000 { self.count(1000) } else { Ok(()) }
+    }
+
+    fn push(&mut self, node: Node) -> Result<(), Error> {
+        self.count(1)?;
         if let Some(frame) = self.frames.last_mut() {
             frame.parts.push(node);
         }
@@ -463,6 +473,7 @@ impl<'a> Parser<'a> {
         for (text, class) in [("D", "[^0-9]"), ("W", "[^0-9A-Za-z_]"), ("S", r"[^\t\n\x0C\r\x20]")]
         {
             if self.eat(text) {
+                self.fold(0x10_ffff)?;
                 return Ok(Some(class.to_owned()));
             }
         }
@@ -488,6 +499,8 @@ impl<'a> Parser<'a> {
             }
             None => name,
         };
+        // Such a class has hundreds of ranges.
+        self.count(if self.flags.fold { 1000 } else { 100 })?;
         match property(name) {
             Some(class) => Ok(Some(format!("[{}{class}]", if negated { "^" } else { "" }))),
             None => failed("invalid character class range", self.since(start)),
@@ -591,6 +604,7 @@ impl<'a> Parser<'a> {
                     return failed("invalid character class range", self.since(at));
                 }
             }
+            self.fold(high - low)?;
             any |= write_range(&mut class, low, high);
         }
         self.eat("]");
