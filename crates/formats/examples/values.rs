@@ -11,7 +11,9 @@ fn main() {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
         let value = text.and_then(|text| {
             let format = Format::named(format).ok_or("unknown format")?;
-            format.read(&text).map_err(|own| format!("{}:{}: {}", own.line, own.column, own.message))
+            format
+                .read(&text)
+                .map_err(|own| format!("{}:{}: {}", own.line, own.column, own.message))
         });
         let shown = Value::from(path).to_json();
         match value {

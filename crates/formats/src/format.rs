@@ -135,7 +135,11 @@ impl Format {
             let size = self.max_bytes >> 20;
             return Err(Problem::on(1, format!("the text is larger than {size} MiB")));
         }
-        (self.read)(text.strip_prefix('\u{feff}').unwrap_or(text))
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.starts_with('\u{feff}') {
+            return Err(Problem::on(1, "a second byte order mark"));
+        }
+        (self.read)(text)
     }
 }
 

@@ -44,8 +44,9 @@ fn rfc3339(date: &Datetime) -> String {
     let date = Datetime { time: date.time.map(whole), ..*date };
     match (date.date, date.time, date.offset) {
         (Some(day), Some(time), Some(_)) => {
-            let offset = Datetime { date: None, time: None, ..date };
-            format!("{day}T{time}{offset}")
+            let offset = Datetime { date: None, time: None, ..date }.to_string();
+            let is_utc = matches!(offset.as_str(), "+00:00" | "-00:00");
+            format!("{day}T{time}{}", if is_utc { "Z" } else { &offset })
         }
         (Some(day), Some(time), None) => format!("{day}T{time}Z"),
         (Some(day), None, _) => format!("{day}T00:00:00Z"),

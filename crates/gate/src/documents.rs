@@ -157,8 +157,9 @@ fn parsed(raw: &RawDocument, name: &str) -> Result<Value, Error> {
         let line = raw.line + memchr::memchr_iter(b'\n', before).count();
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    value(text, name, raw.parser, raw.line)
+    // A reader of another format looks for the mark itself.
+    let mark = if raw.parser.has_documents() { "\u{feff}" } else { "" };
+    value(text.strip_prefix(mark).unwrap_or(text), name, raw.parser, raw.line)
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.

@@ -54,7 +54,7 @@ pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, St
     Ok(match &own.kind {
         Kind::Null => "null".to_owned(),
         Kind::Bool(is) => is.to_string(),
-        Kind::Number => number(scanner.source(own.span.clone()))?.to_json(),
+        Kind::Number => decimal(scanner.source(own.span.clone()))?,
         Kind::Template(template) => match template.only() {
             Some(only) => part(scanner, only)?,
             None => template.text(scanner)?,
@@ -84,4 +84,23 @@ fn number(text: &str) -> Result<Value, String> {
     let json = format!("{sign}{zero}{kept}").replace(".e", "e").replace(".E", "e");
     let number = Number::read(&json);
     number.map(Value::from).map_err(|error| format!("the number `{text}` can't be read: {error}"))
+}
+
+/// Returns the text of a number without an exponent, as HCL converts it.
+fn decimal(text: &str) -> Result<String, String> {
+    const MAX_EXPONENT: i64 = 1_000;
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().unwrap_or(i64::MAX);
+    if !(-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
+        return Err(format!("the number `{text}` is too large or too small for a text"));
+    }
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let pad = "0".repeat(usize::try_from(exponent.unsigned_abs()).unwrap_or_default());
+    let digits = format!("{pad}{whole}{fraction}{pad}");
+    let point = i64::try_from(pad.len() + whole.len()).unwrap_or_default() + exponent;
+    let (whole, fraction) =
+        usize::try_from(point).ok().and_then(|at| digits.split_at_checked(at)).unwrap_or_default();
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let whole = if whole.is_empty() { "0" } else { whole };
+    Ok(if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
 }

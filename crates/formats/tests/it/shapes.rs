@@ -43,6 +43,13 @@ fn what_conftest_reads_otherwise() {
     for (format, text, expected) in [
         ("hcl2", "a = 12345678901234567890123", r#"{"a":12345678901234567890123}"#),
         ("hcl2", "a = \"x${-1}\"", r#"{"a":"x${-1}"}"#),
+        (
+            "toml",
+            "a = 07:32\nb = 1979-05-27T07:32Z\nc = 07:32:00.500",
+            r#"{"a":"0000-01-01T07:32:00Z","b":"1979-05-27T07:32:00Z","c":"0000-01-01T07:32:00.5Z"}"#,
+        ),
+        ("xml", "<?xml version='1.0' encoding='ISO-8859-1'?><a>x</a>", r#"{"a":"x"}"#),
+        ("xml", "<?xml version='1.0' encoding='us-ascii'?><a>x</a>", r#"{"a":"x"}"#),
         ("json5", "{a: 12345678901234567890123}", r#"{"a":12345678901234567890123}"#),
         ("jsonc", "{\"a\": [1,], // c\n}", r#"{"a":[1]}"#),
         (
@@ -167,6 +174,8 @@ fn hcl_is_read_as_terraform_reads_it() {
             (Ok(own), Some(expected)) if doubles(&own) == doubles(expected) => {}
             (Err(_), None) => {}
             (Err(own), Some(_)) if own.message.contains("appears twice") => {}
+            // conftest loses the block.
+            (Err(own), Some(_)) if own.message.contains("differ in their labels") => {}
             (own, expected) => wrong.push(format!("{text:?}\n  {own:?}\n  {expected:?}")),
         }
     }
@@ -176,12 +185,13 @@ fn hcl_is_read_as_terraform_reads_it() {
 /// Returns the JSON of a value in which numbers are doubles.
 fn rounded(value: &Value) -> String {
     match value {
-        Value::Number(number) => format!("{:e}", number.to_json().parse::<f64>().unwrap()),
+        Value::Number(_) => format!("{:e}", value.to_json().parse::<f64>().unwrap()),
         Value::Array(items) => {
             format!("[{}]", items.iter().map(rounded).collect::<Vec<_>>().join(","))
         }
         Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| format!("{}:{}", key.to_json(), rounded(value)));
+            let members =
+                members.iter().map(|(key, value)| format!("{}:{}", key.to_json(), rounded(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(","))
         }
         other => other.to_json(),
@@ -360,6 +370,7 @@ fn a_text_with_two_readings_is_an_error_with_its_line() {
         ("toml", "a = 9223372036854775808", "1:5: invalid TOML"),
         ("toml", "a = inf", "1:1: the number `inf` has no equivalent in JSON"),
         ("toml", "a = [", "1:6: invalid TOML"),
+        ("toml", "\u{feff}\u{feff}a = 1", "1:1: a second byte order mark"),
         ("hcl2", "a = 1\na = 2", "2:1: "),
         ("hcl2", "a = {\n  b = 1\n  \"b\" = 2\n}", "1:1: the key `b` appears twice"),
         ("hcl2", "a {}\na = 2", "2:1: the key `a` appears twice"),
@@ -397,7 +408,11 @@ fn a_text_with_two_readings_is_an_error_with_its_line() {
         ),
         ("xml", "<a b='&c;'/>", "1:1: an attribute can't be read"),
         ("xml", "<?xml version='1.0' encoding='UTF-16'?><a/>", "its encoding is `utf-16`"),
-        ("xml", "<?xml version='1.0' encoding='ISO-8859-1'?><a>é</a>", "its encoding is `iso-8859-1`"),
+        (
+            "xml",
+            "<?xml version='1.0' encoding='ISO-8859-1'?><a>é</a>",
+            "its encoding is `iso-8859-1`",
+        ),
         ("xml", "<?xml version='1.0' encoding='ebcdic-cp-us'?><a/>", "its encoding is"),
         ("xml", "", "there is no element"),
         ("json5", "{a: 1, 'a': 2}", "1:14: the key `a` appears twice"),

@@ -370,9 +370,10 @@ fn paths_in_reports_are_from_the_root_of_the_repository() {
     let folder = sandbox.path("repo/app");
     let run = |format: &str, input: &str, env: Option<&str>| {
         let run = sandbox.run(&["gate", "-d", "../policies", "-i", input, "-f", format]);
-        let run = env.map_or_else(|| sandbox.run(&["gate", "-d", "../policies", "-i", input, "-f", format]), |name| {
-            run.env(name, sandbox.path("repo").to_str().unwrap())
-        });
+        let run = env.map_or_else(
+            || sandbox.run(&["gate", "-d", "../policies", "-i", input, "-f", format]),
+            |name| run.env(name, sandbox.path("repo").to_str().unwrap()),
+        );
         run.within(&folder).output().code(1)
     };
     let absolute = folder.join("x.json").to_str().unwrap().to_owned();
