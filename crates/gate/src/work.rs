@@ -178,7 +178,7 @@ impl Gate {
             .filter_map(|index| Some((index, self.checks.get(index)?)))
             .take_while(|_| !stop.is_before(document))
             .map(|(index, check)| {
-                let input = (&work, value.clone(), facts.as_deref());
+                let input = (&*work, value.clone(), facts.as_deref());
                 let mut done = self.evaluate(input, index, check, options);
                 if let Some(legacy) = &legacy {
                     self.read_again((&work, legacy, facts.as_deref()), check, options, &mut done);
