@@ -26,9 +26,8 @@ use super::{Exit, watchdog};
 /// Show which token and addresses are used and where they come from, and try both addresses
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 when everything that is configured works, 2 when something is expired, \
-    refused or unreachable, or no function can be called. For each function it says what is \
-    missing.\n\nExample: rego-platform auth status --format json"
+    after_help = "Exit status: 0 when everything configured works, 2 when something doesn't or no \
+    function can work.\n\nExample: rego-platform auth status --format json"
 )]
 pub(super) struct StatusArgs {
     /// Output format

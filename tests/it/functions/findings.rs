@@ -147,7 +147,7 @@ fn a_result_is_about_what_was_asked_for() {
         (
             "findings",
             &with(json!({})),
-            json!({"results": [{"project_name": "payments-api"}]}),
+            json!({"results": [{"project_name": "payments-api"}], "pagination": {"total_count": 1}}),
             None,
         ),
         ("findings", &with(json!({})), json!({"results": [{"project_name": "x"}]}), Some(Protocol)),
