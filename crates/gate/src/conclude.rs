@@ -147,8 +147,9 @@ pub(super) fn two_readings(legacy: &Legacy) -> Error {
         escape(&path),
         &*legacy.text,
     );
-    let diagnostic = Diagnostic::error("yaml-version", message).by_setting(setting::YAML);
-    Error::policy(vec![diagnostic.with_hint("write `true` or `false`, or quote it")])
+    Error::new(ErrorKind::InvalidArgument, message)
+        .with_hint("write `true` or `false`, or quote it")
+        .by_setting(setting::YAML)
 }
 
 fn is_name(text: &str) -> bool {

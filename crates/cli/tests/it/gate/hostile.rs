@@ -155,7 +155,7 @@ fn packages_with_dots_in_their_names_are_distinguished() {
     assert_eq!(names, ["a.b.c", "a[\"b.c\"]", "passes"]);
     let waivers = sandbox.write(
         "w.yaml",
-        "max_days: 1000000\nwaivers:\n- {policy: a.b.c, reason: r, owner: o, expires: 2999-01-01, subject: {input: '*'}}\n",
+        "max_days: 1000000\nwaivers:\n- {policy: a.b.c, reason: r, owner: o, expires: 2999-01-01, subject: {input: '**'}}\n",
     );
     let report = run(&sandbox, &files, &["--waivers", &waivers]).code(1).json();
     assert_eq!(report["totals"]["waived"], 1);

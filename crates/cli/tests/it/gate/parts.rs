@@ -16,8 +16,8 @@ const POLICIES: &str = "package main\n\ndeny contains {\"msg\": sprintf(\"%v is 
 const OTHER: &str = "package other\n\ndeny contains \"x\" if input.missing == 1\n";
 
 const WAIVERS: &str = "max_days: 100000\nwaivers:\n\
-                       - {finding: N-9, subject: {input: '*'}, reason: r, owner: o, expires: 2199-01-01}\n\
-                       - {finding: N-10, subject: {input: '*'}, reason: r, owner: o, expires: 2199-01-01}\n";
+                       - {finding: N-9, subject: {input: '**'}, reason: r, owner: o, expires: 2199-01-01}\n\
+                       - {finding: N-10, subject: {input: '**'}, reason: r, owner: o, expires: 2199-01-01}\n";
 
 /// A folder with inputs of all kinds, and the service.
 struct Parts {

@@ -394,10 +394,10 @@ fn waivers_cover_what_they_name_until_they_expire() {
         gate(&sandbox, DENY_BAD, &["-i", &input, "--waivers", &file])
     };
     let run = |rest: &str| in_file("max_days: 1000000\n", rest);
-    in_file("", "policy: p, subject: {input: '*'}, expires: 2999-01-01")
+    in_file("", "policy: p, subject: {input: '**'}, expires: 2999-01-01")
         .fails("more than 366 days");
     let report =
-        run("policy: p, subject: {input: '*/in.json'}, expires: 2999-01-01").code(0).json();
+        run("policy: p, subject: {input: '**/in.json'}, expires: 2999-01-01").code(0).json();
     let violation = &report["inputs"][0]["verdicts"][0]["violations"][0];
     assert_eq!((&violation["effect"], &violation["waiver"]), (&"waived".into(), &0.into()));
     assert_eq!(
@@ -409,9 +409,9 @@ fn waivers_cover_what_they_name_until_they_expire() {
     let report = run(&format!("policy: p, subject: '{own}', expires: 2999-01-01")).code(0).json();
     assert_eq!(report["waivers"][0]["by"], "digest");
     let report =
-        run("policy: p, subject: {input: '*/in.json'}, expires: 2020-01-01").code(1).json();
+        run("policy: p, subject: {input: '**/in.json'}, expires: 2020-01-01").code(1).json();
     assert!(report["reasons"].to_string().contains("expired on 2020-01-01"));
-    let report = run("policy: q, subject: {input: '*'}, expires: 2999-01-01").code(1).json();
+    let report = run("policy: q, subject: {input: '**'}, expires: 2999-01-01").code(1).json();
     assert!(report["notes"].to_string().contains("matched nothing"));
     run("policy: p, subject: {input: '*'}, expires: 2999-01-01, why: x").fails("unknown field");
 }
