@@ -124,8 +124,8 @@ impl<'a> Json<'a> {
 
     /// Returns the last member with a name, in any case.
     pub fn member(self, name: &str) -> Option<Self> {
-        let members = self.members()?.into_iter();
-        members.filter(|(own, _)| is_same(own, name)).last().map(|(_, value)| value)
+        let mut members = self.members()?.into_iter().rev();
+        members.find(|(own, _)| is_same(own, name)).map(|(_, value)| value)
     }
 
     /// Returns the member at the end of a path of names, in any case.

@@ -27,7 +27,11 @@ pub struct Kind {
 
 /// All kinds, by name.
 const KINDS: &[Kind] = &[
-    Kind { for_policies: false, detected: false, ..kind("ARTIFACT", evidence::read_artifact) },
+    Kind {
+        for_policies: false,
+        detected: false,
+        ..kind("ARTIFACT", |file| Ok(evidence::read_artifact(file)))
+    },
     kind("ASYNCAPI_SPEC", api::read_asyncapi),
     kind("ATTESTATION", attestation::read),
     kind("BLACKDUCK_SCA_JSON", scans::read_blackduck),
@@ -43,7 +47,7 @@ const KINDS: &[Kind] = &[
     kind("CSAF_SECURITY_ADVISORY", csaf::read_security_advisory),
     kind("CSAF_SECURITY_INCIDENT_RESPONSE", csaf::read_security_incident_response),
     kind("CSAF_VEX", csaf::read_vex),
-    Kind { detected: false, ..kind("EVIDENCE", evidence::read) },
+    Kind { detected: false, ..kind("EVIDENCE", |file| Ok(evidence::read(file))) },
     kind("GHAS_CODE_SCAN", ghas::read_code),
     kind("GHAS_DEPENDENCY_SCAN", ghas::read_dependency),
     kind("GHAS_SECRET_SCAN", ghas::read_secret),
@@ -62,7 +66,11 @@ const KINDS: &[Kind] = &[
     kind("SBOM_CYCLONEDX_JSON", cyclonedx::read),
     kind("SBOM_SPDX_JSON", spdx::read),
     kind("SLSA_PROVENANCE", attestation::read_provenance),
-    Kind { detected: false, may_be_empty: true, ..kind("STRING", evidence::read_string) },
+    Kind {
+        detected: false,
+        may_be_empty: true,
+        ..kind("STRING", |file| Ok(evidence::read_string(file)))
+    },
     unsupported("SYSINTERNALS_ACCESSCHK"),
     unsupported("SYSINTERNALS_SIGCHECK"),
     Kind { may_be_empty: true, ..kind("TRUFFLEHOG_JSON", secrets::read_trufflehog) },

@@ -154,7 +154,7 @@ impl Types {
                     return Err(format!("duplicate member `{}`", below(path, &name)));
                 }
                 Some((_, of)) => {
-                    self.check_at(value, of, &below(path, &name), reader.is_schema())?
+                    self.check_at(value, of, &below(path, &name), reader.is_schema())?;
                 }
                 None if reader.is_closed() => {
                     return Err(format!("unknown member `{}`", below(path, &name)));
@@ -162,8 +162,8 @@ impl Types {
                 None => {}
             }
         }
-        let required = known.iter().filter(|(member, _)| !found.contains(member));
-        match required.filter_map(|(member, _)| member.strip_prefix('+')).next() {
+        let mut required = known.iter().filter(|(member, _)| !found.contains(member));
+        match required.find_map(|(member, _)| member.strip_prefix('+')) {
             Some(missing) => Err(format!("missing member `{}`", below(path, missing))),
             None => Ok(()),
         }
@@ -434,7 +434,7 @@ mod tests {
         for text in crate::kinds::TABLES {
             let types = Types::new(text);
             assert!(!types.0.is_empty());
-            for (name, of) in types.0.iter().flat_map(|(_, of)| &of.members) {
+            for (name, of) in types.0.values().flat_map(|of| &of.members) {
                 let of = of.trim_matches(['[', ']', '{', '}', '?']);
                 assert!(Scalar::named(of).is_some() || types.0.contains_key(of), "{name}: {of}");
             }

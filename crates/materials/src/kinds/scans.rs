@@ -107,7 +107,7 @@ pub(crate) fn read_gitlab(file: &File<'_>) -> Result<Material, NotOfKind> {
     Ok(material.annotate("tool.name", text("name")).annotate_text("tool.version", &text("version")))
 }
 
-/// Reads a report of OpenSSF Scorecard.
+/// Reads a report of `OpenSSF` Scorecard.
 pub(crate) fn read_scorecard(file: &File<'_>) -> Result<Material, NotOfKind> {
     let (document, material) = typed(file, TYPES, "Scorecard")?;
     let root = document.root();

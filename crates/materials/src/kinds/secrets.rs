@@ -38,7 +38,7 @@ pub(crate) fn read_detect_secrets(file: &File<'_>) -> Result<Material, NotOfKind
     Ok(material.annotate("tool.name", "detect-secrets").annotate("tool.version", version))
 }
 
-/// The members of a TruffleHog finding with the values that they have if they are missing.
+/// The members of a `TruffleHog` finding with the values that they have if they are missing.
 const FINDING: [(&str, Default); 9] = [
     ("SourceID", Default::Zero),
     ("SourceType", Default::Zero),
@@ -68,7 +68,7 @@ impl Default {
     }
 }
 
-/// Reads TruffleHog's findings: JSON lines, or one array. A scan without findings writes an empty file.
+/// Reads `TruffleHog`'s findings: JSON lines, or one array. A scan without findings writes an empty file.
 pub(crate) fn read_trufflehog(file: &File<'_>) -> Result<Material, NotOfKind> {
     let findings = findings(file.bytes)?;
     let name =
@@ -117,9 +117,9 @@ fn findings(bytes: &[u8]) -> Result<Vec<Value>, String> {
 fn finding(found: Json<'_>) -> Value {
     let members = found.members().unwrap_or_default();
     let given = |name: &str| {
-        let own =
-            members.iter().filter(|(own, value)| json::is_same(own, name) && !value.is_null());
-        own.map(|(_, value)| *value).last()
+        let mut all = members.iter().rev();
+        let own = all.find(|(own, value)| json::is_same(own, name) && !value.is_null());
+        own.map(|(_, value)| *value)
     };
     let data = given("SourceMetadata").and_then(|source| source.member("Data"));
     let data = data.map(|data| (Value::from("Data"), data.value())).into_iter().collect::<Object>();

@@ -60,7 +60,7 @@ fn metadata(kind: &Kind, case: &Value, material: &Material) -> Value {
     let bytes =
         if case["files"][file].is_null() { Vec::new() } else { bytes(&case["files"][file]) };
     let hash = Sha256::digest(material.canonical.unwrap_or(&bytes));
-    let own = || hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let own = || hash.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     let digest: String = material.digest.clone().unwrap_or_else(own);
     let mut all = Map::new();
     all.insert("annotations".to_owned(), Value::Object(annotations));
