@@ -63,9 +63,6 @@ pub(super) struct FmtArgs {
     /// Leave out imports that Rego v1 doesn't need, such as `rego.v1`
     #[arg(long)]
     drop_v0_imports: bool,
-    /// The prefix of the functions, as other commands take it; it doesn't matter here
-    #[arg(long, value_name = "NAME", hide_short_help = true)]
-    product: Option<String>,
 }
 
 impl FmtArgs {

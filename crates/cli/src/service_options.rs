@@ -57,7 +57,7 @@ fn applicable(subcommand: &str) -> &'static [&'static [&'static str]] {
         "emulate" => &[&PRODUCT, &["fault"]],
         "check" => &[&PRODUCT, &FETCHING],
         "pull" | "push" | "vendor" => &[&FETCHING],
-        "cache" | "capabilities" | "lsp" | "new" => &[&PRODUCT],
+        "cache" | "capabilities" | "fmt" | "lsp" | "new" => &[&PRODUCT],
         _ => &[],
     }
 }
@@ -137,8 +137,8 @@ mod tests {
         }
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();
-            let none = ["attest", "completions", "config", "fmt", "man", "version", "waivers"]
-                .contains(&name);
+            let none =
+                ["attest", "completions", "config", "man", "version", "waivers"].contains(&name);
             assert_eq!(applicable(name).is_empty(), none, "{name}");
         }
     }

@@ -136,8 +136,11 @@ impl Document {
     /// Returns its name, and those of its policies.
     pub fn names(&self) -> Vec<String> {
         let group = match self {
-            Self::Policy(_) => None,
-            Self::Group(group) => Some(group.name.clone()),
+            Self::Policy(_) => Vec::new(),
+            Self::Group(group) => {
+                let own = group.attached().map(|attached| attached.policy.clone());
+                own.chain([group.name.clone()]).collect()
+            }
         };
         let policies = self.policies().into_iter();
         let own =
@@ -221,7 +224,7 @@ impl Gate {
                     for attached in &own.attached {
                         let of_group = |names: &[&str]| match group.skips(&attached.policy) {
                             true => Some(SKIPPED_BY_CONTRACT),
-                            false => reason(&[names, &[group.name.as_str()]].concat()),
+                            false => reason(&[names, &[&group.name, &attached.policy]].concat()),
                         };
                         let given = Some(&options.policy_inputs)
                             .filter(|_| group.is_contract() && !is_attestation);

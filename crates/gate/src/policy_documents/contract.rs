@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -149,11 +149,6 @@ pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<Vec<Pol
     let mut groups = vec![own];
     for attachment in spec.policy_groups {
         groups.push(attached_group(file, attachment, elsewhere)?);
-    }
-    if groups.iter().all(|group| group.attached().next().is_none()) {
-        let message =
-            format!("{}: the contract attaches no policy: it would always pass", escape(file.path));
-        return Err(Error::new(ErrorKind::Configuration, message));
     }
     Ok(groups)
 }

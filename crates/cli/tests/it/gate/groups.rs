@@ -130,7 +130,12 @@ fn policies_of_a_group_are_chosen_and_skipped_by_name() {
             .contains("`g/limit` wasn't evaluated: it is skipped by its name")
     );
     assert_eq!(report["inventory"]["options"][0]["name"], "skip");
-    skipped("limit").fails("no package matches `limit`");
+    // By the policy's own name too, as a contract does.
+    assert_eq!(
+        said(&skipped("clean").fails("no policy is for this input").json(), 0),
+        ["g/limit: 1 of sbom"]
+    );
+    skipped("limits").fails("no package matches `limits`");
     skipped("g").fails("no policies to evaluate");
     run(&["-n", "g/clean", "--material", "scan=b.json", "--arg", "limit=0"]).code(1);
     run(&["-n", "g/clean", "--material", "scan=b.json"])
