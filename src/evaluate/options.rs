@@ -7,8 +7,8 @@ use super::cancellation::Cancellation;
 use super::memory::SharedMemory;
 use super::pool::Pool;
 use crate::http::Http;
-use crate::rego::internal::engine::InputKind;
 use crate::observe::Observer;
+use crate::rego::internal::engine::InputKind;
 use crate::{NotFound, TraceParent};
 
 /// The options of one evaluation.

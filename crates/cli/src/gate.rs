@@ -33,7 +33,7 @@ use rego_platform_gate::model::{
 use rego_platform_gate::setting as gate_setting;
 use rego_platform_gate::{
     DocumentOptions, Gate, GateOptions, InputSource, InputValues, Metadata, Parser, PolicyInputs,
-    RunOptions, Shard, YamlVersion, argument, find,
+    RunOptions, Shard, YamlVersion, find,
 };
 
 use super::context::Context;
@@ -378,8 +378,8 @@ fn reported(
     interrupt.listen()?;
     let begun = reports.begin(&draft);
     drop(starting);
-    let done = begun
-        .and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));
+    let done =
+        begun.and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));
     let mut unwritten = None;
     let done = done.and_then(|(run, recording)| {
         let recorded = match (&options.record, &recording) {
@@ -436,7 +436,6 @@ fn prepare<'a>(
             .with_hint("use only one of them"));
     }
     watchdog::again(options.timeout)?;
-    args.refuse_untrusted()?;
     let mut stdin = Stdin::default();
     let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
     let ignore = Ignore::new(&args.load.ignore)?.with_written(written);
@@ -467,8 +466,9 @@ fn prepare<'a>(
     let gate = load(args, &context.product, &ignore, given, more)?;
     let is_attestation = args.signatures.are_attestations(gate.has_kinds());
     let are_some = args.signatures.are_some(args.kind.as_deref(), gate.takes_attestations());
-    let signatures =
-        args.signatures.check(are_some || args.images.any(), inventory, options.timeout)?;
+    let are_signed = are_some || args.images.any();
+    args.refuse_untrusted(are_signed)?;
+    let signatures = args.signatures.check(are_signed, inventory, options.timeout)?;
     let known = gate.inventory();
     (inventory.policies, inventory.packages) = (known.policies, known.packages);
     inventory.call_sites = known.call_sites;
@@ -576,10 +576,10 @@ impl GateArgs {
     }
 
     /// Refuses to put anything of a settings file that nobody named into attestations.
-    fn refuse_untrusted(&self) -> Result<(), Error> {
+    fn refuse_untrusted(&self, are_attestations: bool) -> Result<(), Error> {
         let put = ["set", "arg", "annotation", "project", "project_version"];
         match put.into_iter().find(|option| self.is_untrusted(option)) {
-            Some(option) if self.is_attestation() || self.images.any() => Err(untrusted(format!(
+            Some(option) if are_attestations => Err(untrusted(format!(
                 "`{}` isn't put into attestations",
                 option.replace('_', "-")
             ))),

@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::Legacy;
-use rego_platform::{Diagnostic, Error, ErrorKind, Position, Setting};
+use rego_platform::{Error, ErrorKind, Position, Setting};
 use rego_platform_client::text::{counted, escape};
 
 use super::model::{

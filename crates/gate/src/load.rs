@@ -38,10 +38,10 @@ use super::split::sha256;
 use super::values::InputValues;
 use super::vulnerability;
 
-use document::{Document, split_off_documents};
-use material::Loaded;
 #[doc(hidden)]
 pub use authors::{EmbeddedText, with_modules};
+use document::{Document, split_off_documents};
+use material::Loaded;
 pub use material::Material;
 pub(crate) use policy::Check;
 use refusals::{not_by_data, refuse_lost, refuse_untaken};
@@ -392,9 +392,12 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
-        for mut asked in
-            packages::verdict_packages(&policies, (chosen, &options.skip), PackageOrigin::Plain, &reach)?
-        {
+        for mut asked in packages::verdict_packages(
+            &policies,
+            (chosen, &options.skip),
+            PackageOrigin::Plain,
+            &reach,
+        )? {
             if packages::is_chosen(&options.skip, &asked.name) {
                 self.record_skipped(asked.name);
                 continue;

@@ -34,7 +34,9 @@ pub(crate) use policy::{PolicyDocument, PolicyEntry};
 pub use runtime::PolicyInputs;
 
 /// Returns the modules that are written into a policy document or a group; `None` if a file is neither.
-pub(crate) fn embedded_texts(file: Place<'_>) -> Result<Option<Vec<place::Located<String>>>, Error> {
+pub(crate) fn embedded_texts(
+    file: Place<'_>,
+) -> Result<Option<Vec<place::Located<String>>>, Error> {
     let Ok(value) = document(file.path, file.text, true) else { return Ok(None) };
     if !is_policy(&value) {
         return Ok(None);

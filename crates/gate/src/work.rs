@@ -205,7 +205,8 @@ impl Gate {
         if done.verdict.status == Status::NoVerdict {
             return;
         }
-        let again = self.evaluate((work, Some(legacy.value.clone()), facts), done.check, check, options);
+        let again =
+            self.evaluate((work, Some(legacy.value.clone()), facts), done.check, check, options);
         if again.verdict.status != done.verdict.status {
             let error = conclude::two_readings(legacy);
             done.verdict = conclude::no_verdict(&check.package.name, &error, None, options.hint);

@@ -214,9 +214,8 @@ impl Worker {
         if is_any {
             found.retain(is_broken);
             let others = check(files.unbroken(paths)).into_iter();
-            let depends = |one: &Diagnostic| {
-                is_of_users(one) || is_unknown && OF_OTHERS.contains(&one.code)
-            };
+            let depends =
+                |one: &Diagnostic| is_of_users(one) || is_unknown && OF_OTHERS.contains(&one.code);
             found.extend(others.filter(|one| !is_broken(one) && !depends(one)));
         }
         let mut by_file: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
@@ -249,13 +248,7 @@ impl Worker {
         }
     }
 
-    fn give(
-        &self,
-        shared: &mut Shared,
-        path: &Path,
-        file: Option<&File>,
-        found: Vec<Diagnostic>,
-    ) {
+    fn give(&self, shared: &mut Shared, path: &Path, file: Option<&File>, found: Vec<Diagnostic>) {
         let text = file.map(|file| Arc::clone(&file.text)).unwrap_or_default();
         let own = || addresses::uri(path).map(|uri| uri.as_str().into());
         let known = shared.known.entry(path.to_owned()).or_default();
@@ -265,10 +258,8 @@ impl Worker {
         let sent: Vec<_> = found.iter().map(|finding| converted(finding, &text)).collect();
         let moves = known.uri.is_some() && known.uri != uri;
         let is_new = known.sent != sent || moves;
-        let before = std::mem::replace(
-            known,
-            Known { text, found, sent: sent.clone(), uri: uri.clone() },
-        );
+        let before =
+            std::mem::replace(known, Known { text, found, sent: sent.clone(), uri: uri.clone() });
         if let Some(before) = before.uri.filter(|before| Some(before) != uri.as_ref()) {
             (self.publish)(json!({ "uri": *before, "diagnostics": [] }));
         }

@@ -190,7 +190,7 @@ impl Reports {
         self.files(run)?;
         let sarif = OutputFormat::Other(ReportFormat::Sarif);
         let files = self.files.iter().map(|output| output.format);
-        if files.chain(self.stdout).any(|format| format == sarif)
+        if files.chain([self.stdout]).any(|format| format == sarif)
             && let Some(without) = reports::sarif_without(run)
         {
             output::Reporter::default().warning(&without);

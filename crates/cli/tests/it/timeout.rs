@@ -36,8 +36,14 @@ fn a_pipe_without_a_writer_ends_no_command_late() {
     let service = ["--token", "x", "--controlplane-url", "http://127.0.0.1:1"];
     let mut commands: Vec<Vec<&str>> = Vec::new();
     for option in [
-        "--capabilities", "--waivers", "--vex", "--schema", "--config", "--token-file",
-        "--replay", "--bundle-key",
+        "--capabilities",
+        "--waivers",
+        "--vex",
+        "--schema",
+        "--config",
+        "--token-file",
+        "--replay",
+        "--bundle-key",
     ] {
         commands.push([&gate[..], &[option, "f.json"]].concat());
     }

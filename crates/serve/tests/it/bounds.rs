@@ -269,7 +269,9 @@ async fn bodies_that_have_not_arrived_stop_nobody() {
     });
     let open = |framing: &str, body: &str| {
         let mut stream = TcpStream::connect(served.server.address()).unwrap();
-        let head = format!("POST /v1/data/p/always HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n{body}");
+        let head = format!(
+            "POST /v1/data/p/always HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n{body}"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         stream
     };
@@ -283,8 +285,7 @@ async fn bodies_that_have_not_arrived_stop_nobody() {
     // One that is whole is answered, behind all of these.
     assert_eq!(served.post("/v1/data/p/always", "{}").await.status, 200);
     // What has arrived counts.
-    let partly: Vec<_> =
-        (0..2).map(|_| open("Content-Length: 3900", &" ".repeat(3500))).collect();
+    let partly: Vec<_> = (0..2).map(|_| open("Content-Length: 3900", &" ".repeat(3500))).collect();
     while served.post("/v1/data/p/always", &" ".repeat(3000)).await.status != 429 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
