@@ -13,7 +13,7 @@ use rego_platform::{Platform, Token, Value};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A service to ask. A real host leaves this out and calls `Platform::builder().from_env()?`.
+    // A service to ask. A real host leaves this out and calls `Platform::from_context()?`.
     let dataset = Dataset::load("testdata/platform".as_ref())?;
     let service = Emulator::start(dataset, EmulatorOptions::default())?;
 

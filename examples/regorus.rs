@@ -34,7 +34,7 @@ deny contains message if {
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A real host leaves the emulator out and calls `Platform::builder().from_env()?`.
+    // A real host leaves the emulator out and calls `Platform::from_context()?`.
     let dataset = Dataset::load("testdata/platform".as_ref())?;
     let service = Emulator::start(dataset, EmulatorOptions::default())?;
     let platform = Platform::builder()

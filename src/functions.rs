@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use crate::rego::Value;
 
-use crate::client::{Client, Context};
+use crate::client::{Api, Client, Context};
 use crate::{Error, ErrorKind, Product};
 
 pub use crate::resources::types::{Field, Type};
@@ -85,6 +85,8 @@ pub struct Function {
     pub doc: &'static str,
     /// The cost of a call.
     pub cost: Cost,
+    /// The API that it calls.
+    pub api: Api,
     /// `true` if it needs a paid plan (interface 8.3).
     pub paid_plan: bool,
     /// `true` if it is off until a host enables it ([`FunctionSet`]).

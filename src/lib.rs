@@ -40,7 +40,7 @@
 //! #     .base_url(service.base_url())
 //! #     .token(rego_platform::Token::new(service.default_token())?);
 //! # let _ = stringify! {
-//! let builder = Platform::builder().from_env()?;
+//! let builder = Platform::builder().context()?;
 //! # };
 //! let platform = builder.build()?;
 //! let mut engine = Engine::new();
@@ -79,7 +79,7 @@
 //! use rego_platform::Value;
 //! use rego_platform::{Platform, Token};
 //!
-//! // A service to ask. With a real one: `Platform::builder().from_env()?.build()?`.
+//! // A service to ask. With a real one: `Platform::from_context()?`.
 //! let dataset = Dataset::load("testdata/platform".as_ref())?;
 //! let service = Emulator::start(dataset, EmulatorOptions::default())?;
 //! let platform = Platform::builder()
@@ -149,6 +149,8 @@
 //!
 //! | Feature | Default | Adds |
 //! |---|---|---|
+//! | `context` | yes | `Platform::from_context`: the configuration file of the service's own command-line client |
+//! | `grpc` | yes | `discover` and `download_artifact` over gRPC, the only address in that file |
 //! | `regorus` | yes | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface; its built-in functions |
 //! | `regorus-core` | by `regorus` | the same without the functions that regorus makes optional |
 //! | `ring` | yes | TLS with ring, unless the host supplies another provider ([`PlatformBuilder::crypto_provider`]) |
@@ -174,6 +176,7 @@
 
 pub mod api;
 pub mod check;
+pub mod context;
 pub mod evaluate;
 pub mod explain;
 pub mod functions;
@@ -193,8 +196,8 @@ use rego_platform_client::{
 pub use api::Infoz;
 pub use platform::{NotFound, Platform, PlatformBuilder};
 pub use rego_platform_client::{
-    Api, CallEvent, Diagnostic, Error, ErrorKind, EvaluationEvent, Fix, Level, Limit, LookupEvent,
-    Observer, Position, Product, RequestEvent, Setting, Token, TokenFuture, TokenKind,
+    Api, CallEvent, Diagnostic, Error, ErrorKind, EvaluationEvent, Fix, IntoProduct, Level, Limit,
+    LookupEvent, Observer, Position, Product, RequestEvent, Setting, Token, TokenFuture, TokenKind,
     TokenProvider, TraceParent, http,
 };
 #[cfg(feature = "artifact-store")]

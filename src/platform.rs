@@ -7,6 +7,7 @@
 mod builder;
 
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::rego::Value;
 use crate::client::{
     Api, Client, Content, Context, LazyRuntime, RequestedForm, Runtime, Token, download, panicked,
 };
+use crate::context::ContextValue;
 use crate::flight::Flights;
 use crate::functions::{Answer, Function, FunctionSet, Request};
 use crate::observe::{CallSpan, Observers};
@@ -37,6 +39,9 @@ struct Inner {
     flights: Arc<Flights>,
     not_found: NotFound,
     functions: FunctionSet,
+    origins: Vec<ContextValue>,
+    token: Option<Token>,
+    config_file: Option<PathBuf>,
 }
 
 /// The result of a call when the service has no such resource.
@@ -54,6 +59,44 @@ impl Platform {
     /// Returns a builder with the defaults.
     pub fn builder() -> PlatformBuilder {
         PlatformBuilder::default()
+    }
+
+    /// Connects to the service that the service's own command-line client uses, as the account that is logged in
+    /// there or whose token is in the environment. See [`PlatformBuilder::context`].
+    ///
+    /// # Errors
+    /// Those of [`PlatformBuilder::context`] and [`PlatformBuilder::build`].
+    #[cfg(feature = "context")]
+    pub fn from_context() -> Result<Self, Error> {
+        Self::builder().context()?.build()
+    }
+
+    /// The values that are used, and where each came from: the program, an environment variable, a key of the
+    /// configuration file, or a default for a hosted product. They contain no secret.
+    pub fn origins(&self) -> &[ContextValue] {
+        &self.inner.origins
+    }
+
+    /// The configuration file that was read.
+    pub fn config_file(&self) -> Option<&Path> {
+        self.inner.config_file.as_deref()
+    }
+
+    /// The fixed token, even if it has expired; `None` if there is none or a provider supplies it.
+    pub fn fixed_token(&self) -> Option<&Token> {
+        self.inner.token.as_ref()
+    }
+
+    /// Checks that there is an address for a function, without asking the service.
+    ///
+    /// # Errors
+    /// That of a call of the function without its address; for an unknown name [`ErrorKind::InvalidArgument`].
+    pub fn check_address(&self, name: &str) -> Result<(), Error> {
+        let api = self.find(name)?.api;
+        match self.address(api) {
+            Some(_) => Ok(()),
+            None => Err(self.inner.client.settings.endpoints.unset(api, self.product())),
+        }
     }
 
     /// The product whose names are used.

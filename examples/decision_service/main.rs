@@ -166,7 +166,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok::<_, rego_platform::Error>(Arc::new(service))
     };
     if let [_, address, folder] = &std::env::args().collect::<Vec<_>>()[..] {
-        let service = start(builder.from_env()?.build()?, folder.clone())?;
+        let service = start(builder.context()?.build()?, folder.clone())?;
         println!("listening on {}", serve(address, service).await?);
         std::future::pending::<()>().await;
         return Ok(());

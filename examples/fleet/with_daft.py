@@ -24,7 +24,7 @@ class Gate:
     """Policies, loaded once by each worker."""
 
     def __init__(self, paths: str, asks: bool):
-        self.policies = Policies.load(paths, service=Service.from_env() if asks else None)
+        self.policies = Policies.load(paths, service=Service.from_context() if asks else None)
 
     @daft.method.batch(return_dtype=VERDICT, unnest=True, batch_size=10_000)
     def verdict(self, path: Series, document: Series):

@@ -22,7 +22,7 @@ def verdicts(spark: SparkSession, policies: str, documents: str, asks: bool = Fa
 
     def evaluated(batches):
         # Loaded once for each partition.
-        loaded = Policies.load(policies, service=Service.from_env() if asks else None)
+        loaded = Policies.load(policies, service=Service.from_context() if asks else None)
         for batch in batches:
             verdict = loaded.gate_arrow(batch, document="content", name="path")
             columns = [batch.column("path"), *verdict.columns]

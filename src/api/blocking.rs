@@ -22,7 +22,7 @@ use crate::{Error, Platform};
 ///
 /// ```no_run
 /// # fn products() -> Result<(), Box<dyn std::error::Error>> {
-/// let platform = rego_platform::Platform::builder().from_env()?.build()?;
+/// let platform = rego_platform::Platform::from_context()?;
 /// for product in platform.api().blocking().products() {
 ///     println!("{}", product?.name.unwrap_or_default());
 /// }

@@ -30,7 +30,7 @@ use crate::{Error, Platform};
 /// use rego_platform::api::ProjectFilters;
 ///
 /// # async fn projects() -> Result<(), Box<dyn std::error::Error>> {
-/// let platform = rego_platform::Platform::builder().from_env()?.build()?;
+/// let platform = rego_platform::Platform::from_context()?;
 /// let filters = ProjectFilters::new().product_id("0d1f1a52-…");
 /// let mut projects = std::pin::pin!(platform.api().projects(&filters));
 /// while let Some(project) = projects.try_next().await? {

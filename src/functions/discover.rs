@@ -66,6 +66,7 @@ pub(super) static FUNCTION: Function = Function {
           one known under several kinds is an error that names them: pass one as `kind`. \
           Interface section 4.7.",
     cost: Cost::Request,
+    api: DISCOVER.api,
     paid_plan: false,
     optional: false,
     origin: Origin::Key("result"),

@@ -6,7 +6,7 @@ use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Origin, Request, Type};
-use crate::client::{Client, Content, Context, RequestedForm, download};
+use crate::client::{Client, Content, Context, DOWNLOAD, RequestedForm, download};
 use crate::{Error, ErrorKind};
 
 pub(super) static FUNCTION: Function = Function {
@@ -21,6 +21,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "UTF-8 content comes as it is, everything else as standard base64. Content that doesn't \
           hash to the digest never reaches a policy. Interface section 4.7; needs a paid plan.",
     cost: Cost::Content,
+    api: DOWNLOAD.api,
     paid_plan: true,
     optional: false,
     origin: Origin::Composed,

@@ -55,6 +55,7 @@ pub(super) static FUNCTION: Function = Function {
           without its prefix. A result about something else than was looked up is an error. From the vendor's \
           public API reference, not the interface; that the result is this array is assumed. Needs a paid plan.",
     cost: Cost::Request,
+    api: EFFECTIVE_ASSESSMENTS.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Key("results"),

@@ -38,6 +38,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "Every page is read, unless `limit` bounds the environments; reports then say that the \
           list was cut. Interface sections 2.12 and 4.4; needs a paid plan.",
     cost: Cost::Request,
+    api: ENVIRONMENTS.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Composed,

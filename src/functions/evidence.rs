@@ -68,6 +68,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "Every page is read, unless `limit` bounds the results; reports then say that the list \
           was cut. An empty filter value is an error. Interface section 4.7; needs a paid plan.",
     cost: Cost::Request,
+    api: EVIDENCE.api,
     paid_plan: true,
     optional: false,
     origin: Origin::Composed,

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, Row, parse as read, protocol, run_operation};
+use crate::client::{
+    Client, Context, EVALUATE_EVIDENCE, Row, parse as read, protocol, run_operation,
+};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -34,6 +36,7 @@ pub(super) static FUNCTION: Function = Function {
           `skipped` before you take that for a pass. A string that only looks like a digest is an \
           error. Interface section 4.7; needs a paid plan.",
     cost: Cost::Prompt,
+    api: EVALUATE_EVIDENCE.api,
     paid_plan: true,
     optional: false,
     origin: Origin::Composed,

@@ -65,6 +65,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "Every page is read. A filter is a string or an array; its values may be given without \
           their prefix. From the vendor's public API reference, not the interface; needs a paid plan.",
     cost: Cost::Request,
+    api: FINDINGS.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Key("results"),

@@ -47,6 +47,7 @@ pub(super) static FUNCTION: Function = Function {
           absent when the service leaves it out. Interface sections 2.14 and 4.6; needs a paid \
           plan.",
     cost: Cost::Request,
+    api: PRODUCT_COMPLIANCE.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Composed,

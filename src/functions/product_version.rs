@@ -23,6 +23,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "A version that the product doesn't have is an error (`not found`). A nested resource is \
           absent when the service leaves it out. Interface sections 2.4 and 4.1; needs a paid plan.",
     cost: Cost::Request,
+    api: PRODUCT_VERSION.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Key("version"),

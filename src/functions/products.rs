@@ -35,6 +35,7 @@ pub(super) static FUNCTION: Function = Function {
           without a version does with `latest_version`. Interface sections 2.3 and 4.2; needs a \
           paid plan.",
     cost: Cost::Request,
+    api: PRODUCTS.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Composed,

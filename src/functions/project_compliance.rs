@@ -55,6 +55,7 @@ pub(super) static FUNCTION: Function = Function {
     doc: "Every page is read, unless `limit` bounds the evaluations; reports then say that the \
           list was cut. Interface section 4.7; needs a paid plan.",
     cost: Cost::Request,
+    api: PROJECT_COMPLIANCE.api,
     paid_plan: true,
     optional: false,
     origin: Origin::Composed,

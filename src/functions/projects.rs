@@ -39,6 +39,7 @@ pub(super) static FUNCTION: Function = Function {
           A nested resource is absent when the service leaves it out. Interface sections 2.5 and \
           4.3; needs a paid plan.",
     cost: Cost::Request,
+    api: PROJECTS.api,
     paid_plan: true,
     optional: true,
     origin: Origin::Composed,

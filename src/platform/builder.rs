@@ -2,7 +2,6 @@
 //!
 //! Owns the settings, and the checks that `build` makes. `platform` owns the platform itself.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +13,16 @@ use reqwest::header::{
 use super::{Inner, NotFound, Platform};
 use crate::client::certificates::authorities;
 use crate::client::{
-    Client, Credentials, Endpoints, Kept, LazyRuntime, Propagator, Settings, Token, TokenProvider,
-    crypto_provider,
+    Api, Client, Credentials, Endpoints, Kept, LazyRuntime, Propagator, Settings, Token,
+    TokenProvider, crypto_provider,
 };
-use crate::environment::{self, Variable};
+use crate::context::{self, Origin, Values};
+use crate::environment;
 use crate::flight::Flights;
 use crate::functions::FunctionSet;
 use crate::observe::{Observer, Observers};
 use crate::text::escape;
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, ErrorKind, IntoProduct, Product};
 
 /// The default time limits for connecting, and for silence within an answer.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -35,20 +35,11 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 #[derive(Clone)]
 #[must_use]
 pub struct PlatformBuilder {
-    product: Product,
-    credentials: Credentials,
-    organization: Option<String>,
-    control_plane: Option<String>,
-    backend: Option<String>,
-    #[cfg(feature = "grpc")]
-    grpc: Option<String>,
-    #[cfg(feature = "grpc")]
-    store: Option<String>,
-    #[cfg(feature = "grpc")]
-    grpc_plain_text: bool,
+    /// An invalid one is an error where it is first needed.
+    product: Option<Result<Product, Error>>,
+    values: Values,
     ca_certificates: Vec<Vec<u8>>,
     insecure: bool,
-    paths: BTreeMap<String, String>,
     connect_timeout: Option<Duration>,
     idle_timeout: Option<Duration>,
     call_timeout: Duration,
@@ -57,7 +48,6 @@ pub struct PlatformBuilder {
     concurrency: usize,
     max_answer_bytes: u64,
     max_artifact_bytes: u64,
-    max_results: usize,
     max_pages: usize,
     not_found: NotFound,
     functions: FunctionSet,
@@ -82,8 +72,8 @@ impl std::fmt::Debug for PlatformBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PlatformBuilder")
             .field("product", &self.product)
-            .field("credentials", &self.credentials)
-            .field("organization", &self.organization)
+            .field("credentials", &self.values.credentials)
+            .field("organization", &self.text(context::ORGANIZATION))
             .finish_non_exhaustive()
     }
 }
@@ -91,20 +81,10 @@ impl std::fmt::Debug for PlatformBuilder {
 impl Default for PlatformBuilder {
     fn default() -> Self {
         Self {
-            product: Product::default(),
-            credentials: Credentials::None,
-            organization: None,
-            control_plane: None,
-            backend: None,
-            #[cfg(feature = "grpc")]
-            grpc: None,
-            #[cfg(feature = "grpc")]
-            store: None,
-            #[cfg(feature = "grpc")]
-            grpc_plain_text: false,
+            product: None,
+            values: Values::default(),
             ca_certificates: Vec::new(),
             insecure: false,
-            paths: BTreeMap::new(),
             connect_timeout: None,
             idle_timeout: None,
             call_timeout: Duration::from_mins(1),
@@ -113,7 +93,6 @@ impl Default for PlatformBuilder {
             concurrency: 64,
             max_answer_bytes: 64 << 20,
             max_artifact_bytes: 512 << 20,
-            max_results: 100_000,
             max_pages: 10_000,
             not_found: NotFound::Error,
             functions: FunctionSet::default(),
@@ -158,8 +137,6 @@ impl PlatformBuilder {
     }
 
     setters! {
-        /// Sets the product whose names are used; `platform` by default.
-        product: Product => product;
         /// Allows plain HTTP beyond loopback. Never switches off certificate checks.
         insecure: bool => insecure;
         /// Sets the time limit of one call, with its pages, pauses and retries; 60 s by default.
@@ -173,8 +150,6 @@ impl PlatformBuilder {
         max_answer_bytes: u64 => max_answer_bytes;
         /// Sets the largest artifact, in bytes; 512 MiB by default.
         max_artifact_bytes: u64 => max_artifact_bytes;
-        /// Sets the largest number of results of one call; more is an error. 100,000 by default.
-        max_results: usize => max_results;
         /// Sets the largest number of pages of one list; more is an error. 10,000 by default.
         max_pages: usize => max_pages;
         /// Sets what a policy sees when the service has no such resource; an error by default.
@@ -191,59 +166,101 @@ impl PlatformBuilder {
         proxy_from_env: bool => proxy_from_env;
     }
 
+    /// Sets the product whose names are used: a [`Product`], or its name. `platform` by default;
+    /// `context` and [`from_env`](Self::from_env) read `REGO_PLATFORM_PRODUCT` if no product is set
+    /// before. A name that isn't valid is an error of those two, or of [`build`](Self::build).
+    pub fn product(mut self, product: impl IntoProduct) -> Self {
+        self.product = Some(product.into_product());
+        self
+    }
+
+    /// Sets the largest number of results of one call; more is an error. 100,000 by default.
+    pub fn max_results(self, results: usize) -> Self {
+        self.set(context::MAX_RESULTS, results.to_string())
+    }
+
     /// Sets a fixed token.
     pub fn token(mut self, token: Token) -> Self {
-        self.credentials = Credentials::Fixed(token);
+        self.values.set_credentials(Credentials::Fixed(token), Origin::BUILDER);
         self
     }
 
     /// Sets a provider that is asked for a token at the first call, and again when a token expires.
     pub fn token_provider(mut self, provider: impl TokenProvider) -> Self {
-        self.credentials = Credentials::Provider(Arc::new(provider));
+        self.values.set_credentials(Credentials::Provider(Arc::new(provider)), Origin::BUILDER);
         self
     }
 
     /// Sets the organization that a user token selects (interface 5.4); an API token is bound to
     /// its own.
-    pub fn organization(mut self, name: impl Into<String>) -> Self {
-        self.organization = Some(name.into());
-        self
+    pub fn organization(self, name: impl Into<String>) -> Self {
+        self.set(context::ORGANIZATION, name)
     }
 
     /// Sets the address of the control plane.
-    pub fn controlplane_url(mut self, url: impl Into<String>) -> Self {
-        self.control_plane = Some(url.into());
-        self
+    pub fn controlplane_url(self, url: impl Into<String>) -> Self {
+        self.set(context::CONTROL_PLANE, url)
     }
 
     /// Sets the address of the platform backend.
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.backend = Some(url.into());
-        self
+    pub fn base_url(self, url: impl Into<String>) -> Self {
+        self.set(context::BACKEND, url)
     }
 
     /// Sets the gRPC address of the control plane, `host:port`: `discover` and `download_artifact` use
     /// it where [`controlplane_url`](Self::controlplane_url) isn't set.
     #[cfg(feature = "grpc")]
-    pub fn grpc_address(mut self, address: impl Into<String>) -> Self {
-        self.grpc = Some(address.into());
-        self
+    pub fn grpc_address(self, address: impl Into<String>) -> Self {
+        self.set(context::GRPC, address)
     }
 
     /// Sets the gRPC address of the content store, `host:port`: where the control plane, over gRPC, has
     /// no signed URLs, `download_artifact` reads from it, with a token of the store's own.
     #[cfg(feature = "grpc")]
-    pub fn store_address(mut self, address: impl Into<String>) -> Self {
-        self.store = Some(address.into());
-        self
+    pub fn store_address(self, address: impl Into<String>) -> Self {
+        self.set(context::STORE, address)
     }
 
     /// Sets whether the gRPC addresses are plain text instead of TLS. Beyond loopback that needs
     /// [`insecure`](Self::insecure) as well.
     #[cfg(feature = "grpc")]
-    pub fn grpc_plain_text(mut self, plain_text: bool) -> Self {
-        self.grpc_plain_text = plain_text;
+    pub fn grpc_plain_text(self, plain_text: bool) -> Self {
+        self.set(context::PLAIN_TEXT, plain_text.to_string())
+    }
+
+    fn set(mut self, row: context::Row, text: impl Into<String>) -> Self {
+        self.values.set(row, text, Origin::BUILDER);
         self
+    }
+
+    fn text(&self, row: context::Row) -> Option<&str> {
+        self.values.get(row).map(|value| value.text.as_str())
+    }
+
+    /// Sets a value by its name in [`ContextValue`](crate::context::ContextValue), with the program's words for
+    /// where it comes from.
+    #[doc(hidden)]
+    pub fn given(mut self, name: &str, text: String, words: &'static str) -> Result<Self, Error> {
+        self.values.give(name, text, Origin::Program(words))?;
+        Ok(self)
+    }
+
+    /// The values that are set so far, with their origins.
+    #[doc(hidden)]
+    pub fn origins(&self) -> Vec<context::ContextValue> {
+        self.values.shown()
+    }
+
+    /// The fixed token that is set so far.
+    #[doc(hidden)]
+    pub fn fixed_token(&self) -> Option<Token> {
+        self.values.fixed_token()
+    }
+
+    /// The certificates of `ca-cert`, which are also for other connections than the service's.
+    #[doc(hidden)]
+    pub fn ca_cert(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.values.pem(context::CA_CERT, self.call_timeout)
     }
 
     /// Trusts the certificates of a PEM file in addition to the system's.
@@ -252,24 +269,75 @@ impl PlatformBuilder {
         self
     }
 
-    /// Takes the token, organization and addresses from the environment (`PLATFORM_TOKEN`,
-    /// `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`, `PLATFORM_BASE_URL`) if they are set
-    /// and not blank; `PLATFORM` stands for the product's name in upper case.
+    /// Takes what isn't set from the environment: the product from `REGO_PLATFORM_PRODUCT`, and then, with its name
+    /// in upper case for `PLATFORM`, `PLATFORM_TOKEN`, `PLATFORM_ORGANIZATION`, `PLATFORM_CONTROLPLANE_URL`,
+    /// `PLATFORM_BASE_URL`, `PLATFORM_CONTROL_PLANE_API`, `PLATFORM_ARTIFACT_CAS_API` and
+    /// `PLATFORM_API_INSECURE`. A blank variable counts as unset.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`] for a token that can't be valid, and for a variable that isn't
     /// UTF-8, which the message names.
     pub fn from_env(mut self) -> Result<Self, Error> {
-        if let Some(token) = Variable::Token.read(&self.product)? {
-            self.credentials = Credentials::Fixed(Token::new(token)?);
-        }
-        let read = |variable: Variable| variable.read(&self.product);
-        let organization = read(Variable::Organization)?;
-        let (control_plane, backend) = (read(Variable::ControlPlane)?, read(Variable::Backend)?);
-        self.organization = organization.or(self.organization);
-        self.control_plane = control_plane.or(self.control_plane);
-        self.backend = backend.or(self.backend);
+        let product = self.product_or(Product::from_env)?;
+        self.values.read_environment(&product)?;
         Ok(self)
+    }
+
+    /// Takes what isn't set from the authentication context of the service's command-line client: the environment
+    /// (as [`from_env`](Self::from_env)), then the client's configuration file
+    /// ([`default_path`](crate::context::default_path)), then, if no address is set anywhere, the addresses of a
+    /// product that is hosted. [`Platform::origins`] says where each value came from.
+    ///
+    /// No file is read if a token or a token provider is set before. Set the [`product`](Self::product) before, too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`], as [`from_env`](Self::from_env), and for a file that can't be read or whose
+    /// values don't have their form. No message contains text of the file.
+    #[cfg(feature = "context")]
+    pub fn context(self) -> Result<Self, Error> {
+        self.context_of(None)
+    }
+
+    /// Takes what isn't set from the authentication context with this configuration file, which must exist. See
+    /// [`context`](Self::context).
+    ///
+    /// # Errors
+    /// Those of [`context`](Self::context).
+    #[cfg(feature = "context")]
+    pub fn context_from(self, file: impl Into<std::path::PathBuf>) -> Result<Self, Error> {
+        self.context_of(Some(file.into()))
+    }
+
+    #[cfg(feature = "context")]
+    fn context_of(mut self, file: Option<std::path::PathBuf>) -> Result<Self, Error> {
+        let has_token =
+            self.values.get(context::TOKEN).is_some_and(|token| token.origin == Origin::BUILDER);
+        self = self.from_env()?;
+        let product = self.product_or(Product::from_env)?;
+        let default = || context::default_path(&product).filter(|path| !context::is_missing(path));
+        match file.clone().or_else(default) {
+            // It may name another service, so that no default counts either.
+            Some(_) if has_token && file.is_none() => return Ok(self),
+            Some(path) => {
+                self.values.read_file(&context::File::read(path, self.call_timeout)?)?;
+            }
+            None => {}
+        }
+        self.values.add_hosted(&product);
+        Ok(self)
+    }
+
+    /// Returns the product that is set, or else sets this one.
+    fn product_or(
+        &mut self,
+        default: impl FnOnce() -> Result<Product, Error>,
+    ) -> Result<Product, Error> {
+        if self.product.is_none() {
+            let product = default()?;
+            self.values.set_product(&product, Origin::Environment(context::VARIABLE.to_owned()));
+            self.product = Some(Ok(product));
+        }
+        self.product.clone().unwrap_or_else(|| Ok(Product::default()))
     }
 
     /// Sets the proxy for https, in place of the environment's. Neither loopback nor plain HTTP is
@@ -343,7 +411,7 @@ impl PlatformBuilder {
     /// `approve_assessment`, `product_compliance`, `infoz`, `openapi`, `openapi_controlplane`);
     /// never another host.
     pub fn endpoint(mut self, name: impl Into<String>, path: impl Into<String>) -> Self {
-        self.paths.insert(name.into(), path.into());
+        self.values.set_path(name.into(), path.into());
         self
     }
 
@@ -381,25 +449,16 @@ impl PlatformBuilder {
     /// [`ErrorKind::Configuration`], with a message that never repeats a secret; also when there is
     /// no TLS provider: none is given, none is installed for the process, and the feature `ring` is
     /// off.
-    pub fn build(self) -> Result<Platform, Error> {
-        let endpoints = Endpoints::new(
-            self.control_plane.as_deref(),
-            self.backend.as_deref(),
-            self.insecure,
-            &self.paths,
-        )?;
-        #[cfg(feature = "grpc")]
-        let endpoints = endpoints.with_grpc(
-            self.grpc.as_deref(),
-            self.store.as_deref(),
-            self.grpc_plain_text,
-            self.insecure,
-        )?;
-        let header = self
-            .organization
-            .as_deref()
-            .map(|name| organization(&self.product, name))
-            .transpose()?;
+    pub fn build(mut self) -> Result<Platform, Error> {
+        let product = self.product.unwrap_or_else(|| Ok(Product::default()))?;
+        self.values.set_product(&product, Origin::BUILDER);
+        self.values.remove_unused();
+        let values = self.values;
+        let endpoints = endpoints(&values, self.insecure)?;
+        let header = values.get(context::ORGANIZATION).map(|name| {
+            organization(&product, &name.text).map_err(|error| name.origin.named_in(error))
+        });
+        let header = header.transpose()?;
         let env = |read: fn() -> Result<Option<String>, Error>| {
             if self.proxy_from_env { read() } else { Ok(None) }
         };
@@ -414,6 +473,7 @@ impl PlatformBuilder {
         };
         let is_set = own_proxy
             || !self.ca_certificates.is_empty()
+            || values.has_certificates()
             || self.crypto_provider.is_some()
             || self.connect_timeout.is_some()
             || self.idle_timeout.is_some();
@@ -426,8 +486,9 @@ impl PlatformBuilder {
         if self.http_client.is_none() {
             crypto_provider(self.crypto_provider.as_ref())?;
         }
+        let named = values.certificates(self.call_timeout)?;
         let authorities: Result<Vec<_>, _> =
-            self.ca_certificates.iter().map(|pem| authorities(pem)).collect();
+            self.ca_certificates.iter().chain(&named).map(|pem| authorities(pem)).collect();
         let own = header.as_ref().map(|(name, _)| name);
         let headers = headers(&self.headers, own)?;
         let proxy = proxy.filter(|_| self.http_client.is_none());
@@ -440,7 +501,7 @@ impl PlatformBuilder {
             crypto_provider: self.crypto_provider,
             observer: self.observer,
             organization: header,
-            organization_name: self.organization,
+            organization_name: values.get(context::ORGANIZATION).map(|name| name.text.clone()),
             endpoints,
             ca_certificates: authorities?.concat(),
             insecure: self.insecure,
@@ -454,7 +515,7 @@ impl PlatformBuilder {
             concurrency: self.concurrency,
             max_answer_bytes: self.max_answer_bytes,
             max_artifact_bytes: self.max_artifact_bytes,
-            max_results: self.max_results,
+            max_results: values.max_results(),
             max_pages: self.max_pages,
             kept: Kept {
                 #[cfg(feature = "cache")]
@@ -464,11 +525,14 @@ impl PlatformBuilder {
                 #[cfg(feature = "artifact-store")]
                 store: self.artifact_store,
             },
-            product: self.product,
+            product,
         };
         Ok(Platform {
             inner: Arc::new(Inner {
-                client: Arc::new(Client::new(settings, self.credentials)),
+                client: Arc::new(Client::new(settings, values.credentials.clone())),
+                origins: values.shown(),
+                token: values.fixed_token(),
+                config_file: values.file,
                 runtime: LazyRuntime::of_requests(),
                 flights: Arc::new(Flights::new(self.share_answers)),
                 not_found: self.not_found,
@@ -476,6 +540,36 @@ impl PlatformBuilder {
             }),
         })
     }
+}
+
+/// Returns the addresses and paths; an error names where its value came from.
+fn endpoints(values: &Values, insecure: bool) -> Result<Endpoints, Error> {
+    let mut endpoints = Endpoints::default();
+    for (name, path) in &values.paths {
+        let set = endpoints.set_path(name, &path.text);
+        set.map_err(|error| path.origin.named_in(error))?;
+    }
+    for (row, api) in
+        [(context::CONTROL_PLANE, Api::ControlPlane), (context::BACKEND, Api::Backend)]
+    {
+        if let Some(url) = values.get(row) {
+            let set = endpoints.set_http(api, &url.text, insecure);
+            set.map_err(|error| url.origin.named_in(error))?;
+        }
+    }
+    #[cfg(feature = "grpc")]
+    {
+        let plain_text = values.is_plain_text();
+        if let Some(address) = values.get(context::GRPC) {
+            let set = endpoints.set_grpc(&address.text, plain_text, insecure);
+            set.map_err(|error| address.origin.named_in(error))?;
+        }
+        if let Some(address) = values.get(context::STORE) {
+            let set = endpoints.set_store(&address.text, plain_text, insecure);
+            set.map_err(|error| address.origin.named_in(error))?;
+        }
+    }
+    Ok(endpoints)
 }
 
 /// Returns the host's headers after checking them; errors don't repeat their values.

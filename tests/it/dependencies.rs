@@ -83,6 +83,17 @@ fn only_grpc_brings_its_crates() {
 }
 
 #[test]
+fn only_context_brings_the_parser_of_its_file() {
+    let features = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let of_context = ["etcetera", "toml"];
+    let without =
+        crates("rego-platform", &features(&["cache", "crypto", "grpc", "regorus", "ring"]));
+    assert!(!of_context.iter().any(|name| without.contains(*name)), "{without:?}");
+    let context = crates("rego-platform", &features(&["context"]));
+    assert!(of_context.iter().all(|name| context.contains(*name)), "{context:?}");
+}
+
+#[test]
 fn only_keyless_brings_its_crates() {
     let of_sigstore = |name: &String| name.starts_with("sigstore") || name.starts_with("x509");
     let features = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();

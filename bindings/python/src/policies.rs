@@ -67,7 +67,7 @@ impl Policies {
             let product = match (product, &platform) {
                 (Some(name), _) => Product::new(name)?,
                 (None, Some(platform)) => platform.product().clone(),
-                (None, None) => Product::default(),
+                (None, None) => Product::from_env()?,
             };
             let answers = match (platform, replay) {
                 (Some(platform), None) => (Answers::Service(platform), AnsweredBy::Service),
@@ -76,7 +76,7 @@ impl Policies {
                     AnsweredBy::Replay,
                 ),
                 (None, None) => {
-                    let hint = "load the policies with `service=Service.from_env()`";
+                    let hint = "load the policies with `service=Service.from_context()`";
                     (Answers::Unavailable(hint.to_owned()), AnsweredBy::None)
                 }
                 (Some(_), Some(_)) => {

@@ -1,8 +1,10 @@
 //! The compliance service that policies ask.
 
 use pyo3::prelude::*;
-use rego_platform::{Platform, Product, Token};
+use pyo3::types::PyTuple;
+use rego_platform::{Error, Platform, PlatformBuilder, Token};
 
+use crate::convert;
 use crate::error::raised;
 
 /// The service, with the account that asks it.
@@ -11,8 +13,19 @@ pub(crate) struct Service {
     pub platform: Platform,
 }
 
-fn product(name: &str) -> Result<Product, rego_platform::Error> {
-    Product::new(name)
+impl Service {
+    fn built(
+        py: Python<'_>,
+        product: Option<&str>,
+        set: impl FnOnce(PlatformBuilder) -> Result<PlatformBuilder, Error>,
+    ) -> PyResult<Self> {
+        let mut builder = Platform::builder();
+        if let Some(product) = product {
+            builder = builder.product(product);
+        }
+        let built = set(builder).and_then(PlatformBuilder::build);
+        built.map(|platform| Self { platform }).map_err(|error| raised(py, &error))
+    }
 }
 
 #[pymethods]
@@ -29,9 +42,8 @@ impl Service {
         product: &str,
         ca_certificate: Option<Vec<u8>>,
     ) -> PyResult<Self> {
-        let build = || {
-            let mut builder =
-                Platform::builder().product(self::product(product)?).token(Token::new(token)?);
+        Self::built(py, Some(product), |mut builder| {
+            builder = builder.token(Token::new(token)?);
             if let Some(url) = controlplane_url {
                 builder = builder.controlplane_url(url);
             }
@@ -44,16 +56,41 @@ impl Service {
             if let Some(pem) = ca_certificate {
                 builder = builder.ca_certificate(pem);
             }
-            builder.build()
-        };
-        build().map(|platform| Self { platform }).map_err(|error| raised(py, &error))
+            Ok(builder)
+        })
     }
 
     /// Reads the token and the addresses from the environment.
     #[staticmethod]
-    #[pyo3(signature = (*, product="platform"))]
-    fn from_env(py: Python<'_>, product: &str) -> PyResult<Self> {
-        let build = || Platform::builder().product(self::product(product)?).from_env()?.build();
-        build().map(|platform| Self { platform }).map_err(|error| raised(py, &error))
+    #[pyo3(signature = (*, product=None))]
+    fn from_env(py: Python<'_>, product: Option<&str>) -> PyResult<Self> {
+        Self::built(py, product, PlatformBuilder::from_env)
+    }
+
+    /// Reads the environment, and then the configuration file of the service's command-line client.
+    #[staticmethod]
+    #[pyo3(signature = (*, product=None))]
+    fn from_context(py: Python<'_>, product: Option<&str>) -> PyResult<Self> {
+        Self::built(py, product, PlatformBuilder::context)
+    }
+
+    /// Calls a function by its name without the product's.
+    #[pyo3(signature = (name, *arguments))]
+    fn call(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<Py<PyAny>> {
+        let arguments =
+            arguments.iter().map(|own| convert::value(&own)).collect::<PyResult<Vec<_>>>()?;
+        let answer = py.detach(|| self.platform.call(name, &arguments));
+        convert::object(py, &answer.map_err(|error| raised(py, &error))?)
+    }
+
+    /// The values that are used, each with its name and where it comes from.
+    fn origins(&self) -> Vec<(String, String, String)> {
+        let origins = self.platform.origins().iter();
+        origins.map(|own| (own.name.clone(), own.value.clone(), own.origin.to_string())).collect()
     }
 }

@@ -87,7 +87,7 @@ def test_queries_ask_the_service(service, environment):
 def test_a_call_that_fails_is_no_verdict(environment):
     fails = json.loads(INPUTS[0].read_bytes())
     without = Policies.load(POLICY)
-    with pytest.raises(RegoError, match="Service.from_env"):
+    with pytest.raises(RegoError, match="Service.from_context"):
         without.evaluate("data.required_evidence.deny", fails)
     nobody = Service(
         token=environment["PLATFORM_TOKEN"],

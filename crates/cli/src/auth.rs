@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -12,12 +11,11 @@ use clap::{Args, ValueEnum};
 use rego_platform::functions::{Function, FunctionSet};
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
+use rego_platform::{Api, Error, ErrorKind, Platform, PlatformBuilder, Token, TokenKind};
 use rego_platform_client::text::{escape, escape_for_log};
 use serde::Serialize;
 
 use super::context::Context;
-use super::lookup::Sourced;
 use super::options::Options;
 use super::output::{self, Reporter};
 use super::stdin::Stdin;
@@ -45,6 +43,7 @@ enum AuthFormat {
 struct Status {
     ok: bool,
     product: String,
+    product_origin: Option<String>,
     config: Option<String>,
     token: Option<TokenStatus>,
     organization: Option<SourcedValue>,
@@ -107,8 +106,9 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
     let status = {
         // The control plane gets two requests, one after the other, and its HTTP address another one.
         watchdog::begin(timeout * 3)?;
-        let http_url = context.grpc().and_then(|_| http_url(&platform, builder));
-        Status { http_url, ..status(&context, &platform, Utc::now()) }
+        let grpc = value(&platform, GRPC_ADDRESS);
+        let http_url = grpc.and_then(|_| http_url(&platform, builder));
+        Status { http_url, ..status(&platform, Utc::now()) }
     };
     let text = match args.format {
         AuthFormat::Human => human(&status),
@@ -118,7 +118,16 @@ pub(super) fn run(args: StatusArgs, options: &Options, reporter: Reporter) -> Re
     Ok(if status.ok { Exit::Passed } else { Exit::NoVerdict })
 }
 
-fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status {
+/// The name of the control plane's gRPC address; it is a value of the context only where it is the way to it.
+const GRPC_ADDRESS: &str = "control-plane.api";
+
+/// Returns a value of the context, and where it comes from.
+fn value(platform: &Platform, name: &str) -> Option<SourcedValue> {
+    let found = platform.origins().iter().find(|value| value.name == name)?;
+    Some(SourcedValue { value: found.value.clone(), origin: found.origin.to_string() })
+}
+
+fn status(platform: &Platform, now: DateTime<Utc>) -> Status {
     let mut problems = Vec::new();
     let mut problem = |error: &Error| {
         // The end of the hint suggests what the reader has just done.
@@ -132,62 +141,51 @@ fn status(context: &Context, platform: &Platform, now: DateTime<Utc>) -> Status 
     if let Err(error) = &token {
         problem(error);
     }
-    let (control_plane, backend) = try_both(context, platform, token.is_ok());
+    let (control_plane, backend) = try_both(platform, token.is_ok());
     let (control_plane, refused) = control_plane.unzip();
     let (backend, refused_there) = backend.unzip();
     for error in [refused, refused_there].into_iter().flatten().flatten() {
         problem(&error);
     }
     // With one of the addresses some functions work, and each of the others says what it lacks.
-    if !has_control_plane(context) && context.base_url.is_none() {
-        problem(&missing("control plane", &context.product, "CONTROLPLANE_URL"));
-        problem(&missing("platform backend", &context.product, "BASE_URL"));
+    if [Api::ControlPlane, Api::Backend].into_iter().all(|api| platform.address(api).is_none()) {
+        for function in ["discover", "evidence"] {
+            if let Err(error) = platform.check_address(function) {
+                problem(&error);
+            }
+        }
     }
-    let sourced = |value: &Option<Sourced<String>>| {
-        let value = value.as_ref()?;
-        Some(SourcedValue { value: value.value.clone(), origin: value.origin.to_string() })
-    };
     Status {
         ok: problems.is_empty(),
-        product: context.product.to_string(),
-        config: context.config.as_deref().map(Path::display).map(|path| path.to_string()),
-        token: context.token.as_ref().map(|token| token_status(token, &context.product, now)),
-        organization: sourced(&context.organization),
-        controlplane_url: sourced(&context.controlplane_url),
-        base_url: sourced(&context.base_url),
-        grpc_address: sourced(&context.grpc().cloned()),
-        store_address: sourced(&context.store().cloned()),
+        product: platform.product().to_string(),
+        product_origin: value(platform, "product").map(|value| value.origin),
+        config: platform.config_file().map(|path| path.display().to_string()),
+        token: platform.fixed_token().map(|token| token_status(token, platform, now)),
+        organization: value(platform, "organization"),
+        controlplane_url: value(platform, "controlplane-url"),
+        base_url: value(platform, "base-url"),
+        grpc_address: value(platform, GRPC_ADDRESS),
+        store_address: value(platform, "artifact-cas.api"),
         http_url: None,
-        functions: functions(context),
+        functions: functions(platform),
         control_plane,
         backend,
         problems,
     }
 }
 
-fn missing(what: &str, product: &Product, suffix: &str) -> Error {
-    let message = format!("the address of the {what} isn't set");
-    Error::new(ErrorKind::Configuration, message)
-        .with_hint(format!("set the environment variable `{}`", product.env(suffix)))
-}
-
-fn has_control_plane(context: &Context) -> bool {
-    context.controlplane_url.is_some() || context.grpc().is_some()
-}
-
 /// Returns the five functions, each with what it lacks.
-fn functions(context: &Context) -> BTreeMap<&'static str, Option<String>> {
+fn functions(platform: &Platform) -> BTreeMap<&'static str, Option<String>> {
     let lacks = |function: &Function| {
-        let downloads = function.name == "download_artifact";
-        let (is_there, what, suffix) = if downloads || function.name == "discover" {
-            (has_control_plane(context), "the control plane's address", "CONTROLPLANE_URL")
-        } else {
-            (context.base_url.is_some(), "the platform backend's address", "BASE_URL")
+        let (what, suffix) = match function.api {
+            Api::ControlPlane => ("the control plane's address", "CONTROLPLANE_URL"),
+            _ => ("the platform backend's address", "BASE_URL"),
         };
-        let variable = context.product.env(suffix);
-        let address = (!is_there).then(|| format!("{what} (`{variable}`)"));
-        let token = context.product.env("TOKEN");
-        let token = context.token.is_none().then(|| format!("a token (`{token}`)"));
+        let variable = |suffix: &str| platform.product().env(suffix);
+        let address = platform.address(function.api).is_none();
+        let address = address.then(|| format!("{what} (`{}`)", variable(suffix)));
+        let token = platform.fixed_token().is_none();
+        let token = token.then(|| format!("a token (`{}`)", variable("TOKEN")));
         let lacks: Vec<String> = [token, address].into_iter().flatten().collect();
         (!lacks.is_empty()).then(|| lacks.join(" and "))
     };
@@ -207,16 +205,12 @@ fn http_url(platform: &Platform, builder: PlatformBuilder) -> Option<String> {
 type Probe = (Reachability, Option<Error>);
 
 /// Tries the configured addresses, concurrently.
-fn try_both(
-    context: &Context,
-    platform: &Platform,
-    with_token: bool,
-) -> (Option<Probe>, Option<Probe>) {
+fn try_both(platform: &Platform, with_token: bool) -> (Option<Probe>, Option<Probe>) {
     std::thread::scope(|scope| {
-        let backend =
-            context.base_url.as_ref().map(|_| scope.spawn(|| try_backend(platform, with_token)));
-        let control_plane =
-            has_control_plane(context).then(|| try_control_plane(platform, with_token));
+        let backend = platform.address(Api::Backend);
+        let backend = backend.map(|_| scope.spawn(|| try_backend(platform, with_token)));
+        let control_plane = platform.address(Api::ControlPlane);
+        let control_plane = control_plane.map(|_| try_control_plane(platform, with_token));
         (control_plane, backend.and_then(|thread| thread.join().ok()))
     })
 }
@@ -280,24 +274,24 @@ fn with_acceptance(mut reached: Reachability, error: Option<Error>) -> Probe {
     (reached, error)
 }
 
-fn token_status(token: &Sourced<Token>, product: &Product, now: DateTime<Utc>) -> TokenStatus {
-    let expires_at = token.value.expires_at();
+fn token_status(token: &Token, platform: &Platform, now: DateTime<Utc>) -> TokenStatus {
+    let expires_at = token.expires_at();
     let past = expires_at.is_some_and(|at| at <= now);
-    let expiry = match token.value.distance(now) {
-        None if token.value.is_opaque() => "expiry unknown".to_owned(),
+    let expiry = match token.distance(now) {
+        None if token.is_opaque() => "expiry unknown".to_owned(),
         None => "without an expiry date".to_owned(),
         Some(distance) if past => format!("expired {distance} ago"),
         Some(distance) => format!("expires in {distance}"),
     };
     TokenStatus {
-        kind: match token.value.kind(product) {
+        kind: match token.kind(platform.product()) {
             TokenKind::Api => "API token",
             _ => "user token",
         },
-        opaque: token.value.is_opaque(),
-        origin: token.origin.to_string(),
+        opaque: token.is_opaque(),
+        origin: value(platform, "token").map(|value| value.origin).unwrap_or_default(),
         expires_at: expires_at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
-        expired: token.value.is_expired(now),
+        expired: token.is_expired(now),
         expiry,
     }
 }
@@ -307,7 +301,8 @@ fn human(status: &Status) -> String {
     let mut line = |name: &str, text: &str| {
         let _ = writeln!(out, "{name:<15}{}", escape(text));
     };
-    line("product", &status.product);
+    let origin = status.product_origin.as_ref().map(|origin| format!(" (from {origin})"));
+    line("product", &format!("{}{}", status.product, origin.unwrap_or_default()));
     line("config file", status.config.as_deref().unwrap_or("none"));
     match &status.token {
         None => line("token", "none"),

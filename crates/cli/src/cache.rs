@@ -21,7 +21,7 @@ pub(super) enum CacheCommand {
 }
 
 pub(super) fn run(command: &CacheCommand, options: &Options) -> Result<Exit, Error> {
-    let folder = folder(&Product::new(&options.product)?)?;
+    let folder = folder(&options.product()?)?;
     match command {
         CacheCommand::Dir => output::to_stdout(format!("{}\n", folder.display()).as_bytes())?,
         CacheCommand::Clear => clear(&folder)?,

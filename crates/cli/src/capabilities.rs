@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rego_platform::Error;
 use rego_platform::check::{capabilities, merged};
 use rego_platform::load::LoadOptions;
-use rego_platform::{Error, Product};
 
 use super::options::{FunctionsArgs, Options};
 use super::{Exit, option_files, output};
@@ -27,7 +27,7 @@ pub(super) struct CapabilitiesArgs {
 }
 
 pub(super) fn run(args: CapabilitiesArgs, options: &Options) -> Result<Exit, Error> {
-    let product = Product::new(&options.product)?;
+    let product = options.product()?;
     let mut load = LoadOptions::default();
     load.product = product;
     load.enabled = args.functions.set();

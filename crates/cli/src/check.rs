@@ -10,7 +10,7 @@ use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{RegoVersion, Sources};
-use rego_platform::{Diagnostic, Error, ErrorKind, Product, check};
+use rego_platform::{Api, Diagnostic, Error, ErrorKind, Platform, check};
 use rego_platform_client::text::{counted, escape_for_log};
 use rego_platform_gate::{Material, repository, sarif};
 
@@ -118,7 +118,7 @@ fn checked(
     options: &Options,
     reporter: Reporter,
 ) -> Result<Option<(Vec<Diagnostic>, usize)>, Error> {
-    let product = Product::new(&options.product)?;
+    let product = options.product()?;
     let knows_data = !args.data.is_empty() || !args.bundle.is_empty();
     let policies = if knows_data { args.paths } else { paths::or_here(&args.paths, &[], &[]) };
     let fetcher = args.remote.fetcher(&args.network, options, false).without(&args.load.ignore);
@@ -142,7 +142,8 @@ fn checked(
         regorus: args.engine.engine != Engine::Opa,
         knows_data,
     };
-    let (mut found, sources) = findings(material, how);
+    let Checked { mut found, sources, called } = findings(material, how);
+    warn_of_missing_address(&called, options, reporter);
     if args.fix {
         found = fix((&given, http), sources, how, found, reporter)?;
     }
@@ -189,9 +190,16 @@ struct How<'a> {
     knows_data: bool,
 }
 
-/// Returns all findings, including those with which a gate over these files would refuse to load, and
-/// the sources.
-fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) {
+/// The result of a check.
+struct Checked {
+    /// All findings, including those with which a gate over these files would refuse to load.
+    found: Vec<Diagnostic>,
+    sources: Sources,
+    /// The full names of the functions that a gate over these files could call.
+    called: BTreeSet<String>,
+}
+
+fn findings(mut material: Material, how: How<'_>) -> Checked {
     let How { load, allowed, regorus, knows_data } = how;
     let mut found = material.check(load, allowed);
     found.retain(|finding| knows_data || finding.code != check::MISSING_DATA);
@@ -203,13 +211,17 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
     let refused = |finding: &Diagnostic| {
         finding.level == rego_platform::Level::Error && !finding.code.starts_with("regorus/")
     };
+    let mut called = BTreeSet::new();
     if found.iter().any(refused) {
-        return (found, material.sources);
+        return Checked { found, sources: material.sources, called };
     }
     let (sources, gate) = material.into_gate(load.clone());
     match gate {
         // It is dropped with the process, which takes less time.
-        Ok(gate) => std::mem::forget(gate),
+        Ok(gate) => {
+            called.extend(gate.inventory().call_sites.into_iter().map(|site| site.function));
+            std::mem::forget(gate);
+        }
         Err(error) => {
             // Policies' arguments are supplied elsewhere.
             let given = Some(rego_platform_gate::setting::ARGUMENTS);
@@ -221,7 +233,28 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
             found.extend(refused.filter(is_found));
         }
     }
-    (found, sources)
+    Checked { found, sources, called }
+}
+
+/// Warns of calls that would fail since the configured service lacks their address. Without a control plane, no
+/// service is configured.
+fn warn_of_missing_address(called: &BTreeSet<String>, options: &Options, reporter: Reporter) {
+    let platform = options
+        .product()
+        .and_then(|product| Platform::builder().product(product).context()?.build());
+    let platform = match platform {
+        Ok(platform) if platform.address(Api::ControlPlane).is_some() => platform,
+        Ok(_) => return,
+        Err(error) => return reporter.warning(&error.report()),
+    };
+    let short = |name: &String| platform.product().short(name).map(str::to_owned);
+    let error = |name: &String| platform.check_address(&short(name)?).err();
+    let missing: Vec<_> = called.iter().filter_map(|name| Some((name, error(name)?))).collect();
+    if let Some((_, error)) = missing.first() {
+        let names: Vec<_> = missing.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let hint = error.hint().unwrap_or_default();
+        reporter.warning(&format!("{}: {}; {hint}", names.join(", "), error.report()));
+    }
 }
 
 /// Returns the findings for what a gate refuses.
@@ -271,8 +304,8 @@ fn fix(
         if !any {
             break;
         }
-        (found, sources) =
-            findings(Material::read(&given.paths, given.options(), http.clone())?, how);
+        let material = Material::read(&given.paths, given.options(), http.clone())?;
+        Checked { found, sources, .. } = findings(material, how);
     }
     if count > 0 {
         reporter.note(&format!(

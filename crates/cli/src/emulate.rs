@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, ErrorKind};
 use rego_platform_emulator::{Emulator, EmulatorOptions, is_loopback};
 use toml::{Table, Value};
 
@@ -35,7 +35,7 @@ pub(super) struct EmulateArgs {
 }
 
 pub(super) fn run(args: EmulateArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
-    let product = Product::new(&options.product)?;
+    let product = options.product()?;
     let [listen, backend_listen, store_listen, grpc_listen] = addresses(args.listen, args.expose)?;
     let faults = local::parse_faults(&options.fault)?;
     let settings = EmulatorOptions {

@@ -786,12 +786,10 @@ fn run_options(
     inventory.service.answered_by = asks.then_some(answered_by);
     let files = (args.waivers.as_deref(), args.vex.as_slice());
     let waivers = super::waivers::given(files, inventory, options.timeout)?;
-    inventory.token = context.token.as_ref().map(|token| {
+    inventory.token = context.token_kind().map(|kind| match kind {
         // An API token is bound to its own organization, whatever the configuration.
-        match token.value.kind(&context.product) {
-            TokenKind::Api => TokenUse::new("api", None),
-            _ => TokenUse::new("user", context.organization.as_ref().map(|name| &*name.value)),
-        }
+        TokenKind::Api => TokenUse::new("api", None),
+        _ => TokenUse::new("user", context.organization().as_ref().map(|name| &*name.value)),
     });
     let mut run = RunOptions::new(evaluate, answered_by, tool());
     run.hint = hint::of_failure;

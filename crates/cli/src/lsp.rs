@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, ErrorKind};
 use rego_platform_lsp::serve_stdio;
 
 use super::options::{LoadArgs, Options};
@@ -28,7 +28,7 @@ pub(super) struct LspArgs {
 
 pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
     let mut server = rego_platform_lsp::Options::default();
-    server.load = args.load.options(Product::new(&options.product)?, options.timeout)?;
+    server.load = args.load.options(options.product()?, options.timeout)?;
     server.ignore = rego_platform::sources::Ignore::new(&args.load.ignore)?;
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     server.paths = args.paths.into_iter().map(absolute).collect();

@@ -15,7 +15,6 @@ mod call;
 mod capabilities;
 mod check;
 mod completions;
-mod config;
 mod context;
 mod destinations;
 mod emulate;
@@ -30,7 +29,6 @@ mod hint;
 mod keys;
 mod local;
 mod logging;
-mod lookup;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod man;

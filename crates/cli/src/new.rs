@@ -63,7 +63,7 @@ pub(super) struct NewArgs {
 }
 
 pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
-    let product = Product::new(&options.product)?;
+    let product = options.product()?;
     if args.examples
         && let Some(name) = &args.name
     {

@@ -21,7 +21,7 @@ use secrecy::SecretString;
 
 #[cfg(feature = "formats")]
 use super::parse_config;
-use super::{config, option_files, stdin};
+use super::{option_files, stdin};
 use crate::engines::Regorus;
 
 pub(super) const SERVICE: &str = "Service options";
@@ -34,9 +34,9 @@ pub(super) const GENERAL: &str = "General options";
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
     /// Product name: the prefix of functions and environment variables, and the name of folders
-    #[arg(long, global = true, value_name = "NAME", default_value = "platform",
-        help_heading = SERVICE)]
-    pub product: String,
+    /// [default: the variable REGO_PLATFORM_PRODUCT, or `platform`]
+    #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
+    pub product: Option<String>,
     /// API or user token; other users can see it in the process list
     #[arg(long, global = true, value_name = "TOKEN", help_heading = SERVICE, hide_short_help = true)]
     pub token: Option<Secret>,
@@ -119,6 +119,11 @@ pub(super) struct Options {
 }
 
 impl Options {
+    /// Returns the product of the option, or else of the environment.
+    pub fn product(&self) -> Result<Product, Error> {
+        self.product.as_deref().map_or_else(Product::from_env, Product::new)
+    }
+
     /// Returns the files and folders that are read because of these options.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
         let files = [&self.token_file, &self.config, &self.ca_cert, &self.local, &self.replay];
@@ -131,7 +136,7 @@ impl Options {
         if self.config.is_some() || self.local.is_some() {
             return None;
         }
-        config::default_path(&Product::new(&self.product).ok()?)
+        rego_platform::context::default_path(&self.product().ok()?)
     }
 }
 

@@ -159,7 +159,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     check_log(&args, options)?;
     let (context, _emulator) = Context::resolve(options, reporter, &mut Stdin::default())?;
     let evaluate = evaluation::options(&context, options, false, &args.network)?;
-    if context.token.is_none() && matches!(evaluate.answers, Answers::Service(_)) {
+    if context.token_kind().is_none() && matches!(evaluate.answers, Answers::Service(_)) {
         let message = format!(
             "there is no token for the service, so that its functions can't be answered; \
              `--token-file` or `{}` gives one",

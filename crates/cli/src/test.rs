@@ -145,7 +145,7 @@ fn answers(
         let certificates = || super::context::certificates(options);
         let http = args.evaluation.network.http(options, certificates)?;
         let evaluate = evaluation::answered_by(answers, options, is_strict, http);
-        return Ok((Product::new(&options.product)?, evaluate, None));
+        return Ok((options.product()?, evaluate, None));
     }
     let (context, emulator) = Context::resolve(options, reporter, stdin)?;
     let evaluate = evaluation::options(&context, options, is_strict, &args.evaluation.network)?;

@@ -1,11 +1,10 @@
 //! Settings from the environment.
 //!
-//! Owns reading the variables, for the builder and for the command, and refusing values that can't
-//! be read.
+//! Owns reading the variables, and refusing values that can't be read.
 
 use std::ffi::OsString;
 
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, ErrorKind};
 
 /// Reads the address of the proxy for HTTPS; `None` if no variable has one.
 pub fn proxy() -> Result<Option<String>, Error> {
@@ -19,43 +18,6 @@ pub fn no_proxy() -> Result<Option<String>, Error> {
 
 fn first(names: &[&str]) -> Result<Option<String>, Error> {
     names.iter().find_map(|name| read(name).transpose()).transpose()
-}
-
-/// A setting that a variable of the product can have, such as `PLATFORM_TOKEN`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variable {
-    Token,
-    Organization,
-    ControlPlane,
-    Backend,
-    /// The variables of the service's own command-line client.
-    GrpcAddress,
-    GrpcAuthority,
-    StoreAddress,
-    StoreAuthority,
-    GrpcPlainText,
-}
-
-impl Variable {
-    /// Returns the variable's name.
-    pub fn name(self, product: &Product) -> String {
-        product.env(match self {
-            Self::Token => "TOKEN",
-            Self::Organization => "ORGANIZATION",
-            Self::ControlPlane => "CONTROLPLANE_URL",
-            Self::Backend => "BASE_URL",
-            Self::GrpcAddress => "CONTROL_PLANE_API",
-            Self::GrpcAuthority => "CONTROL_PLANE_API_CA",
-            Self::StoreAddress => "ARTIFACT_CAS_API",
-            Self::StoreAuthority => "ARTIFACT_CAS_API_CA",
-            Self::GrpcPlainText => "API_INSECURE",
-        })
-    }
-
-    /// Reads the variable; `None` if it is unset or blank.
-    pub fn read(self, product: &Product) -> Result<Option<String>, Error> {
-        read(&self.name(product))
-    }
 }
 
 /// Reads an environment variable; `None` if it is unset or blank. One that can't be read isn't
@@ -83,32 +45,14 @@ mod tests {
 
     use super::*;
 
-    /// The vendor's client makes a variable of a key: capitals, and `_` for `-` and `.` (its public source,
-    /// release 1.106.1: `CalculateEnvVarName` in `app/cli/cmd/root.go`, the keys in `config.go`).
-    #[test]
-    fn the_variables_of_the_vendors_client_are_those_of_its_keys() {
-        let product = Product::new("chainloop").unwrap();
-        for (variable, key) in [
-            (Variable::GrpcAddress, "control-plane.API"),
-            (Variable::GrpcAuthority, "control-plane.api-ca"),
-            (Variable::StoreAddress, "artifact-cas.API"),
-            (Variable::StoreAuthority, "artifact-cas.api-ca"),
-            (Variable::GrpcPlainText, "api-insecure"),
-        ] {
-            let name = key.replace(['-', '.'], "_").to_uppercase();
-            assert_eq!(variable.name(&product), format!("CHAINLOOP_{name}"));
-        }
-    }
-
     #[test]
     fn a_variable_that_is_not_utf8_is_an_error_and_a_blank_one_unset() {
-        let name = Variable::Token.name(&Product::new("chainloop").unwrap());
-        assert_eq!(name, "CHAINLOOP_TOKEN");
-        let error = text(&name, OsString::from_vec(b"canary-\xff".to_vec())).unwrap_err();
+        let name = "CHAINLOOP_TOKEN";
+        let error = text(name, OsString::from_vec(b"canary-\xff".to_vec())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert!(error.report().contains("`CHAINLOOP_TOKEN`"), "{}", error.report());
         assert!(!error.report().contains("canary"));
-        assert_eq!(text(&name, OsString::from(" ")).unwrap(), None);
-        assert_eq!(text(&name, OsString::from("x")).unwrap().as_deref(), Some("x"));
+        assert_eq!(text(name, OsString::from(" ")).unwrap(), None);
+        assert_eq!(text(name, OsString::from("x")).unwrap().as_deref(), Some("x"));
     }
 }

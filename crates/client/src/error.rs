@@ -375,6 +375,18 @@ impl Error {
         text
     }
 
+    /// Adds to the message where the value came from that it is about, such as "option `--token`".
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_origin(self, origin: &impl std::fmt::Display) -> Self {
+        let mut named = Self::new(self.kind(), format!("{} (from {origin})", self.report()));
+        if let Self::Other { hint, setting, .. } = &mut named {
+            *hint = self.hint().map(str::to_owned);
+            *setting = self.setting();
+        }
+        named
+    }
+
     /// Creates an error such as `the evaluation timed out after 5s`.
     pub fn timed_out(what: &str, after: std::time::Duration) -> Self {
         Self::new(ErrorKind::TimedOut, format!("{what} timed out after {:?}", rounded(after)))

@@ -21,6 +21,8 @@ pub mod diagnostic;
 pub mod environment;
 mod error;
 #[doc(hidden)]
+pub mod files;
+#[doc(hidden)]
 pub mod flight;
 pub mod http;
 #[doc(hidden)]
@@ -39,5 +41,7 @@ pub use client::{ArtifactStore, ArtifactStoreBuilder};
 pub use diagnostic::{Diagnostic, Fix, Level, Position};
 pub use error::{Error, ErrorKind, Limit};
 pub use observe::{CallEvent, EvaluationEvent, LookupEvent, Observer, RequestEvent, TraceParent};
-pub use product::Product;
+#[doc(hidden)]
+pub use product::VARIABLE as PRODUCT_VARIABLE;
+pub use product::{IntoProduct, Product};
 pub use setting::Setting;

@@ -2,13 +2,16 @@
 //!
 //! Owns the one setting that names functions, environment variables, the organization header, token
 //! audiences and the configuration folder (interface 4.7 and 5.4: the prefix `platform` stands for
-//! the product's name). Reads none of them.
+//! the product's name), and the variable that sets it.
 
 use std::sync::Arc;
 
 use rego::internal::builtins::all;
 
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, environment};
+
+/// The variable that sets the product, for the library and the command.
+pub const VARIABLE: &str = "REGO_PLATFORM_PRODUCT";
 
 /// The name that a service gives to its functions, header and folders; `platform` by default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,6 +49,17 @@ impl Product {
             .with_hint("choose another name for the product"));
         }
         Ok(Self(name.into()))
+    }
+
+    /// Reads the product's name from the environment variable `REGO_PLATFORM_PRODUCT`; the default if it is unset
+    /// or blank.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a name that [`new`](Self::new) refuses.
+    pub fn from_env() -> Result<Self, Error> {
+        let Some(name) = environment::read(VARIABLE)? else { return Ok(Self::default()) };
+        let origin = format!("environment variable `{VARIABLE}`");
+        Self::new(&name).map_err(|error| error.from_origin(&origin))
     }
 
     /// Returns `true` for a word of Rego, a built-in function or the namespace of some: a product can't have
@@ -109,6 +123,27 @@ impl Product {
     /// The annotation, among those of the metadata, with a property of an input as a material.
     pub fn material_annotation(&self, property: &str) -> String {
         format!("{}.material.{property}", self.0)
+    }
+}
+
+/// A product, or its name.
+pub trait IntoProduct {
+    /// Returns the product.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a name that [`Product::new`] refuses.
+    fn into_product(self) -> Result<Product, Error>;
+}
+
+impl IntoProduct for Product {
+    fn into_product(self) -> Result<Product, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoProduct for &str {
+    fn into_product(self) -> Result<Product, Error> {
+        Product::new(self)
     }
 }
 

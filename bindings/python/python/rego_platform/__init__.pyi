@@ -30,8 +30,21 @@ class Service:
         ca_certificate: bytes | None = None,
     ) -> Service: ...
     @staticmethod
-    def from_env(*, product: str = "platform") -> Service:
-        """Reads the token and the addresses from the environment, such as `PLATFORM_TOKEN`."""
+    def from_context(*, product: str | None = None) -> Service:
+        """Reads the environment, and then the configuration file of the service's command-line client.
+
+        Without `product` it is that of the variable `REGO_PLATFORM_PRODUCT`, or `platform`.
+        """
+
+    @staticmethod
+    def from_env(*, product: str | None = None) -> Service:
+        """Reads the token and the addresses from the environment alone, such as `PLATFORM_TOKEN`."""
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Calls a function by its name without the product's, such as `discover`."""
+
+    def origins(self) -> list[tuple[str, str, str]]:
+        """Returns the values that are used: name, value and where it comes from. A token is only `(set)`."""
 
 def verdict_schema() -> pyarrow.Schema:
     """Returns the schema of what `Policies.gate_arrow` returns."""

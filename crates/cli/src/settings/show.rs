@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use clap::parser::ValueSource;
 use clap::{Args, FromArgMatches as _};
 use rego_platform::Error;
+use rego_platform::context::ContextValue;
 use rego_platform_client::environment;
 use rego_platform_client::text::escape;
 
 use super::keys::{self, Access, Shape};
 use super::{NewCommand, complete, wrong};
-use crate::context::Context;
-use crate::lookup::Origin;
+use crate::context::{Context, is_option};
 use crate::options::Options;
 use crate::output::Reporter;
 use crate::stdin::Stdin;
@@ -85,15 +85,10 @@ pub(super) fn text(
     }
     let options = Options::from_arg_matches(gate).map_err(|error| wrong(error.to_string()))?;
     let context = Context::found(&options, reporter, &mut Stdin::default())?;
-    // An address that can't be used may hold a secret.
-    drop(context.builder(&options)?);
-    for (name, value, from) in context.shown() {
-        let from = if matches!(from, Origin::Option(_)) {
-            "command line".to_owned()
-        } else {
-            from.to_string()
-        };
-        let _ = writeln!(out, "{} = {} ({from})", escape(&name), escape(&value));
+    // An address that can't be used may hold a secret: those of a platform were checked.
+    for ContextValue { name, value, origin, .. } in context.platform(&options)?.origins() {
+        let from = if is_option(origin) { "command line".to_owned() } else { origin.to_string() };
+        let _ = writeln!(out, "{} = {} ({from})", escape(name), escape(value));
     }
     // Its address may have a password.
     if environment::proxy()?.is_some() {

@@ -59,63 +59,50 @@ endpoints! {
 }
 
 /// The service's addresses and paths, validated.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Endpoints {
     control_plane: Option<Url>,
     backend: Option<Url>,
     /// The control plane's gRPC address, used in the absence of its HTTP address.
     #[cfg(feature = "grpc")]
     grpc: Option<Url>,
-    /// The content store's gRPC address, used beside `grpc`.
+    /// The content store's gRPC address, used with `grpc`.
     #[cfg(feature = "grpc")]
     store: Option<Url>,
     overrides: BTreeMap<&'static str, String>,
 }
 
 impl Endpoints {
-    pub fn new(
-        control_plane: Option<&str>,
-        backend: Option<&str>,
-        insecure: bool,
-        paths: &BTreeMap<String, String>,
-    ) -> Result<Self, Error> {
-        let address = |name, text: Option<&str>| {
-            text.map(|text| parse_address(name, text, insecure)).transpose()
-        };
-        let mut overrides = BTreeMap::new();
-        for (name, path) in paths {
-            let endpoint = ALL.iter().find(|e| e.name == name).ok_or_else(|| unknown(name))?;
-            check_path(endpoint, path)?;
-            overrides.insert(endpoint.name, path.clone());
-        }
-        Ok(Self {
-            control_plane: address("control plane", control_plane)?,
-            backend: address("platform backend", backend)?,
-            #[cfg(feature = "grpc")]
-            grpc: None,
-            #[cfg(feature = "grpc")]
-            store: None,
-            overrides,
-        })
+    /// Sets another path for an endpoint.
+    pub fn set_path(&mut self, name: &str, path: &str) -> Result<(), Error> {
+        let endpoint = ALL.iter().find(|e| e.name == name).ok_or_else(|| unknown(name))?;
+        check_path(endpoint, path)?;
+        self.overrides.insert(endpoint.name, path.to_owned());
+        Ok(())
     }
 
-    /// Adds the gRPC addresses of the control plane and of the content store, in the form `host:port`.
-    #[cfg(feature = "grpc")]
-    pub fn with_grpc(
-        self,
-        control_plane: Option<&str>,
-        store: Option<&str>,
-        plain_text: bool,
-        insecure: bool,
-    ) -> Result<Self, Error> {
-        let address = |name, text: Option<&str>| {
-            text.map(|text| parse_host_and_port(name, text, plain_text, insecure)).transpose()
+    /// Sets the HTTP address of an API.
+    pub fn set_http(&mut self, api: Api, text: &str, insecure: bool) -> Result<(), Error> {
+        let (name, address) = match api {
+            Api::ControlPlane => ("control plane", &mut self.control_plane),
+            Api::Backend => ("platform backend", &mut self.backend),
         };
-        Ok(Self {
-            grpc: address("control plane", control_plane)?,
-            store: address("content store", store)?,
-            ..self
-        })
+        *address = Some(parse_address(name, text, insecure)?);
+        Ok(())
+    }
+
+    /// Sets the control plane's gRPC address, in the form `host:port`.
+    #[cfg(feature = "grpc")]
+    pub fn set_grpc(&mut self, text: &str, plain_text: bool, insecure: bool) -> Result<(), Error> {
+        self.grpc = Some(parse_host_and_port("control plane", text, plain_text, insecure)?);
+        Ok(())
+    }
+
+    /// Sets the content store's gRPC address, in the form `host:port`.
+    #[cfg(feature = "grpc")]
+    pub fn set_store(&mut self, text: &str, plain_text: bool, insecure: bool) -> Result<(), Error> {
+        self.store = Some(parse_host_and_port("content store", text, plain_text, insecure)?);
+        Ok(())
     }
 
     /// Returns the control plane's gRPC address, unless its HTTP address is set: that one wins.
@@ -157,6 +144,29 @@ impl Endpoints {
         }
     }
 
+    /// Returns the error of a call to an API whose address isn't set.
+    pub fn unset(&self, api: Api, product: &crate::Product) -> Error {
+        let (what, suffix, setting, why) = match api {
+            Api::ControlPlane => (
+                "control plane",
+                "CONTROLPLANE_URL",
+                setting::CONTROL_PLANE,
+                "the control plane's gRPC address was found, this needs HTTP: ",
+            ),
+            Api::Backend => (
+                "platform backend",
+                "BASE_URL",
+                setting::BACKEND,
+                "a self-hosted control plane doesn't say where its backend is: ",
+            ),
+        };
+        let why = if self.address(Api::ControlPlane).is_some() { why } else { "" };
+        let hint = format!("{why}set the environment variable `{}`", product.env(suffix));
+        Error::new(ErrorKind::Configuration, format!("the address of the {what} isn't set"))
+            .with_hint(hint)
+            .by_setting(setting)
+    }
+
     /// Returns the URL of `endpoint`, with each placeholder replaced by one of `values`, as one
     /// path segment each.
     pub fn url(
@@ -165,24 +175,7 @@ impl Endpoints {
         values: &[impl AsRef<str>],
         product: &crate::Product,
     ) -> Result<Url, Error> {
-        let base = self.http(endpoint.api).ok_or_else(|| {
-            let (what, suffix, setting) = match endpoint.api {
-                Api::ControlPlane => ("control plane", "CONTROLPLANE_URL", setting::CONTROL_PLANE),
-                Api::Backend => ("platform backend", "BASE_URL", setting::BACKEND),
-            };
-            let variable = product.env(suffix);
-            let hint = format!("set the environment variable `{variable}`");
-            #[cfg(feature = "grpc")]
-            let hint = match self.grpc() {
-                Some(_) => {
-                    format!("the control plane's gRPC address was found, this needs HTTP: {hint}")
-                }
-                None => hint,
-            };
-            Error::new(ErrorKind::Configuration, format!("the address of the {what} isn't set"))
-                .with_hint(hint)
-                .by_setting(setting)
-        })?;
+        let base = self.http(endpoint.api).ok_or_else(|| self.unset(endpoint.api, product))?;
         let path = self.overrides.get(endpoint.name).map_or(endpoint.path, String::as_str);
         let mut url = base.clone();
         let mut values = values.iter();
@@ -340,7 +333,10 @@ mod tests {
     use crate::Product;
 
     fn endpoints(base: &str) -> Result<Endpoints, Error> {
-        Endpoints::new(Some(base), Some(base), false, &BTreeMap::new())
+        let mut endpoints = Endpoints::default();
+        endpoints.set_http(Api::ControlPlane, base, false)?;
+        endpoints.set_http(Api::Backend, base, false)?;
+        Ok(endpoints)
     }
 
     #[test]
@@ -404,14 +400,15 @@ mod tests {
         ] {
             assert!(endpoints(good).is_ok(), "{good}");
         }
-        assert!(Endpoints::new(Some("http://example.com"), None, true, &BTreeMap::new()).is_ok());
+        let mut insecure = Endpoints::default();
+        assert!(insecure.set_http(Api::Backend, "http://example.com", true).is_ok());
     }
 
     #[test]
     fn overrides_are_paths_only() {
         let set = |name: &str, path: &str| {
-            let paths = BTreeMap::from([(name.to_owned(), path.to_owned())]);
-            Endpoints::new(Some("https://a.example"), None, false, &paths)
+            let mut endpoints = endpoints("https://a.example")?;
+            endpoints.set_path(name, path).map(|()| endpoints)
         };
         let good = set("discover", "/api/x/{digest}").unwrap();
         let url = good.url(DISCOVER, &["sha256:ab"], &Product::default()).unwrap();

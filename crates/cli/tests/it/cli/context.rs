@@ -219,7 +219,7 @@ fn the_emulator_never_meets_the_real_context() {
     let run = sandbox.local(&["call", "evidence", "search=nothing"]).env("PLATFORM_TOKEN", CANARY);
     run.env("PLATFORM_BASE_URL", "https://real.example").output().code(0).silent();
     let run = sandbox.local(&["call", "evidence", "--base-url", "https://real.example"]);
-    run.output().fails("option `--base-url` can't be used together");
+    run.output().fails("`--local` and `--base-url` can't be used together");
     let explicit = sandbox.config("platform", "[platform]\nurl = 'https://real.example'\n");
     let run = sandbox.local(&["call", "evidence", "--config", &explicit]);
     run.output().fails("can't be used together");

@@ -149,6 +149,42 @@ fn the_status_says_what_a_login_gives_and_what_it_lacks() {
     assert!(openapi.stderr.contains(hint), "{openapi:#?}");
 }
 
+#[test]
+fn check_says_that_a_self_hosted_service_does_not_name_its_backend() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\ndeny contains \"none\" if count(chainloop.evidence({\"search\": input.x})) == 0\n";
+    let policy = sandbox.write("p.rego", text);
+    let check = ["check", "--product", "chainloop", &policy];
+    let says = "warning: `chainloop.evidence`: the address of the platform backend isn't set; a \
+                self-hosted control plane doesn't say where its backend is: set the environment \
+                variable `CHAINLOOP_BASE_URL`\n";
+    let output = sandbox.run(&check).output().code(0);
+    assert!(!output.stderr.contains("warning: "), "{output:#?}");
+    sandbox.config("chainloop", &file("127.0.0.1:1", CANARY));
+    sandbox.run(&check).output().code(0).says(says);
+    let run = sandbox.run(&check).env("CHAINLOOP_BASE_URL", "http://127.0.0.1:1");
+    let output = run.output().code(0);
+    assert!(!output.stderr.contains("warning: "), "{output:#?}");
+}
+
+#[test]
+fn the_status_shows_hosted_defaults_and_the_variable_of_the_product() {
+    let sandbox = Sandbox::new();
+    sandbox.config("chainloop", &format!("[auth]\ntoken = '{CANARY}'\n"));
+    let run = sandbox.run(&["auth", "status", "--timeout", "2s"]);
+    let run = run.env("REGO_PLATFORM_PRODUCT", "chainloop");
+    // Nothing listens there: no test reaches the hosted service.
+    let output = run.env("HTTPS_PROXY", "http://127.0.0.1:1").output().fails("problem: ");
+    for line in [
+        "product        chainloop (from environment variable `REGO_PLATFORM_PRODUCT`)\n",
+        "control plane  api.cp.chainloop.dev:443, over gRPC (from default of the hosted service)\n",
+        "backend        https://api.app.chainloop.dev (from default of the hosted service)\n",
+    ] {
+        assert!(output.stdout.contains(line), "{line}: {output:#?}");
+    }
+    assert!(!output.stdout.contains("lacking"), "{output:#?}");
+}
+
 /// It is where people log in, if the control plane answers there.
 #[test]
 fn the_status_says_where_the_control_plane_is_over_http() {

@@ -1,0 +1,60 @@
+//! Reading files that options, variables and other files name.
+//!
+//! Owns the bounds: a size, and the time for what isn't a regular file. A pipe, such as that of `<(command)`, may
+//! never end.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use crate::text::{escape, size};
+use crate::unreadable::unreadable;
+use crate::{Error, ErrorKind, Limit};
+
+/// Reads a file of at most `max` bytes; a pipe must end within `timeout`. `what` describes it, such as `the
+/// waivers`.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`], with the path, when the file can't be read or exceeds a bound.
+pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<u8>, Error> {
+    let failed = |error: io::Error| unreadable(what, path, error);
+    if is_regular(path).map_err(failed)? {
+        return all(path, max).map_err(failed);
+    }
+    let (sender, done) = sync_channel(1);
+    let own = path.to_owned();
+    // Even opening a pipe blocks until it has a writer. The thread ends with the process.
+    std::thread::Builder::new()
+        .name("file".to_owned())
+        .spawn(move || sender.send(all(&own, max)))
+        .map_err(failed)?;
+    match done.recv_timeout(timeout) {
+        Ok(read) => read.map_err(failed),
+        Err(RecvTimeoutError::Disconnected) => Err(failed(io::Error::other("reading it failed"))),
+        Err(RecvTimeoutError::Timeout) => {
+            let shown = escape(&path.display().to_string());
+            let message = format!("{what} `{shown}` didn't end within {timeout:?}");
+            Err(Error::new(ErrorKind::Configuration, message)
+                .at_limit(Limit::Timeout)
+                .with_hint("is the program that writes it still running?"))
+        }
+    }
+}
+
+/// Returns `true` for a regular file, or a folder, which can't be read.
+///
+/// # Errors
+/// Those of the file system.
+pub fn is_regular(path: &Path) -> io::Result<bool> {
+    std::fs::metadata(path).map(|meta| meta.is_file() || meta.is_dir())
+}
+
+fn all(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        return Err(io::Error::other(format!("it is larger than {}", size(max))));
+    }
+    Ok(bytes)
+}
