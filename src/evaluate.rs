@@ -48,7 +48,8 @@ pub use query::{Expression, QueryOutput, Row};
 pub use recording::{Recording, Replay};
 pub use scope::Print;
 pub use survey::{
-    AbsentMember, MisorderedValues, MisshapenInput, MissingOperand, OtherReading, Reached, UnmadeCall,
+    AbsentMember, MisorderedValues, MisshapenInput, MissingOperand, OtherReading, Reached,
+    UnmadeCall,
 };
 
 use cancellation::cancelled;

@@ -65,7 +65,8 @@ impl Bodies<'_, '_> {
     /// Finds an operand of a negated built-in function that may be missing.
     fn negated(&mut self, expr: &Expr) {
         let ExprKind::Call(terms) = &expr.kind else { return };
-        let is_builtin = |term: &Term| function_name(term).is_some_and(|name| lookup(&name).is_some());
+        let is_builtin =
+            |term: &Term| function_name(term).is_some_and(|name| lookup(&name).is_some());
         let Some((function, operands)) = terms.split_first() else { return };
         // An equality looks its references up itself.
         let equality = matches!(function_name(function).as_deref(), Some("eq" | "equal" | "neq"));
@@ -93,7 +94,8 @@ impl Bodies<'_, '_> {
                     let hint = format!(
                         "state `{reference}` before, or what has to hold without it; or `import future.keywords.not`"
                     );
-                    let finding = Diagnostic::warning("unguarded-negation", message).with_hint(hint);
+                    let finding =
+                        Diagnostic::warning("unguarded-negation", message).with_hint(hint);
                     self.out.push(finding.at(self.all.position(expr.span)));
                     return;
                 }

@@ -185,8 +185,7 @@ impl Record {
     pub(crate) fn undecoded(&self, decoded: &HashSet<Value>) -> Vec<String> {
         let answers = self.answers.iter().filter_map(|(key, outcome)| {
             let answer = outcome.result.as_ref().ok()?;
-            let open =
-                answer.form == Some(ContentForm::Base64) && !decoded.contains(&answer.value);
+            let open = answer.form == Some(ContentForm::Base64) && !decoded.contains(&answer.value);
             open.then(|| key.function.to_string())
         });
         answers.collect()

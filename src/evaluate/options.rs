@@ -6,8 +6,8 @@ use super::budget::{Answers, Budget};
 use super::cancellation::Cancellation;
 use super::pool::Pool;
 use crate::http::Http;
-use crate::rego::internal::engine::InputKind;
 use crate::observe::Observer;
+use crate::rego::internal::engine::InputKind;
 use crate::{NotFound, TraceParent};
 
 /// The options of one evaluation.

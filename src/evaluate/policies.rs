@@ -690,10 +690,8 @@ impl Policies {
             return outcome;
         }
         let host = SurveyHost(scope);
-        let run = Run::new(&host)
-            .input(input)
-            .input_kind(&options.input_kind)
-            .limits(limits(options));
+        let run =
+            Run::new(&host).input(input).input_kind(&options.input_kind).limits(limits(options));
         let texts = program.sources();
         let surveyed = catch_unwind(AssertUnwindSafe(|| {
             let survey = program.survey(&query.compiled, &run, &outcome)?;

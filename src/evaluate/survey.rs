@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::query::QueryOutput;
 use super::scope::Scope;
 use crate::load::position;
-use crate::rego::{Solution, Sources as Texts, Value};
 use crate::rego::internal::builtins;
 use crate::rego::internal::engine::{self, Halt, Host, HostAnswer, HostCall};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::GoesOn;
+use crate::rego::{Solution, Sources as Texts, Value};
 use crate::{Error, ErrorKind, Position};
 
 /// What an evaluation reached and couldn't judge.

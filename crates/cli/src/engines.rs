@@ -128,7 +128,11 @@ impl OtherEngine for Regorus {
             |options: &EvaluateOptions| self.on_regorus(policies, query.text(), input, options);
         if !self.both {
             let evaluated = regorus(options);
-            return if options.reached { judged(evaluated, policies, query, input, options) } else { evaluated };
+            return if options.reached {
+                judged(evaluated, policies, query, input, options)
+            } else {
+                evaluated
+            };
         }
         let mut ours = policies.evaluate_on_own(query, input, options);
         let is_verdict = |result: &Result<QueryOutput, Error>| match result {

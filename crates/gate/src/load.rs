@@ -387,9 +387,12 @@ impl Gate {
             .filter_map(|(name, text)| Some((name.clone(), argument(text)?)))
             .collect();
         self.note_calls(&policies);
-        for mut asked in
-            packages::verdict_packages(&policies, (chosen, &options.skip), PackageOrigin::Plain, &reach)?
-        {
+        for mut asked in packages::verdict_packages(
+            &policies,
+            (chosen, &options.skip),
+            PackageOrigin::Plain,
+            &reach,
+        )? {
             if packages::is_chosen(&options.skip, &asked.name) {
                 self.record_skipped(asked.name);
                 continue;

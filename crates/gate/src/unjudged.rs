@@ -89,7 +89,10 @@ fn misshapen(reached: &Reached) -> Option<Unjudged> {
         more(reached.misshapen.len())
     );
     let hint = "give the policy the documents that it is written for".to_owned();
-    Some((Diagnostic::error("other-shape", message).with_hint(hint), Some(misshapen.position.clone())))
+    Some((
+        Diagnostic::error("other-shape", message).with_hint(hint),
+        Some(misshapen.position.clone()),
+    ))
 }
 
 /// A member is read that an object can't have.
@@ -99,7 +102,10 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let message =
         format!("unknown member: `{reference}` is never set{}", more(reached.absent.len()));
     let hint = "give it, as with `--arg NAME=VALUE`, or read it with a default: `object.get`";
-    Some((Diagnostic::error("absent-member", message).with_hint(hint), Some(member.position.clone())))
+    Some((
+        Diagnostic::error("absent-member", message).with_hint(hint),
+        Some(member.position.clone()),
+    ))
 }
 
 /// Values of different types were put in order.
@@ -115,7 +121,10 @@ fn misordered(reached: &Reached) -> Option<Unjudged> {
     );
     let hint = "convert both sides to one type, as with `to_number`, or test the type in a \
                 statement before: `is_number(…)`";
-    Some((Diagnostic::error("mixed-ordering", message).with_hint(hint), Some(values.position.clone())))
+    Some((
+        Diagnostic::error("mixed-ordering", message).with_hint(hint),
+        Some(values.position.clone()),
+    ))
 }
 
 /// The conditions of a violation hold, and its message has no value.
@@ -131,7 +140,10 @@ fn unsaid(reached: &Reached) -> Option<Unjudged> {
          have it, add the condition `{}`",
         escape(&missing.operand)
     );
-    Some((Diagnostic::error("unreported-violation", message).with_hint(hint), Some(missing.position.clone())))
+    Some((
+        Diagnostic::error("unreported-violation", message).with_hint(hint),
+        Some(missing.position.clone()),
+    ))
 }
 
 /// A negated call has no operand, and would make a violation.
@@ -141,7 +153,10 @@ fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
     let Some(missing) = reading.missing.first() else {
         let message = "call not made: whether it is needed depends on something that is missing";
         let hint = "add a statement before it that names what the rule needs of the input";
-        return Some((Diagnostic::error("undecided-call", message).with_hint(hint), reading.unmade.clone()));
+        return Some((
+            Diagnostic::error("undecided-call", message).with_hint(hint),
+            reading.unmade.clone(),
+        ));
     };
     let message = format!(
         "neither true nor false: `{}`, since `{}` is missing{}",
@@ -154,7 +169,10 @@ fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
          `import future.keywords.not`",
         escape(&missing.operand)
     );
-    Some((Diagnostic::error("undecided-negation", message).with_hint(hint), Some(missing.position.clone())))
+    Some((
+        Diagnostic::error("undecided-negation", message).with_hint(hint),
+        Some(missing.position.clone()),
+    ))
 }
 
 fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
@@ -172,7 +190,10 @@ fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
         more(evaluated.reached.undecoded.len())
     );
     let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
-    Some((Diagnostic::error("undecoded-content", message).with_hint(hint), site.map(|site| site.position)))
+    Some((
+        Diagnostic::error("undecoded-content", message).with_hint(hint),
+        site.map(|site| site.position),
+    ))
 }
 
 /// Returns what is to be noted about a policy that passed.
@@ -185,14 +206,15 @@ pub(super) fn remarks(
     let policy = escape(policy);
     let mut readings = evaluated.reached.readings.iter().filter(|reading| reading.comparisons);
     let missing = readings.find(|reading| is_undecided(reading, fails));
-    let missing = missing.and_then(|reading| reading.missing.first()).map(|missing: &MissingOperand| {
-        let (operand, at) = (escape(&missing.operand), &missing.position);
-        format!(
-            "the policy `{policy}` could have failed: `{operand}` is missing ({}:{})",
-            escape(&at.file),
-            at.line
-        )
-    });
+    let missing =
+        missing.and_then(|reading| reading.missing.first()).map(|missing: &MissingOperand| {
+            let (operand, at) = (escape(&missing.operand), &missing.position);
+            format!(
+                "the policy `{policy}` could have failed: `{operand}` is missing ({}:{})",
+                escape(&at.file),
+                at.line
+            )
+        });
     let empty = LISTS.into_iter().filter_map(|name| {
         let function = product.function(name);
         let mut answers = evaluated.answered().filter(|(own, _)| **own == *function);

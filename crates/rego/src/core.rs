@@ -248,7 +248,15 @@ pub struct Op {
 impl Op {
     /// Makes an expression that the author wrote.
     pub(super) fn new(kind: OpKind, span: Span, single: bool) -> Self {
-        Self { kind, span, single, generated: false, reaches: false, operand_of: 0, marks: Marks::NONE }
+        Self {
+            kind,
+            span,
+            single,
+            generated: false,
+            reaches: false,
+            operand_of: 0,
+            marks: Marks::NONE,
+        }
     }
 }
 

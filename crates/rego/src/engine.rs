@@ -127,8 +127,9 @@ pub fn evaluate(
     let meter = Meter::install(settings.host.goes_on());
     let context = EvalContext::new(settings.host, settings.limits, settings.patterns);
     let mut machine = Machine::new(core, &context, settings.tracer, input.cloned());
-    machine.survey =
-        settings.survey.map(|kind| Box::new(SurveyState::new(kind == Surveyed::CallsAndFields, settings.input)));
+    machine.survey = settings
+        .survey
+        .map(|kind| Box::new(SurveyState::new(kind == Surveyed::CallsAndFields, settings.input)));
     machine.closed = ClosedObjects::new(settings.input, input);
     machine.reading = settings.reading.map(|reading| Box::new(ReadingState::new(reading)));
     let base = machine.enter_frame(&query.scope);

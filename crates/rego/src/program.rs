@@ -16,8 +16,8 @@ use super::compile::{
 };
 use super::core::{self, Core, HostFn, Marks, QueryCore, Slot};
 use super::engine::{
-    self, ErrorCode, EvalError, Host, InputKind, Limits, Misordered, NoHost, Read, Reading, Settings, Survey,
-    Surveyed, Tracer,
+    self, ErrorCode, EvalError, Host, InputKind, Limits, Misordered, NoHost, Read, Reading,
+    Settings, Survey, Surveyed, Tracer,
 };
 use super::problem::{self, Problem, Problems, Sources};
 use super::syntax::tree::{FileId, Module, Name, Span};

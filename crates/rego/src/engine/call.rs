@@ -3,8 +3,8 @@
 
 use super::host::{HostAnswer, HostCall};
 use super::machine::{Flow, Machine, Next, Run, Stop};
-use super::replaced::Standin;
 use super::reached::{MAX_RECORDS, Misordered};
+use super::replaced::Standin;
 use super::results::{OtherSide, RuleValue, SingleResult, SingleValue, is_false};
 use super::rules::ArgumentTerms;
 use super::{ErrorCode, EvalError};
@@ -343,8 +343,12 @@ impl<'p, 'r> Machine<'p, 'r> {
             });
         } else if let Some(given) = call.args.first().and_then(|term| self.value(term, run.base)) {
             match &*given {
-                Value::Array(items) => items.iter().for_each(|item| self.judge_order(item, result, op.span)),
-                Value::Set(items) => items.iter().for_each(|item| self.judge_order(item, result, op.span)),
+                Value::Array(items) => {
+                    items.iter().for_each(|item| self.judge_order(item, result, op.span))
+                }
+                Value::Set(items) => {
+                    items.iter().for_each(|item| self.judge_order(item, result, op.span))
+                }
                 _ => {}
             }
         }

@@ -409,7 +409,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             OpKind::Not(body) => Ok((!self.holds(run, body, false, op.span)?).into()),
             OpKind::Negated(inner) => {
                 let holds = self.holds(run, std::slice::from_ref(&**inner), false, inner.span)?;
-                if !holds && op.marks.intersects(Marks::EQUALITY) && self.finds_nothing(run, inner) {
+                if !holds && op.marks.intersects(Marks::EQUALITY) && self.finds_nothing(run, inner)
+                {
                     self.suspect(Marks::EQUALITY);
                 }
                 Ok((!holds).into())

@@ -49,7 +49,8 @@ impl<'p> Machine<'p, '_> {
             Value::Set(items) => items.len(),
             _ => 0,
         };
-        if size < LARGE || self.tracer.is_some() || self.survey.is_some() || self.reading.is_some() {
+        if size < LARGE || self.tracer.is_some() || self.survey.is_some() || self.reading.is_some()
+        {
             return Ok(None);
         }
         let filters = self.filters(run, rest, other);

@@ -76,9 +76,7 @@ impl ReadingState {
         match self.kind {
             Reading::Messages => Marks::NONE,
             Reading::Negations => Marks::NEGATION,
-            Reading::Comparisons => {
-                Marks::NEGATION.with(Marks::COMPARISON).with(Marks::EQUALITY)
-            }
+            Reading::Comparisons => Marks::NEGATION.with(Marks::COMPARISON).with(Marks::EQUALITY),
         }
     }
 }
@@ -157,9 +155,10 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(());
         }
         let is_function = self.function_call(op).is_some();
-        let before = self.reading.as_mut().and_then(|reading| {
-            if is_function { reading.last.take() } else { None }
-        });
+        let before = self
+            .reading
+            .as_mut()
+            .and_then(|reading| if is_function { reading.last.take() } else { None });
         let watched = Rc::default();
         let within = Run { watched: Some(Rc::clone(&watched)), ..run.clone() };
         let mut defined = false;
@@ -296,8 +295,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut given = Vec::new();
         for term in &call.args {
             term.each_slot(&mut |slot| {
-                if let Some(place @ Bound::Missing) =
-                    self.slots.get_mut((run.base + slot) as usize)
+                if let Some(place @ Bound::Missing) = self.slots.get_mut((run.base + slot) as usize)
                 {
                     *place = Bound::Value(Value::Null);
                     given.push(run.base + slot);
@@ -382,7 +380,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(!matches!(reference.head, Head::Var(_)));
         };
         for term in path {
-            let Some(key) = self.value(term, run.base).map(std::borrow::Cow::into_owned) else { break };
+            let Some(key) = self.value(term, run.base).map(std::borrow::Cow::into_owned) else {
+                break;
+            };
             match found_by(&value, &key).cloned() {
                 Some(found) => value = found,
                 None => {

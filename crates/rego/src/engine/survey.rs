@@ -432,7 +432,9 @@ const CONTENTS: &str = "contents";
 /// Returns `true` for an operand that leads to a document, in an element of an array of them.
 fn is_contents(within: &Value, key: Option<&Value>) -> bool {
     let is_key = key.is_none_or(|key| key.as_str() == Some(CONTENTS));
-    is_key && matches!(within, Value::Object(members) if members.len() == 2) && within.get_str("path").is_some()
+    is_key
+        && matches!(within, Value::Object(members) if members.len() == 2)
+        && within.get_str("path").is_some()
 }
 
 /// What a reference reads of the input.
@@ -450,7 +452,8 @@ impl Elements {
         if combined {
             let documents: Vec<&Value> =
                 items.iter().filter_map(|item| item.get_str(CONTENTS)).collect();
-            let of_array = |document: &Value| document.as_array().map(|own| own.as_slice().to_vec());
+            let of_array =
+                |document: &Value| document.as_array().map(|own| own.as_slice().to_vec());
             let elements: Vec<Value> =
                 documents.iter().filter_map(|own| of_array(own)).flatten().collect();
             let documents = documents.into_iter().filter_map(address).collect();
@@ -466,7 +469,8 @@ impl Elements {
 
 /// Returns `true` for an equation with an object that holds variables: `{"name": n} := input`.
 fn destructures(op: &Op) -> bool {
-    let pattern = |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
+    let pattern =
+        |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
     matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
 }
 

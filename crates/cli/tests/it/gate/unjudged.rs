@@ -28,10 +28,12 @@ fn code_of(report: &Value) -> i32 {
     }
 }
 
-const DATA: &str = r#"{"limits": {"a": {"max": 1}}, "ok": ["ghcr.io/a"], "allowed": {"ghcr.io/a": true}}"#;
+const DATA: &str =
+    r#"{"limits": {"a": {"max": 1}}, "ok": ["ghcr.io/a"], "allowed": {"ghcr.io/a": true}}"#;
 
 /// An input in which `image`, `team` and the image of an element are missing.
-const INPUT: &str = r#"{"name": "svc", "one": {"name": "a"}, "list": [{"name": "a"}], "empty": []}"#;
+const INPUT: &str =
+    r#"{"name": "svc", "one": {"name": "a"}, "list": [{"name": "a"}], "empty": []}"#;
 
 const HELPERS: &str = "trusted(i) if startswith(i, \"ghcr.io/\")\n\nboth(i, j) if i == j\n\n\
                        image := input.image\n\nimage_of(x) := x.image\n\nsame(x) := x\n\n\
@@ -149,7 +151,9 @@ fn a_negation_is_undecided_exactly_if_opas_two_readings_differ() {
     for (expressions, undecided) in [(NEGATED, true), (DECIDED, false)] {
         // In the modifier's scope and for a function that takes `null`, the readings are the same or differ
         // for other reasons.
-        let differs = |expression: &&&str| !["with", "nullable", "x.b", "x.image"].iter().any(|own| expression.contains(own));
+        let differs = |expression: &&&str| {
+            !["with", "nullable", "x.b", "x.image"].iter().any(|own| expression.contains(own))
+        };
         for expression in expressions.iter().filter(differs) {
             let text = policy(PLACES[0], expression, "import future.keywords.not\n\n");
             let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
@@ -238,7 +242,9 @@ fn values_of_different_types_have_no_order() {
         "not input.coverage > 80; input.none == 1",
         "high == 1",
     ] {
-        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhigh := 1 if input.coverage < 80\n");
+        let text = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nhigh := 1 if input.coverage < 80\n"
+        );
         let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "max=5"]);
         assert_eq!((code, &*kind), (2, "mixed-ordering"), "{body}\n{report:#}");
     }
@@ -274,7 +280,8 @@ fn a_comparison_without_its_operand_is_noted() {
         let notes = report["notes"].as_array().unwrap().iter().filter_map(Value::as_str);
         let found: Vec<&str> = notes.filter(|note| note.contains("could have failed")).collect();
         assert_eq!(found.len(), usize::from(missing.is_some()), "{rules}: {found:?}");
-        let named = |name: &str| found.iter().all(|note| note.contains(&format!("`{name}` is missing")));
+        let named =
+            |name: &str| found.iter().all(|note| note.contains(&format!("`{name}` is missing")));
         assert!(missing.is_none_or(named), "{rules}: {found:?}");
         let (code, ..) = judged(&sandbox, &text, INPUT, &["--fail-on-notes"]);
         assert!(code == 2 || missing.is_none(), "{rules}");
@@ -300,7 +307,8 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
         ("input.platform_metadata.project_name == \"x\"", false),
         ("input.other.max == 1", false),
     ] {
-        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nlimits := input.args\n");
+        let text =
+            format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n\nlimits := input.args\n");
         let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "min=2"]);
         let expected = if closed { (2, "absent-member") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
@@ -326,10 +334,9 @@ fn combined_documents_have_the_shape_that_is_read() {
         let expected = if misshapen { (2, "other-shape") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
     }
-    for (body, input) in [
-        ("{\"name\": n} := input; n == 1", "[1]"),
-        ("some {\"name\": n} in input; n == 1", "[1]"),
-    ] {
+    for (body, input) in
+        [("{\"name\": n} := input; n == 1", "[1]"), ("some {\"name\": n} in input; n == 1", "[1]")]
+    {
         let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
         let (code, kind, report) = judged(&sandbox, &text, input, &[]);
         assert_eq!((code, &*kind), (2, "other-shape"), "{body}\n{report:#}");

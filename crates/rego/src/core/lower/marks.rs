@@ -166,10 +166,12 @@ fn taken_over(term: &Term, direct: &mut Slots) {
             direct.insert(*slot);
         }
         // The violations and findings of a `result`.
-        Term::Object(members) => direct.extend(members.iter().filter_map(|(_, value)| match value {
-            Term::Var(slot) => Some(*slot),
-            _ => None,
-        })),
+        Term::Object(members) => {
+            direct.extend(members.iter().filter_map(|(_, value)| match value {
+                Term::Var(slot) => Some(*slot),
+                _ => None,
+            }))
+        }
         _ => {}
     }
 }
