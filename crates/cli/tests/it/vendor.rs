@@ -251,8 +251,9 @@ fn policies_get_the_vendors_verdicts() {
     let mut cases = cases();
     cases.retain(|case| some.as_ref().is_none_or(|some| text(&case["id"]).contains(some.as_str())));
     cases.retain(|case| {
-        let lacks = |option: &&str| !help.contains(&format!("{option} "));
-        !NEWER.iter().filter(lacks).any(|option| arguments(case).iter().any(|word| word == option))
+        let words = arguments(case);
+        let lacks = |option: &str| !help.contains(&format!("{option} "));
+        !NEWER.iter().any(|option| lacks(option) && words.iter().any(|word| word == option))
     });
     let next = AtomicUsize::new(0);
     let counts: Mutex<BTreeMap<String, [usize; 2]>> = Mutex::default();

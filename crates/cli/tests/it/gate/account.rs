@@ -379,14 +379,14 @@ fn statement(bad: bool) -> String {
 }
 
 #[test]
-fn case_7_envelopes_of_the_kind_attestation_are_unwrapped_and_have_one_reading() {
+fn case_7_envelopes_are_unwrapped_and_have_one_reading() {
     let sandbox = Sandbox::new();
     let policy = "package p\n\ndeny contains \"bad\" if input.predicate.bad\n";
     let payload = base64::engine::general_purpose::STANDARD.encode(statement(true));
     let sort = "\"payloadType\": \"application/vnd.in-toto+json\"";
     let envelope = format!("{{{sort}, \"payload\": \"{payload}\", \"signatures\": []}}");
     let run = |text: &str| {
-        gate_with(&sandbox, policy, &["-i", "-", "--kind", "ATTESTATION", "--unverified"], text)
+        gate_with(&sandbox, policy, &["-i", "-", "--attestation", "--unverified"], text)
     };
     run(&envelope).code(1);
     let clean = statement(false);

@@ -201,7 +201,10 @@ fn as_many_keys_sign_as_have_to() {
 #[test]
 fn whose_signatures_are_needed_is_said_and_recorded() {
     let sandbox = Sandbox::new();
-    let input = sandbox.write("in.json", statement(false));
+    // The kind is the vendor's.
+    let own =
+        statement(false).replace("https://example.test/scan/v1", "chainloop.dev/attestation/v0.2");
+    let input = sandbox.write("in.json", own);
     for arguments in [&["--attestation"][..], &["--kind", "ATTESTATION"]] {
         let arguments = [&["-i", &*input][..], arguments].concat();
         gate(&sandbox, POLICY, &arguments).fails("nothing says who may sign the attestations");
