@@ -97,7 +97,7 @@ fn paths_name_policies_and_data_is_named_apart() {
     std::fs::remove_file(sandbox.path("p/b.rego")).unwrap();
     sandbox.write(
         "p/policy.yaml",
-        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: n}\nspec: {typ: 1}\n",
+        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: 'n'}\nspec: {typ: 1}\n",
     );
     run(&["p"]).fails("`typ`");
     // Which it might be, if it were YAML.

@@ -56,7 +56,7 @@ fn a_module_is_fetched_from_an_allowed_host_and_held_against_its_digest() {
         let file = sandbox.write(
             "p.yaml",
             format!(
-                "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - ref: \
+                "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: 'n'}}\nspec:\n  policies:\n    - ref: \
                  https://{host}/{reference}\n"
             ),
         );
@@ -95,10 +95,10 @@ fn a_module_is_fetched_from_an_allowed_host_and_held_against_its_digest() {
 /// A document to which a group refers is what its digest says, and so is each of its modules.
 #[test]
 fn a_group_fetches_documents_that_are_held_against_their_digests() {
-    let document = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  policies:\n    \
+    let document = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: 'n'}\nspec:\n  policies:\n    \
         - embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains \"bad\" if input.bad\n";
-    let beside = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  policies:\n    \
+    let beside = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: 'n'}\nspec:\n  policies:\n    \
         - path: p.rego\n";
     let authority = Authority::new();
     let server = Server::start_tls(authority.server("127.0.0.1", false), move |request| {

@@ -127,7 +127,7 @@ fn a_policy_document_from_elsewhere_has_its_modules_there() {
         b"package main\n\nimport rego.v1\n\nviolations contains \"it is bad\" if input.bad\n";
     let document = |reference: &str| {
         format!(
-            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - {reference}\n"
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: 'n'}}\nspec:\n  policies:\n    - {reference}\n"
         )
     };
     let passes = "package main\n\nimport rego.v1\n\nviolations := []\n";

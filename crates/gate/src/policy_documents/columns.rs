@@ -155,7 +155,7 @@ mod tests {
                 Ok(&["a,b", "a \"b\"", "l\nm", "a\"b"]),
             ),
             ("f.csv", "x,y\n1\n2,3,4\n", "y", Ok(&["3"])),
-            ("f.tsv", "x\to,p\na\tb\n", "o,p", Ok(&["b"])),
+            ("f.tsv", "x\to\na\tb,c\n", "o", Ok(&["b,c"])),
             ("f.csv", "x,other\n", "none", Err("no column `none`")),
             ("f.csv", "", "x", Err("the file is empty")),
             ("f.json", "[\"a\", \"b\", \"\"]", "x", Ok(&["a", "b"])),

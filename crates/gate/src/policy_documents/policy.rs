@@ -302,7 +302,7 @@ mod tests {
         super::parse(Place { path, text }, elsewhere)
     }
 
-    const GOOD: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  \
+    const GOOD: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: m\nspec:\n  \
         inputs:\n    - {name: a, required: true}\n    - {name: b, default: 'x,y'}\n  policies:\n    \
         - kind: SARIF\n      embedded: |\n        package main\n\n        import rego.v1\n\n        violations := []\n";
 
@@ -345,8 +345,8 @@ mod tests {
     fn errors_in_a_policy_document_have_their_position() {
         for (from, to, expected) in [
             (
-                "  name: n",
-                "  name: n\n  nam: x",
+                "  name: m",
+                "  name: m\n  nam: x",
                 "p.yaml:5:3: not a valid policy document: unknown field `nam`",
             ),
             ("embedded: |", "embeded: |", "unknown field `embeded`"),
@@ -363,8 +363,8 @@ mod tests {
             ),
             ("kind: SARIF", "kind: ARTIFACT", "a policy can't be for the kind `ARTIFACT`"),
             ("  policies:", "  type: EVIDENCE\n  policies:", "for the kind `EVIDENCE`"),
-            ("name: n", "name: N", "p.yaml:4:9: not a valid policy document: invalid name `N`"),
-            ("name: n", "name: 5", "expected a string"),
+            ("name: m", "name: N", "p.yaml:4:9: not a valid policy document: invalid name `N`"),
+            ("name: m", "name: 5", "expected a string"),
             ("name: a", "name: a-b", "invalid name `a-b` of an input"),
             (
                 "name: b",
@@ -376,7 +376,7 @@ mod tests {
             ("embedded: |", "ref: x\n      embedded: |", "exactly one"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
             ("default: 'x,y'", "default: 'x', required: true", "required and has a default"),
-            ("  name: n", "  name: n\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
+            ("  name: m", "  name: m\n  finding_type: OTHER", "`OTHER` is none of `VULNERABILITY`"),
             (
                 "  policies:",
                 "  autoMatch: {path: a, ref: b}\n  policies:",
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn the_older_format_and_unused_fields_are_read() {
-        let text = GOOD.replace("  name: n", "  name: n\n  finding_type: SAST\n  organization: o");
+        let text = GOOD.replace("  name: m", "  name: m\n  finding_type: SAST\n  organization: o");
         let text = text
             .replace("    - kind: SARIF", "    - kind: SARIF\n      attestation_phases: [PUSH]");
         let text = text.replace("spec:", "spec:\n  auto_match: {embedded: x}");
@@ -410,13 +410,13 @@ mod tests {
         assert_eq!(document.entries[0].phases, ["PUSH"]);
         assert_eq!(document.auto_match.as_deref(), Some("embedded"));
         assert_eq!(document.finding.unwrap().name, "SAST");
-        let old = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: n}\nspec:\n  type: SARIF\n  \
+        let old = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {name: m}\nspec:\n  type: SARIF\n  \
             embedded: |\n    package main\n\n    import rego.v1\n\n    violations := []\n";
         let document = parse("p.yaml", old, Elsewhere::default()).unwrap();
         assert_eq!(document.entries[0].kind.as_deref(), Some("SARIF"));
         // Members are in camel or snake case.
         let snake = GOOD.replace("apiVersion", "api_version");
-        assert_eq!(parse("p.yaml", &snake, Elsewhere::default()).unwrap().name, "n");
+        assert_eq!(parse("p.yaml", &snake, Elsewhere::default()).unwrap().name, "m");
     }
 
     #[test]

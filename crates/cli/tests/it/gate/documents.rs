@@ -91,7 +91,7 @@ fn a_module_is_a_file_with_a_digest() {
         let file = sandbox.write(
             "d/p.yaml",
             format!(
-                "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    \
+                "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: 'n'}}\nspec:\n  policies:\n    \
                  - ref: {reference}\n"
             ),
         );

@@ -16,7 +16,7 @@ fn run(sandbox: &Sandbox, files: &[(&str, &str)], more: &[&str]) -> Output {
     sandbox.run(&[&fixed[..], more].concat()).stdin("{\"bad\": true}").output()
 }
 
-const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: n\nspec:\n  policies:\n    \
+const DOCUMENT: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: 'n'\nspec:\n  policies:\n    \
     - embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains \"bad\" if input.bad\n";
 
 #[test]
@@ -30,7 +30,7 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
         (format!("{DOCUMENT}      embedded: |\n        package main\n"), "appears twice"),
         (merged, "merge keys (`<<`) aren't supported"),
         (
-            DOCUMENT.replace("Policy", "\"\\x50olicy\"").replace("name: n", "nam: n"),
+            DOCUMENT.replace("Policy", "\"\\x50olicy\"").replace("name: 'n'", "nam: 'n'"),
             "unknown field `nam`",
         ),
         (DOCUMENT.replace("spec:", "Spec:"), "unknown field `Spec`"),
@@ -45,7 +45,7 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
     let module =
         "package main\\n\\nimport rego.v1\\n\\nviolations contains \\\"bad\\\" if input.bad\\n";
     let flow = format!(
-        "{{apiVersion: workflowcontract.example/v1, kind: Policy, metadata: {{name: n}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
+        "{{apiVersion: workflowcontract.example/v1, kind: Policy, metadata: {{name: 'n'}}, spec: {{policies: [{{embedded: \"{module}\"}}]}}}}"
     );
     let quoted = DOCUMENT
         .replace("apiVersion:", "\"apiVersion\":")

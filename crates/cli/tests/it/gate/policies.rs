@@ -48,7 +48,7 @@ fn a_module_has_the_positions_of_its_document() {
         violations contains sprintf(\"%s\", [x]) if {\n          some x in input.a\n        }\n";
     let text = |first: &str, second: &str| {
         format!(
-            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: n}}\nspec:\n  policies:\n    - kind: SARIF\n      \
+            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: 'n'}}\nspec:\n  policies:\n    - kind: SARIF\n      \
              embedded: |\n        {first}    - kind: OPENVEX\n      embedded: |\n        {second}"
         )
     };
