@@ -187,8 +187,14 @@ fn findings(mut material: Material, how: How<'_>) -> (Vec<Diagnostic>, Sources) 
     }
     let (sources, gate) = material.into_gate(load.clone());
     match gate {
-        // It is dropped with the process, which takes less time.
-        Ok(gate) => std::mem::forget(gate),
+        Ok(gate) => {
+            // What a gate refuses has the level that it has there.
+            for finding in found.iter_mut().filter(|finding| gate.refuses(finding)) {
+                finding.level = rego_platform::Level::Error;
+            }
+            // It is dropped with the process, which takes less time.
+            std::mem::forget(gate);
+        }
         Err(error) => {
             // Policies' arguments are supplied elsewhere.
             let given = Some(rego_platform_gate::setting::ARGUMENTS);

@@ -356,8 +356,8 @@ fn reported(
     interrupt.listen()?;
     let begun = reports.begin(&draft);
     drop(starting);
-    let done = begun
-        .and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));
+    let done =
+        begun.and_then(|()| refused.map_or_else(|| make(&mut draft.inventory, &interrupt), Err));
     let mut unwritten = None;
     let done = done.and_then(|(run, recording)| {
         let recorded = match (&options.record, &recording) {

@@ -6,8 +6,8 @@ use clap::Args;
 use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_lsp::serve_stdio;
 
-use super::{Exit, watchdog};
 use super::options::{LoadArgs, Options};
+use super::{Exit, watchdog};
 
 /// Serve an editor (language server protocol, on standard input and output)
 #[derive(Debug, Args)]

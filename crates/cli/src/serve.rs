@@ -18,8 +18,8 @@ use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
-    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server,
-    ServerOptions, Tls, Upload,
+    Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions,
+    Tls, Upload,
 };
 
 use super::context::Context;

@@ -219,8 +219,9 @@ impl Work<'_> {
             });
         }
         if suite.tests().count() == 0 {
-            return Err(wrong(format!("`--run` matches none of {all} tests"))
-                .with_hint("it is a regular expression for names such as `data.release_test.test_a`"));
+            return Err(wrong(format!("`--run` matches none of {all} tests")).with_hint(
+                "it is a regular expression for names such as `data.release_test.test_a`",
+            ));
         }
         Ok(suite)
     }
@@ -281,10 +282,6 @@ impl Work<'_> {
                 "coverage is {reached:.2} %, below the threshold of {threshold:.2} %"
             ));
         }
-        if counts.failed > 0 || skipped || short.is_some() {
-            Exit::Failed
-        } else {
-            Exit::Passed
-        }
+        if counts.failed > 0 || skipped || short.is_some() { Exit::Failed } else { Exit::Passed }
     }
 }

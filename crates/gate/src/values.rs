@@ -88,8 +88,9 @@ impl InputValues {
         if let Some(path) = taken {
             let place = escape(&path.join("."));
             let message = format!("a value of the settings file would replace `input.{place}`");
-            return Err(Error::new(ErrorKind::InvalidArgument, message)
-                .by_setting(setting::UNTRUSTED));
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::UNTRUSTED)
+            );
         }
         // A shorter path comes before those that lead through it.
         for (path, value) in &self.values {
@@ -101,7 +102,8 @@ impl InputValues {
 
 /// Returns `true` if an input has a value at a path.
 fn has(input: &Value, path: &[String]) -> bool {
-    let inner = |value: &Value, name: &String| value.as_object()?.get(&name.as_str().into()).cloned();
+    let inner =
+        |value: &Value, name: &String| value.as_object()?.get(&name.as_str().into()).cloned();
     path.iter().try_fold(input.clone(), |value, name| inner(&value, name)).is_some()
 }
 

@@ -46,15 +46,8 @@ impl Server {
     /// [`ErrorKind::Configuration`] when other machines could ask without a token or a certificate, or the
     /// address can't be listened on; the errors of loading.
     pub fn start(load: Load, options: ServerOptions) -> Result<Self, Error> {
-        let ServerOptions {
-            listen,
-            access,
-            evaluate,
-            gate,
-            bounds,
-            decision_log,
-            journal,
-        } = options;
+        let ServerOptions { listen, access, evaluate, gate, bounds, decision_log, journal } =
+            options;
         access.check(listen)?;
         let policies = PolicyStore::new(load)?;
         let decision_log = decision_log

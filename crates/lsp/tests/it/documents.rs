@@ -19,7 +19,12 @@ fn messages(findings: &Value) -> Vec<&str> {
 /// VS Code opens the committed text of a file beside it (`git:`), and sends it to every server.
 #[test]
 fn a_document_with_another_scheme_is_not_the_file() {
-    for scheme in ["git:PATH?%7B%22ref%22%3A%22~%22%7D", "fugitive://PATH", "vscode-notebook-cell:PATH#W0", "untitled:PATH"] {
+    for scheme in [
+        "git:PATH?%7B%22ref%22%3A%22~%22%7D",
+        "fugitive://PATH",
+        "vscode-notebook-cell:PATH#W0",
+        "untitled:PATH",
+    ] {
         let mut editor = Editor::new(&[("p.rego", POLICY), ("q.rego", OLD)]);
         editor.open("p.rego");
         let uri = editor.uri("p.rego");
@@ -51,7 +56,9 @@ fn addresses_that_are_not_escaped_are_read() {
             let plain = format!("file://{}/{name}/p.rego", editor.folder.path().display());
             let uri = if is_escaped { escaped } else { plain };
             open(&editor, &uri, text);
-            editor.wait("p.rego", |found| messages(found).iter().any(|one| one.contains("undefined_name")));
+            editor.wait("p.rego", |found| {
+                messages(found).iter().any(|one| one.contains("undefined_name"))
+            });
             let about = json!({"textDocument": {"uri": uri}});
             let symbols = editor.ask("textDocument/documentSymbol", about).unwrap();
             assert!(!symbols.as_array().unwrap().is_empty(), "{uri}");
@@ -73,7 +80,9 @@ fn a_broken_file_does_not_hide_what_others_have() {
         std::fs::write(folder.path().join(name), text).unwrap();
         let mut editor = Editor::start(folder, &[("p.rego", wrong)]);
         editor.open("p.rego");
-        editor.wait("p.rego", |found| messages(found).iter().any(|one| one.contains("undefined_name")));
+        editor.wait("p.rego", |found| {
+            messages(found).iter().any(|one| one.contains("undefined_name"))
+        });
     }
     // What others use of a file that was whole before is known.
     let lib = "package lib\n\nlimit := 3\n";
@@ -85,5 +94,8 @@ fn a_broken_file_does_not_hide_what_others_have() {
     editor.change("lib.rego", "package lib\n\nlimit := \n");
     editor.wait("lib.rego", |found| !messages(found).is_empty());
     let found = messages(&editor.found["p.rego"]);
-    assert!(found.iter().all(|one| one.contains("undefined_name") || one.contains("bad")), "{found:?}");
+    assert!(
+        found.iter().all(|one| one.contains("undefined_name") || one.contains("bad")),
+        "{found:?}"
+    );
 }

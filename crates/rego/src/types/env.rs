@@ -437,15 +437,12 @@ pub(super) fn relaxed(tpe: &Type) -> Option<Type> {
         deeper(|| match tpe {
             Type::Object(object) => {
                 let fixed = object.fixed().iter();
-                let fixed = fixed.map(|own| Property {
-                    key: own.key.clone(),
-                    value: inner(&own.value, any),
-                });
+                let fixed = fixed
+                    .map(|own| Property { key: own.key.clone(), value: inner(&own.value, any) });
                 let fixed = fixed.collect();
-                let rest = object.rest().map(|rest| Dynamic {
-                    key: rest.key.clone(),
-                    value: inner(&rest.value, any),
-                });
+                let rest = object
+                    .rest()
+                    .map(|rest| Dynamic { key: rest.key.clone(), value: inner(&rest.value, any) });
                 Type::object(fixed, rest)
             }
             Type::Array(array) => {
