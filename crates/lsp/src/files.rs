@@ -58,6 +58,12 @@ pub(crate) struct Files {
     rego: BaseVersion,
 }
 
+/// Returns the package of a text as its first line of that form has it, also if it can't be parsed.
+fn package_of(file: &File) -> &str {
+    let mut lines = file.text.content.lines().map(str::trim);
+    lines.find_map(|line| line.strip_prefix("package ")).unwrap_or_default().trim()
+}
+
 impl Files {
     pub fn new(rego: BaseVersion) -> Self {
         Self { rego, ..Self::default() }
@@ -134,12 +140,11 @@ impl Files {
         let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
         let broken: Vec<&File> =
             wanted.map(|(_, file)| file).filter(|file| file.is_broken).collect();
-        let package = |file: &&'_ File| {
-            let lines = file.text.content.lines();
-            lines.filter_map(|line| line.trim().strip_prefix("package ")).map(str::trim).next()
-        };
-        let unknown = broken.iter().filter(|file| file.last.is_none());
-        (!broken.is_empty()).then(|| unknown.map(|file| package(file).unwrap_or("")).collect())
+        if broken.is_empty() {
+            return None;
+        }
+        let unknown = broken.into_iter().filter(|file| file.last.is_none());
+        Some(unknown.map(package_of).collect())
     }
 
     pub fn get(&self, path: &Path) -> Option<&File> {
