@@ -217,9 +217,13 @@ fn findings(mut material: Material, how: How<'_>) -> Checked {
     }
     let (sources, gate) = material.into_gate(load.clone());
     match gate {
-        // It is dropped with the process, which takes less time.
         Ok(gate) => {
             called.extend(gate.inventory().call_sites.into_iter().map(|site| site.function));
+            // What a gate refuses has the level that it has there.
+            for finding in found.iter_mut().filter(|finding| gate.refuses(finding)) {
+                finding.level = rego_platform::Level::Error;
+            }
+            // It is dropped with the process, which takes less time.
             std::mem::forget(gate);
         }
         Err(error) => {

@@ -57,9 +57,9 @@ pub(super) fn judge(
         }
         let file = File { own: &own, link: &identity_of_link(path) };
         let exists = path.symlink_metadata().is_ok();
-        let is_read = |read: &PathBuf, whole: bool| match exists {
-            true => file.is_in(read, whole, ignore),
-            false => would_be_read(&own, &identity(read), ignore),
+        let is_read = |read: &PathBuf, whole: bool| {
+            file.is_in(read, whole, ignore)
+                || !exists && would_be_read(&own, &identity(read), ignore)
         };
         let mut all = named.iter().chain(&matched);
         if all.clone().chain(&read.others).any(|read| file.is(read))

@@ -35,9 +35,10 @@ impl File {
         let text = Arc::new(Text::new(content));
         let names = Names::of(&text, rego);
         let is_broken = names.is_none();
-        let last = match is_broken {
-            true => known.and_then(|file| file.last.clone()),
-            false => Some(Arc::clone(&text)),
+        let last = if is_broken {
+            known.and_then(|file| file.last.clone())
+        } else {
+            Some(Arc::clone(&text))
         };
         let known = || known.map(|file| Arc::clone(&file.names)).unwrap_or_default();
         Self { text, names: names.unwrap_or_else(known), is_broken, last, open }
@@ -55,6 +56,12 @@ pub(crate) struct Files {
     on_disk: Arc<Sources>,
     /// The version of Rego that texts are in, unless a bundle names another.
     rego: BaseVersion,
+}
+
+/// Returns the package of a text as its first line of that form has it, also if it can't be parsed.
+fn package_of(file: &File) -> &str {
+    let mut lines = file.text.content.lines().map(str::trim);
+    lines.find_map(|line| line.strip_prefix("package ")).unwrap_or_default().trim()
 }
 
 impl Files {
@@ -127,12 +134,17 @@ impl Files {
         }
     }
 
-    /// Returns `true` if a file among these can't be parsed, and `true` if one never could.
-    pub fn broken(&self, paths: Option<&BTreeSet<&Path>>) -> (bool, bool) {
+    /// Returns the packages of the files among these that never could be parsed, as their first lines have them;
+    /// `None` if all files can be parsed now.
+    pub fn broken(&self, paths: Option<&BTreeSet<&Path>>) -> Option<Vec<&str>> {
         let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
-        wanted.fold((false, false), |(any, never), (_, file)| {
-            (any || file.is_broken, never || file.last.is_none())
-        })
+        let broken: Vec<&File> =
+            wanted.map(|(_, file)| file).filter(|file| file.is_broken).collect();
+        if broken.is_empty() {
+            return None;
+        }
+        let unknown = broken.into_iter().filter(|file| file.last.is_none());
+        Some(unknown.map(package_of).collect())
     }
 
     pub fn get(&self, path: &Path) -> Option<&File> {

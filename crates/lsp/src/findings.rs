@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const OF_USERS: [&str; 4] = ["dead-rule", "no-verdict", "unused-ignore", "unused-rule"];
 
 /// The findings that depend on what other files declare.
-const OF_OTHERS: [&str; 4] = ["missing-data", "unknown-rule", "unused-import", "unsafe-variable"];
+const OF_OTHERS: [&str; 3] = ["missing-data", "unknown-rule", "unused-import"];
 
 /// How many files with errors are checked with a changed one: an error elsewhere ends a compilation before
 /// it comes to later ones.
@@ -210,12 +210,20 @@ impl Worker {
         let check = |sources: Sources| check::check(&sources, self.options.clone());
         let mut found = check(files.sources(paths));
         // A broken file ends the compilation before it comes to what else is wrong.
-        let (is_any, is_unknown) = files.broken(paths);
-        if is_any {
+        if let Some(unknown) = files.broken(paths) {
             found.retain(is_broken);
             let others = check(files.unbroken(paths)).into_iter();
-            let depends =
-                |one: &Diagnostic| is_of_users(one) || is_unknown && OF_OTHERS.contains(&one.code);
+            let is_of_package = |one: &Diagnostic| {
+                let at = one.position.as_ref().map(|at| Path::new(&at.file));
+                let package = at.and_then(|path| files.get(path)).map(|file| &file.names.package);
+                let package = package.map(|parts| parts.join(".")).unwrap_or_default();
+                unknown.iter().any(|own| own.is_empty() || *own == package)
+            };
+            let depends = |one: &Diagnostic| {
+                is_of_users(one)
+                    || !unknown.is_empty() && OF_OTHERS.contains(&one.code)
+                    || one.code == "unsafe-variable" && is_of_package(one)
+            };
             found.extend(others.filter(|one| !is_broken(one) && !depends(one)));
         }
         let mut by_file: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();

@@ -103,6 +103,5 @@ fn show(row: &Evidence, (organization_id, organization_name): (&str, &str)) -> V
         "project_id": row.project_id.as_str(),
         "project_name": row.project_name,
         "project_version_id": row.project_version_id.as_str(),
-        "created_at": row.created_at.text(),
     })
 }

@@ -104,7 +104,6 @@ pub(crate) static EVIDENCE: Resource = Resource::new(
         ("project_id", Text),
         ("project_name", Text),
         ("project_version_id", Text),
-        ("created_at", Time),
     ],
 );
 

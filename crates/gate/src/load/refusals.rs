@@ -26,6 +26,12 @@ impl Gate {
         self.warnings.iter().filter(|warning| warning.code != "unused-rule")
     }
 
+    /// Returns `true` if the policies are refused because of a finding, which is an error then.
+    #[doc(hidden)]
+    pub fn refuses(&self, finding: &Diagnostic) -> bool {
+        self.refusing().any(|own| own.code == finding.code && own.position == finding.position)
+    }
+
     /// Refuses policies with warnings, unless these are allowed.
     pub(super) fn refuse_warnings(&self, allowed: bool) -> Result<(), Error> {
         if allowed {

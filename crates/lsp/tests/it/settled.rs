@@ -114,8 +114,20 @@ fn findings_settle_to_those_of_check() {
             editor.tell("workspace/didChangeWatchedFiles", json!({"changes": []}));
             editor.wait(file, |found| found.as_array().unwrap().is_empty() != has_error);
         }
-        let expected = expected(editor.folder.path(), &editor.texts);
-        assert_eq!(sent(&editor.found), expected, "round {round}: {:#?}", editor.texts);
+        let mut expected = expected(editor.folder.path(), &editor.texts);
+        let mut sent = sent(&editor.found);
+        let is_broken = |(_, findings): &(&String, &Vec<Finding>)| {
+            findings.iter().any(|(.., code, _)| code == "parse-error")
+        };
+        let broken: Vec<String> =
+            expected.iter().filter(is_broken).map(|(file, _)| file.clone()).collect();
+        if !broken.is_empty() {
+            // `check` says nothing of the others then.
+            for all in [&mut expected, &mut sent] {
+                all.retain(|file, _| broken.contains(file));
+            }
+        }
+        assert_eq!(sent, expected, "round {round}: {:#?}", editor.texts);
         let codes = || expected.values().flatten().map(|(.., code, _)| code.as_str());
         with_errors += usize::from(codes().any(|code| code == "unknown-function"));
         with_warnings += usize::from(codes().any(|code| code == "unknown-rule"));

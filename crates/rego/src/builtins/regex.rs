@@ -133,12 +133,11 @@ impl Pattern {
         let (mut at, mut count, mut previous) = (0, 0, None);
         while count < limit && at <= text.len() {
             ticks.tick(context)?;
-            let found = match grouped {
-                true => self.regex.groups_at(text, at, &|| context.check())?,
-                false => {
-                    let whole = self.regex.find_at(text, at, &|| context.check())?;
-                    whole.map(|whole| vec![Some(whole)])
-                }
+            let found = if grouped {
+                self.regex.groups_at(text, at, &|| context.check())?
+            } else {
+                let whole = self.regex.find_at(text, at, &|| context.check())?;
+                whole.map(|whole| vec![Some(whole)])
             };
             let Some(found) = found else { break };
             let Some(whole) = found.first().cloned().flatten() else { break };

@@ -252,9 +252,8 @@ async fn an_error_says_nothing_of_what_is_masked() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("decisions.jsonl");
-        let quoted = |mask: &str| match mask.starts_with('{') {
-            true => mask.to_owned(),
-            false => format!("\"{mask}\""),
+        let quoted = |mask: &str| {
+            if mask.starts_with('{') { mask.to_owned() } else { format!("\"{mask}\"") }
         };
         let rules = masks.iter().map(|mask| format!("mask contains {}\n\n", quoted(mask)));
         let policy = format!("package system.log\n\n{}", rules.collect::<String>());

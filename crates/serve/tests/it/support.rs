@@ -13,7 +13,7 @@ use rego_platform::{Error, Platform, Token, Value};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 use rego_platform_gate::model::{AnsweredBy, Tool};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
-use rego_platform_serve::{AccessToken, GateRun, Journal, Load, Loaded, Server, ServerOptions};
+use rego_platform_serve::{GateRun, Journal, Load, Loaded, Server, ServerOptions};
 use reqwest::Method;
 
 /// A time limit that only a hang exceeds, even on a busy machine.

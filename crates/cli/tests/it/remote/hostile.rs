@@ -303,7 +303,9 @@ fn what_is_on_the_disk_never_takes_the_place_of_a_source() {
             let folder = if is_beside { "." } else { "other" };
             let argument = format!("{prefix}{pinned}");
             let gate = ["gate", "-d", folder, "-d", &argument, "-i", "-", "-o", "json=gate.json"];
-            let output = run(&sandbox, &gate);
+            // A report can't be in a folder that is read.
+            let gate = if is_beside { &gate[..7] } else { &gate[..] };
+            let output = run(&sandbox, gate);
             if is_beside {
                 output.fails("p.rego");
             } else if is_link && place.is_empty() {

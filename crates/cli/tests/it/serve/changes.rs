@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Served, policies, serve, started};
+use super::{Served, serve, started};
 use crate::cli::Sandbox;
 use crate::compare::bundles::archive;
 use crate::hostile::authority::Authority;

@@ -21,7 +21,7 @@ use crate::builtins::{Code, Error};
 const MAX_COMPILED_BYTES: usize = 32 << 20;
 
 /// The limit on the size in bytes of an automaton that all engines of the crate are compiled for.
-const MAX_FAST_BYTES: usize = 1 << 20;
+const MAX_FAST_BYTES: usize = 128 << 10;
 
 /// The limit on the size in bytes of what a search keeps of an expression's automaton.
 pub(super) const MAX_SEARCH_BYTES: usize = 1 << 20;
@@ -352,7 +352,9 @@ mod tests {
             [r"(\pL)=(\pL?)", r"^k", r"=(?P<rest>[^;]*)$", "", r"(?:a|ν|y)*", r"(?-u:\b)y"]
         {
             let compiled = Compiled::new(pattern.to_owned()).unwrap();
-            let whole = meta::Regex::builder().syntax(syntax_config()).build(pattern).unwrap();
+            let config = meta::Config::new().utf8_empty(false);
+            let whole = meta::Regex::builder().configure(config).syntax(syntax_config());
+            let whole = whole.build(pattern).unwrap();
             for at in [0, 1, 6, 7, 8, 40, text.len()] {
                 let input = Input::new(&text).range(at..);
                 let fresh = Compiled::new(pattern.to_owned()).unwrap();
@@ -395,9 +397,9 @@ mod tests {
     #[test]
     fn thousands_of_groups_match_and_their_groups_are_refused() {
         let compiled = Compiled::new("(a)?".repeat(16_000)).unwrap();
-        let text = "a".repeat(3_000);
+        let text = "a".repeat(300);
         let check: Check<'_> = &|| Ok(());
-        assert_eq!(compiled.find_at(&text, 0, check), Ok(Some(0..3_000)));
+        assert_eq!(compiled.find_at(&text, 0, check), Ok(Some(0..300)));
         assert!(compiled.bytes() < 64 << 20);
         let error = compiled.groups_at(&text, 0, check).unwrap_err();
         assert!(error.halt && error.code == Code::Limit, "{error:?}");

@@ -59,9 +59,10 @@ impl Stepwise {
         let mut whole = None;
         if let Some(end) = end(&self.forward, &mut forward, input, check)? {
             let input = input.clone().range(input.start()..end).anchored(Anchored::Yes);
-            let start = match input.get_earliest() {
-                true => Some(input.start()),
-                false => start(&self.backward, &mut backward, &input, check)?,
+            let start = if input.get_earliest() {
+                Some(input.start())
+            } else {
+                start(&self.backward, &mut backward, &input, check)?
             };
             whole = start.map(|start| start..end);
         }
