@@ -143,10 +143,8 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
         "the verdict rule `{}` isn't evaluated: the package `{package_name}` has tests",
         name(rule)?
     );
-    let hint = format!(
-        "rename the package or the rule; to leave the package out: `--skip {package_name}`"
-    );
-    let diagnostic = Diagnostic::error("verdict-in-tests", message).with_hint(hint);
+    let diagnostic = Diagnostic::error("verdict-in-tests", message)
+        .with_hint("move the rule to a package without tests, or rename it");
     Some(diagnostic.at(rule.position.clone()))
 }
 

@@ -336,11 +336,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         } else if let Value::Array(sorted) = result
             && call.name.as_ref() == "sort"
         {
-            let pairs = sorted.windows(2);
-            pairs.for_each(|pair| match pair {
-                [a, b] => self.judge_order(a, b, op.span),
-                _ => {}
-            });
+            let pairs = sorted.iter().zip(sorted.iter().skip(1));
+            pairs.for_each(|(a, b)| self.judge_order(a, b, op.span));
         } else if let Some(given) = call.args.first().and_then(|term| self.value(term, run.base)) {
             match &*given {
                 Value::Array(items) => {

@@ -13,7 +13,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, PatternID, meta};
 
 use super::groups;
-use super::stepwise::{Check, Stepwise};
+use super::stepwise::{Check, MAX_SEARCH_BYTES, Stepwise};
 use crate::builtins::{Code, Error};
 
 /// The limit on the size in bytes of an expression's automaton, which also bounds the time to
@@ -22,9 +22,6 @@ const MAX_COMPILED_BYTES: usize = 32 << 20;
 
 /// The limit on the size in bytes of an automaton that all engines of the crate are compiled for.
 const MAX_FAST_BYTES: usize = 128 << 10;
-
-/// The limit on the size in bytes of what a search keeps of an expression's automaton.
-pub(super) const MAX_SEARCH_BYTES: usize = 1 << 20;
 
 /// The number of bytes after which an expression is compiled again for speed: about as many as are
 /// searched, without that, in the time it takes.

@@ -8,8 +8,10 @@ use regex_automata::hybrid::dfa::{Builder, Cache, Config, DFA};
 use regex_automata::nfa::thompson::NFA;
 use regex_automata::{Anchored, Input, MatchKind};
 
-use super::compiled::MAX_SEARCH_BYTES;
 use crate::builtins::{Code, Error};
+
+/// The limit on the size in bytes of what a search keeps of an expression's automaton.
+pub(super) const MAX_SEARCH_BYTES: usize = 1 << 20;
 
 /// A check of the deadline, called in loops.
 pub(in crate::builtins) type Check<'c> = &'c dyn Fn() -> Result<(), Error>;
