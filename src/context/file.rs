@@ -120,7 +120,7 @@ fn shown(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
     use super::super::{
         CA_CERT, GRPC, MAX_RESULTS, ORGANIZATION, PLAIN_TEXT, ROWS, Row, TOKEN, Values,

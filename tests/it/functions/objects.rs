@@ -117,7 +117,7 @@ fn discover_has_one_shape_and_invents_no_public() {
             let discover = |digest| ask(&platform, "discover", &json!([digest, ""])).unwrap();
             let (image, base) = (discover(CLEAN_IMAGE), discover(BASE_IMAGE));
             assert_eq!(set(&image), None);
-            let sent = (transport == Transport::Http).then(|| json!(true));
+            let sent = (transport == Transport::Http).then_some(json!(true));
             assert_eq!(set(&base), sent.clone(), "{omits}");
             for item in image["references"].as_array().unwrap().iter().chain([&image]) {
                 let fields =

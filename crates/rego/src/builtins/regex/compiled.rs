@@ -350,8 +350,8 @@ mod tests {
         {
             let compiled = Compiled::new(pattern.to_owned()).unwrap();
             let config = meta::Config::new().utf8_empty(false);
-            let whole = meta::Regex::builder().configure(config).syntax(syntax_config());
-            let whole = whole.build(pattern).unwrap();
+            let mut builder = meta::Regex::builder();
+            let whole = builder.configure(config).syntax(syntax_config()).build(pattern).unwrap();
             for at in [0, 1, 6, 7, 8, 40, text.len()] {
                 let input = Input::new(&text).range(at..);
                 let fresh = Compiled::new(pattern.to_owned()).unwrap();
