@@ -1,7 +1,7 @@
 //! HCL 2: arguments are members, and blocks are arrays of their bodies below their type and labels, as
 //! `hcl2json` has them. Nothing is evaluated: what isn't a literal is its source, `${var.x}`.
 //!
-//! The grammar is that of HashiCorp's parser, by which Terraform reads.
+//! The grammar is that of the reference parser, with which Terraform reads.
 
 mod body;
 mod expression;
