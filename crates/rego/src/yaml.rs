@@ -39,7 +39,7 @@ pub trait Host {
     /// Is told of a number that is held as a double: how it is written, and where.
     fn float(&mut self, _text: &str, _at: Mark) {}
 
-    /// Returns `true` if what YAML 1.1 takes for booleans is to be known by its strings ([`legacy`]).
+    /// Returns `true` if what YAML 1.1 takes for booleans is to be known by its strings (`legacy`).
     fn knows_booleans(&self) -> bool {
         false
     }
