@@ -114,8 +114,8 @@ fn document(name: &str, dir: &Path) -> Result<String, Error> {
     let files = [
         (format!("{name}.yaml"), fill(DOCUMENT)),
         (format!("{name}_test.rego"), fill(DOCUMENT_TEST)),
-        ("inputs/pass.json".to_owned(), PASSING.to_owned()),
-        ("inputs/fail.json".to_owned(), FAILING.to_owned()),
+        ("inputs/pass/evidence.json".to_owned(), PASSING.to_owned()),
+        ("inputs/fail/evidence.json".to_owned(), FAILING.to_owned()),
     ];
     let files = files.map(|(file, text)| (dir.join(file), text.into_bytes().into()));
     let paths = files.clone().map(|(path, _)| path);

@@ -21,7 +21,7 @@ use crate::policy_documents::{
     ATTESTATION, Attached, Elsewhere, Material, Place, PolicyDocument, PolicyEntry, PolicyGroup,
     PolicyInputs, parse_contract, parse_group, parse_policy, refuse_version, typed_as,
 };
-use crate::reach::Reach;
+use crate::reach::{Arguments, Reach};
 
 /// A file of one or more policies.
 #[derive(Debug)]
@@ -319,6 +319,10 @@ impl Gate {
             self.policies.push(policy);
             let mut check = Check::new(policies.clone(), asked, &how.arguments, options, &reach);
             check.context.metadata.document = true;
+            if !document.inputs.is_empty() {
+                // It gets no argument but those that it declares.
+                check.reads.arguments = Arguments::default();
+            }
             check.kind = own.map(str::to_owned);
             check.material = how.material.cloned();
             // It is evaluated for inputs of its kind alone.

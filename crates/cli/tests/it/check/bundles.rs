@@ -17,8 +17,7 @@ metadata:
   name: release
 spec:
   policies:
-    - kind: SBOM_CYCLONEDX_JSON
-      embedded: |
+    - embedded: |
         package main
 
         import rego.v1

@@ -57,15 +57,20 @@ fn inputs_of_policies_are_given_for_one_run() {
         ("--arg", "y=1", "no policy takes the argument `y`"),
         ("--arg", "x={{", "invalid template"),
     ] {
-        gate(&sandbox, &["-d", "shows.yaml", "-i", "a.json", option, value]).fails(says);
+        let fixed = ["-d", "shows.yaml", "-i", "a.json", "--kind", "EVIDENCE"];
+        gate(&sandbox, &[&fixed[..], &[option, value]].concat()).fails(says);
     }
     let undeclared = SHOWS.replace("input.args)", "input.args.y)");
     sandbox.write("u.yaml", undeclared);
     gate(&sandbox, &["-d", "u.yaml", "-i", "a.json"])
         .fails("the policy `shows` declares no input `y`");
-    for unknown in ["trace(\"x\")", "input.chainloop_metadata.nam", "opa.runtime().env"] {
+    for (unknown, says) in [
+        ("trace(\"x\")", "trace"),
+        ("input.chainloop_metadata.nam", "input.chainloop_metadata.nam"),
+        ("opa.runtime().env", "opa.runtime"),
+    ] {
         sandbox.write("u.yaml", SHOWS.replace("json.marshal(input.args)", unknown));
-        let output = gate(&sandbox, &["-d", "u.yaml", "-i", "a.json"]).code(2);
+        let output = gate(&sandbox, &["-d", "u.yaml", "-i", "a.json"]).fails(says);
         assert!(format!("{output:?}").contains("u.yaml"), "{output:?}");
     }
 }
@@ -146,14 +151,14 @@ fn authors_work_with_documents() {
             input,
         ])
     };
-    gate("inputs/pass.json").code(0);
-    gate("inputs/fail.json").code(1);
+    gate("inputs/pass/evidence.json").code(0);
+    gate("inputs/fail/evidence.json").code(1);
     let output = run(&[
         "eval",
         "-d",
         "my_policy.yaml",
         "-i",
-        "inputs/fail.json",
+        "inputs/fail/evidence.json",
         "data.my_policy.result.skipped",
     ]);
     assert!(output.code(0).stdout.contains("false"));

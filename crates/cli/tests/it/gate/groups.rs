@@ -24,8 +24,8 @@ const GROUP: &str = "apiVersion: workflowcontract.example/v1\nkind: PolicyGroup\
 fn gate(sandbox: &Sandbox, group: &str, more: &[&str]) -> Output {
     sandbox.write("p/limit.yaml", LIMIT);
     sandbox.write("g.yaml", group);
-    sandbox.write("a.json", "{\"n\": 1}");
-    sandbox.write("b.json", "{\"bad\": 1}");
+    sandbox.write("a.json", super::SPDX.replacen('{', "{\"n\": 1, ", 1));
+    sandbox.write("b.json", "{\"$schema\": \"s\", \"bad\": 1}");
     let fixed = ["gate", "-d", "g.yaml", "-f", "json"];
     sandbox.run(&[&fixed[..], more].concat()).within(sandbox.path("")).output()
 }
@@ -183,7 +183,7 @@ fn policies_for_attestations_are_for_that_kind() {
         "{notes}"
     );
     let statement = sandbox
-        .write("s.json", "{\"_type\": \"https://in-toto.io/Statement/v1\", \"subject\": []}");
+        .write("s.json", "{\"_type\": \"https://in-toto.io/Statement/v1\", \"subject\": [], \"predicateType\": \"chainloop.dev/attestation/v0.2\", \"predicate\": {}}");
     let one = ["-n", "g/signed", "-i", &statement, "--kind", "ATTESTATION", "--unverified"];
     let report = run(&one).code(0).json();
     assert_eq!(said(&report, 0), ["g/signed: "]);
@@ -242,7 +242,7 @@ fn a_broken_group_is_refused_with_its_place() {
             "            requirements: [x]\n            with:\n",
             "invalid requirement `x`",
         ),
-        ("kind: Policy\n", "", "missing field `kind`"),
+        ("              kind: Policy\n", "", "missing field `kind`"),
         (
             "            with:\n              max: '{{ inputs.limit }}'\n",
             "",

@@ -387,18 +387,22 @@ fn policies_find_the_kind_of_the_input_in_its_metadata() {
                   deny contains \"no kind\" if not input.platform_metadata.annotations\n";
     let own = |kind: &str| {
         format!(
-            "{{\"platform_metadata\": {{\"annotations\": {{\"platform.material.type\": \"{kind}\"}}}}}}"
+            "{{\"$schema\": \"s\", \"platform_metadata\": {{\"annotations\": {{\"platform.material.type\": \"{kind}\"}}}}}}"
         )
     };
     for (text, kind, code) in [
-        ("{}".to_owned(), Some("SARIF"), 0),
-        ("{}".to_owned(), Some("OPENVEX"), 1),
+        ("{\"$schema\": \"s\"}".to_owned(), Some("SARIF"), 0),
+        ("{\"@id\": \"i\"}".to_owned(), Some("OPENVEX"), 1),
         ("{}".to_owned(), None, 1),
         (own("SARIF"), Some("SARIF"), 0),
         (own("SARIF"), None, 0),
         (own("OPENVEX"), Some("SARIF"), 2),
-        ("{\"platform_metadata\": 1}".to_owned(), Some("SARIF"), 2),
-        ("{\"platform_metadata\": {\"annotations\": []}}".to_owned(), Some("SARIF"), 2),
+        ("{\"$schema\": \"s\", \"platform_metadata\": 1}".to_owned(), Some("SARIF"), 2),
+        (
+            "{\"$schema\": \"s\", \"platform_metadata\": {\"annotations\": []}}".to_owned(),
+            Some("SARIF"),
+            2,
+        ),
     ] {
         let file = sandbox.write("i.json", &text);
         let kind = kind.map(|kind| ["--kind", kind]);
@@ -407,8 +411,8 @@ fn policies_find_the_kind_of_the_input_in_its_metadata() {
         assert_eq!(report["exit"], code, "{text}: {report}");
     }
     // A policy that doesn't look for it gets the input as it is.
-    let whole = "package p\n\ndeny contains \"changed\" if count(input) != 0\n";
-    let file = sandbox.write("i.json", "{}");
+    let whole = "package p\n\ndeny contains \"changed\" if count(input) != 1\n";
+    let file = sandbox.write("i.json", "{\"$schema\": \"s\"}");
     gate(&sandbox, whole, &["-i", &file, "--kind", "SARIF"]).code(0);
 }
 
@@ -423,7 +427,7 @@ fn a_wrapped_array_is_in_elements() {
         let embedded = embedded.replace('\n', "\n      ");
         format!(
             "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  \
-             policies:\n  - kind: SARIF\n    embedded: |\n      {embedded}\n"
+             policies:\n  - kind: EVIDENCE\n    embedded: |\n      {embedded}\n"
         )
     };
     for (body, input, options, code) in [
@@ -441,7 +445,7 @@ fn a_wrapped_array_is_in_elements() {
         let file = sandbox.write("d.yaml", document(body));
         let own: Vec<&str> =
             options.iter().filter(|option| **option == "--combine").copied().collect();
-        let fixed = ["gate", "-d", &file, "-i", input.as_str()];
+        let fixed = ["gate", "-d", &file, "-i", input.as_str(), "--kind", "EVIDENCE"];
         sandbox.run(&[&fixed[..], &own].concat()).output().code(code);
     }
 }

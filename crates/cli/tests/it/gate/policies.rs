@@ -16,10 +16,15 @@ fn document(sandbox: &Sandbox, text: &str, arguments: &[&str], input: &str) -> c
     sandbox.run(&[&fixed[..], arguments].concat()).stdin(input).output()
 }
 
+/// Evaluates a document for an input of the kind `EVIDENCE`, which no input has by itself.
+fn evidence(sandbox: &Sandbox, text: &str, arguments: &[&str], input: &str) -> crate::cli::Output {
+    document(sandbox, text, &[arguments, &["--kind", "EVIDENCE"]].concat(), input)
+}
+
 #[test]
 fn policy_documents_get_their_arguments() {
     let sandbox = Sandbox::new();
-    let run = |arguments: &[&str], input: &str| document(&sandbox, DOCUMENT, arguments, input);
+    let run = |arguments: &[&str], input: &str| evidence(&sandbox, DOCUMENT, arguments, input);
     run(&["--arg", "max=5"], "{\"n\": 5}").code(0);
     let report = run(&["--arg", "max=5"], "{\"n\": 6}").code(1).json();
     let verdict = &report["inputs"][0]["verdicts"][0];
@@ -37,8 +42,10 @@ fn policy_documents_get_their_arguments() {
     run(&["--arg", "max=5", "--arg", "mx=1"], "{\"n\": 5}").fails("did you mean `max`");
     run(&["--arg", "max=5", "-n", "limits"], "{\"n\": 5}").code(0);
     run(&["--arg", "max=5", "-n", "limit"], "{\"n\": 5}").fails("did you mean `limits`");
-    run(&["--arg", "max=5", "--kind", "EVIDENCE"], "{\"n\": 5}").code(0);
-    run(&["--arg", "max=5", "--kind", "SARIF"], "{\"n\": 5}").fails("no policies");
+    document(&sandbox, DOCUMENT, &["--arg", "max=5"], "{\"n\": 5}")
+        .fails("unknown kind of the input: no kind accepts it");
+    document(&sandbox, DOCUMENT, &["--arg", "max=5", "--kind", "SARIF"], "{\"$schema\": \"s\"}")
+        .fails("no policies");
 }
 
 #[test]
@@ -49,18 +56,19 @@ fn a_module_has_the_positions_of_its_document() {
     let text = |first: &str, second: &str| {
         format!(
             "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: 'n'}}\nspec:\n  policies:\n    - kind: SARIF\n      \
-             embedded: |\n        {first}    - kind: OPENVEX\n      embedded: |\n        {second}"
+             embedded: |\n        {first}    - kind: SARIF\n      embedded: |\n        {second}"
         )
     };
     let file = sandbox.write("n.yaml", text(module, module));
     let run = || {
         let fixed = ["gate", "-d", &file, "-i", "-"];
-        sandbox.run(&fixed).stdin("{\"a\": [\"x\"]}").output()
+        sandbox.run(&fixed).stdin("{\"$schema\": \"s\", \"a\": [\"x\"]}").output()
     };
     // Of two modules that are the same, each has its own.
     let shown = run().code(1).stdout;
     assert!(shown.contains("n.yaml:14:9)") && shown.contains("n.yaml:25:9)"), "{shown}");
-    let report = sandbox.run(&["gate", "-d", &file, "-i", "-", "-f", "json"]).stdin("{}").output();
+    let report = sandbox.run(&["gate", "-d", &file, "-i", "-", "-f", "json"]);
+    let report = report.stdin("{\"$schema\": \"s\"}").output();
     assert_eq!(report.code(0).json()["policies"][1]["rules"][0]["title"], "T");
     // A module whose meaning depends on its indentation has positions of its own.
     let raw = module.replace("\"%s\"", "`%s\n        b`");
@@ -91,14 +99,15 @@ fn policies_for_other_kinds_are_left_out_and_named() {
     let file =
         sandbox.write("p.yaml", text.replace("NAME", "sbom").replace("KIND", "SBOM_SPDX_JSON"));
     let plain = sandbox.write("p.rego", DENY_BAD);
-    let run = |kind: &str| {
+    let run = |kind: &str, input: &str| {
         let arguments =
             ["gate", "-d", &file, "-d", &plain, "-i", "-", "-f", "json", "--kind", kind];
-        sandbox.run(&arguments).stdin("{}").output()
+        sandbox.run(&arguments).stdin(input).output()
     };
-    let report = run("SARIF").code(0).json();
+    let report = run("SARIF", "{\"$schema\": \"s\"}").code(0).json();
     assert!(report["notes"][0].as_str().unwrap().contains("`sbom` is for `SBOM_SPDX_JSON`"));
-    run("SBOM_SPDX_JSON").code(1);
+    run("SBOM_SPDX_JSON", super::SPDX).code(1);
+    run("SBOM_SPDX_JSON", "{}").fails("the input isn't of the kind SBOM_SPDX_JSON");
 }
 
 #[test]
@@ -110,14 +119,15 @@ fn broken_policy_documents_are_refused_with_a_place() {
         ("to_number(", "platform.discoverr(", "platform.discoverr"),
     ] {
         let text = DOCUMENT.replace(from, to);
-        document(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").fails(says);
+        evidence(&sandbox, &text, &["--arg", "max=5"], "{\"n\": 5}").fails(says);
     }
     // In a folder too: a policy document is never taken for data.
     sandbox.write("d/policy.yaml", DOCUMENT);
     sandbox.write("d/p.rego", DENY_BAD);
     let folder = sandbox.path("d");
     let fixed = ["gate", "-d", folder.to_str().unwrap(), "-i", "-", "-f", "json"];
-    let run = sandbox.run(&[&fixed[..], &["--arg", "max=5"]].concat()).stdin("{\"n\": 6}");
+    let more = ["--arg", "max=5", "--kind", "EVIDENCE"];
+    let run = sandbox.run(&[&fixed[..], &more].concat()).stdin("{\"n\": 6}");
     let report = run.output().code(1).json();
     assert_eq!(report["policies"].as_array().unwrap().len(), 2);
 }
@@ -140,32 +150,33 @@ fn policies_of_a_document_are_chosen_by_the_names_of_reports() {
     };
     let text = format!(
         "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: p\nspec:\n  policies:\n    \
-         - kind: SARIF\n      {}    - kind: JUNIT_XML\n      {}",
+         - kind: SARIF\n      {}    - kind: OPENVEX\n      {}",
         module("violations contains \"s\" if input.s"),
         module("violations contains \"j\" if input.j")
     );
     let run = |arguments: &[&str], input: &str| document(&sandbox, &text, arguments, input);
-    let both = run(&[], "{\"s\": 1, \"j\": 1}").code(1).json();
+    let (sarif, vex) = ("{\"$schema\": \"x\", \"s\": 1}", "{\"@id\": \"x\", \"j\": 1}");
     let names = |report: &serde_json::Value| -> Vec<String> {
-        let verdicts = report["inputs"][0]["verdicts"].as_array().unwrap().iter();
+        let inputs = report["inputs"].as_array().unwrap().iter();
+        let verdicts = inputs.flat_map(|input| input["verdicts"].as_array().unwrap());
         verdicts.map(|verdict| verdict["policy"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&both), ["p/SARIF", "p/JUNIT_XML"]);
-    let one = run(&["-n", "p/SARIF"], "{\"s\": 1, \"j\": 1}").code(1).json();
+    let second = sandbox.write("vex.json", vex);
+    let both = run(&["-i", &second], sarif).code(1).json();
+    assert_eq!(names(&both), ["p/SARIF", "p/OPENVEX"]);
+    let one = run(&["-n", "p/SARIF"], sarif).code(1).json();
     assert_eq!(names(&one), ["p/SARIF"]);
     assert_eq!(one["inventory"]["packages"][1]["reason"], "it isn't among the chosen packages");
-    run(&["-n", "p/SARIF"], "{\"j\": 1}").code(0);
-    run(&["-n", "p"], "{\"j\": 1}").code(1);
+    run(&["-n", "p/SARIF"], "{\"$schema\": \"x\", \"j\": 1}").code(0);
+    run(&["-n", "p"], vex).code(1);
     run(&["-n", "p/SARIFF"], "{}").fails("did you mean `p/SARIF`");
     // A waiver for one of two policies of one name would cover both.
     let plain = sandbox.write("p.rego", DENY_BAD);
-    let one = text.replace("- kind: JUNIT_XML", "- kind: SARIF");
-    let report = run(&[], "{\"j\": 1}").code(1).json();
-    assert_eq!(names(&report), ["p/SARIF", "p/JUNIT_XML"]);
-    let report = document(&sandbox, &one, &[], "{\"j\": 1}").code(1).json();
+    let one = text.replace("- kind: OPENVEX", "- kind: SARIF");
+    let report = document(&sandbox, &one, &[], "{\"$schema\": \"x\", \"j\": 1}").code(1).json();
     assert_eq!(names(&report), ["p/SARIF/1", "p/SARIF/2"]);
     let single = DOCUMENT.replace("limits", "p");
-    document(&sandbox, &single, &["--arg", "max=5", "-d", &plain], "{}")
+    evidence(&sandbox, &single, &["--arg", "max=5", "-d", &plain], "{}")
         .fails("both have a policy with the name `p`");
 }
 
@@ -178,8 +189,8 @@ fn documents_may_leave_out_what_others_supply() {
         skipped,\n      \"violations\": violations,\n      \"skip_reason\": skip_reason,\n    }\n\n    \
         default skipped := true\n\n    skipped := false if valid_input\n\n    \
         violations contains \"bad\" if input.bad\n";
-    document(&sandbox, text, &[], "{\"bad\": true}").code(1);
-    document(&sandbox, text, &[], "{}").code(0);
+    document(&sandbox, text, &[], "{\"$schema\": \"s\", \"bad\": true}").code(1);
+    document(&sandbox, text, &[], "{\"$schema\": \"s\"}").code(0);
     let wasm = text.replace("embedded: |", "path: policy.wasm\n  xx: |");
     document(&sandbox, wasm.split("  xx").next().unwrap(), &[], "{}").fails("isn't Rego");
 }
@@ -187,7 +198,7 @@ fn documents_may_leave_out_what_others_supply() {
 #[test]
 fn a_policy_document_knows_its_inputs_name_and_digest() {
     let sandbox = Sandbox::new();
-    let text = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: known\nspec:\n  policies:\n    \
+    let text = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: known\nspec:\n  policies:\n    \
         - embedded: |\n        package main\n\n        import rego.v1\n\n        \
         violations contains input.chainloop_metadata.digest.sha256\n\n        \
         violations contains input.chainloop_metadata.name\n";
@@ -210,12 +221,12 @@ fn policies_find_annotations_in_the_metadata() {
     let document = sandbox.write(
         "d.yaml",
         format!(
-            "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  policies:\n    \
+            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {{name: d}}\nspec:\n  policies:\n    \
              - kind: SARIF\n      embedded: |\n        {module}\n"
         ),
     );
     let plain = sandbox.write("p.rego", format!("package p\n\n{rules}"));
-    let own = "{\"chainloop_metadata\": {\"annotations\": {\"own\": \"1\"}}}";
+    let own = r#"{"$schema": "s", "chainloop_metadata": {"annotations": {"own": "1"}}}"#;
     let input = sandbox.write("app.json", own);
     let run = |policy: &str, more: &[&str]| {
         let fixed = ["gate", "-d", policy, "-i", &input, "-f", "json", "--product", "chainloop"];
@@ -227,9 +238,11 @@ fn policies_find_annotations_in_the_metadata() {
         found.iter().map(|found| found["message"].as_str().unwrap().to_owned()).collect()
     };
     let (name, kind) = ("chainloop.material.name", "chainloop.material.type");
-    assert_eq!(said(&document, &[]), [format!("{name}=app.json"), format!("{kind}=SARIF")]);
+    let size = format!("chainloop.material.size={}", own.len());
+    let kind = format!("{kind}=SARIF");
+    assert_eq!(said(&document, &[]), [format!("{name}=app.json"), size.clone(), kind.clone()]);
     let more = ["--annotation", "a=b=c", "--annotation", "chainloop.material.name=sbom"];
-    let all = ["a=b=c".to_owned(), format!("{name}=sbom"), format!("{kind}=SARIF")];
+    let all = ["a=b=c".to_owned(), format!("{name}=sbom"), size, kind];
     assert_eq!(said(&document, &more), all);
     // Plain policies get what is given beside the input's own.
     assert_eq!(
@@ -253,10 +266,10 @@ fn policies_find_annotations_in_the_metadata() {
 fn a_policy_document_is_read_as_rego_v0() {
     let sandbox = Sandbox::new();
     let text = DOCUMENT.replace("import rego.v1\n\n        ", "");
-    let fails = document(&sandbox, &text, &["--arg", "max=5"], "{}");
+    let fails = evidence(&sandbox, &text, &["--arg", "max=5"], "{}");
     fails.fails("policy.yaml: the module lacks `import rego.v1`").says("below the `package` line");
     let keywords = text.replace("package main", "package main\n\n        import future.keywords");
-    document(&sandbox, &keywords, &["--arg", "max=5"], "{\"n\": 6}").code(1);
+    evidence(&sandbox, &keywords, &["--arg", "max=5"], "{\"n\": 6}").code(1);
 }
 
 #[test]
@@ -287,9 +300,12 @@ fn json_lines_are_the_elements_of_a_policy_documents_input() {
     // An empty one is a scan that found nothing.
     for empty in ["", "\n \n"] {
         document(&sandbox, &of_no_kind, &[], empty).fails("the document is empty");
-        for more in [&[][..], &of_kind] {
-            let report = document(&sandbox, text, more, empty).code(0).json();
-            assert_eq!(report["inputs"].as_array().unwrap().len(), 1);
+        let report = document(&sandbox, text, &of_kind, empty).code(0).json();
+        assert_eq!(report["inputs"].as_array().unwrap().len(), 1);
+        let without = document(&sandbox, text, &[], empty);
+        match empty {
+            "" => drop(without.code(0)),
+            _ => drop(without.fails("ambiguous kind of the input: GRAPHQL_SPEC, TRUFFLEHOG_JSON")),
         }
         let counts = text.replace("leak.Verified", "leak.Verified; false")
             + "\n        violations contains sprintf(\"%d\", [count(input.elements)])\n";
