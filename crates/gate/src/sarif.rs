@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn paths_become_uris_relative_to_the_folder() {
-        let folder = Path::new(if cfg!(windows) { "C:\\work" } else { "/work" });
+        let folder = Path::new(if cfg!(windows) { "C:\\nowhere" } else { "/nowhere" });
         for (path, expected) in [
             ("policies/a.rego".to_owned(), "policies/a.rego"),
             ("./a b/ü#.rego".to_owned(), "a%20b/%C3%BC%23.rego"),

@@ -350,7 +350,7 @@ fn an_error_of_the_settings_leaves_no_report_of_an_earlier_run() {
         (good.replace("[gate.release]", "[gate.release"), &["gate"]),
         (format!("{good}bogus = 1\n"), &["gate", "--profile", "release"]),
         (good.to_owned(), &["gate", "--profile", "absent"]),
-        (good.replace("max = 5", "max = \"\""), &["gate"]),
+        (good.replace("max = 5", "\"\" = 5"), &["gate"]),
         (good.replace("rules", "none"), &["gate"]),
         (good.replace("in\"", "in\"\nsplit-arrays = true\nwrap-arrays = true"), &["gate"]),
         ("= no TOML".to_owned(), &["gate", "-o", "json=r.json"]),

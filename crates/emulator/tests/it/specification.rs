@@ -350,11 +350,13 @@ fn nothing_is_served_that_is_not_listed() {
         [
             "/openapi.yaml",
             "/v1/agents/evaluate-evidence",
+            "/v1/assessments/list-effective",
             "/v1/assessments/revisions/{revision_id}/approve",
             "/v1/compliance/product",
             "/v1/compliance/project",
             "/v1/environments",
             "/v1/evidence",
+            "/v1/findings",
             "/v1/operations/{id}",
             "/v1/products",
             "/v1/products/{product_id}/versions/{version_id}",

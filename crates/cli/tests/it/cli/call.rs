@@ -117,7 +117,7 @@ fn a_failed_call_leaves_the_file_as_it_was() {
     run.output().fails("hashes to");
     assert_eq!(std::fs::read(&file).unwrap(), b"before");
     let run = sandbox.local(&["call", "download_artifact", STORED_ONLY, "-o", &file]);
-    run.output().fails("platform.download_artifact: the token has no permission");
+    run.output().fails("platform.download_artifact: not found or not allowed for this API token");
     assert_eq!(std::fs::read(&file).unwrap(), b"before");
 }
 
@@ -146,7 +146,7 @@ fn not_found_is_undefined_only_when_asked_for() {
     sandbox
         .local(&[&call[..], &faults].concat())
         .output()
-        .fails("platform.discover: the token has no permission (403)");
+        .fails("platform.discover: not found or not allowed for this API token (403)");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_failed_call_is_not_a_verdict() {
     assert_eq!(errors.get("result"), None);
     for format in ["raw", "pretty", "values", "bindings"] {
         let output = eval(&sandbox, &[&arguments[..], &["-f", format]].concat())
-            .fails("platform.discover: the token has no permission (403)");
+            .fails("platform.discover: not found or not allowed for this API token (403)");
         assert_eq!(output.stdout, "");
     }
 }

@@ -72,7 +72,9 @@ fn a_slow_service_ends_at_the_deadline() {
     let sandbox = Sandbox::new();
     let start = Instant::now();
     let arguments = ["call", "evidence", "--timeout", "300ms", "--fault", "evidence:latency=600s"];
-    sandbox.local(&arguments).output().fails("error: platform.evidence:");
+    // On a busy machine, the end of the command's own time comes first.
+    let either = ["error: platform.evidence:", "error: no result after 300ms"];
+    sandbox.local(&arguments).output().fails_with_one_of(&either);
     assert!(start.elapsed() < HANG);
 }
 

@@ -414,13 +414,13 @@ fn a_run_without_a_verdict_has_a_result_with_a_location() {
     sandbox.write("p.rego", "package p\n\ndeny contains \"x\" if input.x\n");
     sandbox.write("wrong.rego", "package p\n\ndeny contains \"x\" if nosuch(input)\n");
     sandbox.write("in.json", "{\"x\": 1}");
-    for (arguments, file) in [
-        (["-d", "wrong.rego", "-i", "in.json"], "wrong.rego"),
-        (["-d", "p.rego", "-i", "missing.json"], "p.rego"),
-        (["-d", "missing", "-i", "in.json"], "."),
+    for (arguments, file, says) in [
+        (["-d", "wrong.rego", "-i", "in.json"], "wrong.rego", "nosuch"),
+        (["-d", "p.rego", "-i", "missing.json"], "p.rego", "`missing.json` doesn't exist"),
+        (["-d", "missing", "-i", "in.json"], ".", "`missing` doesn't exist"),
     ] {
         let all = [&["gate", "-f", "sarif"][..], &arguments].concat();
-        let output = sandbox.run(&all).within(sandbox.path("")).output().code(2);
+        let output = sandbox.run(&all).within(sandbox.path("")).output().fails(says);
         for result in output.json()["runs"][0]["results"].as_array().unwrap() {
             let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
             assert_eq!(place, file, "{arguments:?}");

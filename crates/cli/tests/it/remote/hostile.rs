@@ -308,7 +308,7 @@ fn what_is_on_the_disk_never_takes_the_place_of_a_source() {
             let output = run(&sandbox, gate);
             if is_beside {
                 output.fails("p.rego");
-            } else if is_link && place.is_empty() {
+            } else if is_link {
                 output.fails("would be read and written");
             } else {
                 output.code(1);

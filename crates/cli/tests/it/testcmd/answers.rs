@@ -53,7 +53,7 @@ fn a_folder_answers_with_local() {
     // A failure of the service isn't a verdict on the policy.
     let fault = ["--local", LOCAL, "--fault", "discover:status=403"];
     let output = plain(&sandbox, &files(), &fault)
-        .fails("platform.discover: the token has no permission (403)");
+        .fails("platform.discover: not found or not allowed for this API token (403)");
     assert!(output.stdout.contains("p.rego:3:"), "{output:#?}");
     assert!(output.stdout.contains("data.p_test.test_kind: ERROR"), "{output:#?}");
 }
