@@ -60,7 +60,7 @@ pub(super) struct ReadingState {
     pub(super) found: Read,
     /// The variables that are marked as missing, each with what is.
     missing: Vec<(u32, Span)>,
-    /// The last reference that found nothing.
+    /// The last reference for lack of which an expression that computes a value has none.
     last: Option<Span>,
     /// The places in memory of the input's collections and strings, once they are asked for.
     places: Option<HashSet<usize>>,
@@ -155,15 +155,17 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(());
         }
         let is_function = self.function_call(op).is_some();
-        let before = self
-            .reading
-            .as_mut()
-            .and_then(|reading| if is_function { reading.last.take() } else { None });
+        let last = |machine: &mut Self, last| {
+            let reading = machine.reading.as_mut().filter(|_| is_function)?;
+            std::mem::replace(&mut reading.last, last)
+        };
+        let before = last(self, None);
         let watched = Rc::default();
         let within = Run { watched: Some(Rc::clone(&watched)), ..run.clone() };
         let mut defined = false;
         self.each_answer(&within, op, &mut |machine| {
             defined = true;
+            last(machine, before);
             next(machine)
         })?;
         let lookups = watched.get();
@@ -172,7 +174,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         let found = self.missing_reference(run, op)?;
         if let Some(reading) = &mut self.reading {
-            reading.last = found.or(reading.last).or(before);
+            // A condition that doesn't hold is no value that is missing.
+            let of_value = found.filter(|_| core::result(op).is_some());
+            reading.last = of_value.or(if is_function { before } else { reading.last });
         }
         match found {
             Some(reference) if feeds => self.with_missing(run, (op, reference), next),
@@ -190,15 +194,19 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         if let Some(call) = self.function_call(op) {
             let given = self.give_null(run, call);
-            let mut defined = false;
-            let flow = self.each_answer(run, op, &mut |machine| {
-                defined = true;
-                machine.note_missing(op, operand);
-                next(machine)
-            });
+            // Two arguments that are missing aren't equal.
+            let is_judged = given.len() == 1;
+            let (mut defined, mut flow) = (false, Ok(()));
+            if is_judged {
+                flow = self.each_answer(run, op, &mut |machine| {
+                    defined = true;
+                    machine.note_missing(op, operand);
+                    next(machine)
+                });
+            }
             self.take_back(&given);
             flow?;
-            if defined || !feeds {
+            if is_judged && (defined || !feeds) {
                 return Ok(());
             }
         }
@@ -368,9 +376,12 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Data(Resolved::Rules(id, count)) if self.replaced_data == 0 => {
                 let rest = path.get(*count..).unwrap_or_default();
                 match self.rules_single(run, *id, rest)? {
-                    Some(None) => return Ok(true),
                     Some(Some((value, rest))) => (Some(value), rest),
-                    None => return Ok(true),
+                    // A collection that rules build is computed: it lacks nothing of the documents.
+                    Some(None) | None => {
+                        let set = self.core.set(*id);
+                        return Ok(set.is_some_and(|set| !set.multi && set.ground));
+                    }
                 }
             }
             Head::Data(_) => return Ok(true),
