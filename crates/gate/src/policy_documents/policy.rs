@@ -371,7 +371,7 @@ mod tests {
                 "name: y",
                 "p.yaml:8:14: not a valid policy document: `y` is a boolean in YAML 1.1",
             ),
-            ("required: true", "required: yes", "p.yaml:7:28: not a valid policy document"),
+            ("required: true", "required: yes", "p.yaml:7:27: not a valid policy document"),
             ("- kind: SARIF", "- attestation_phases: [LATE]", "unknown variant `LATE`"),
             ("embedded: |", "ref: x\n      embedded: |", "exactly one"),
             ("embedded: |", "path: x.wasm\n      other: |", "unknown field `other`"),
