@@ -170,7 +170,7 @@ fn authors_work_with_documents() {
     assert_eq!(std::fs::read_to_string(sandbox.path("my_policy.yaml")).unwrap(), text);
     sandbox.write("my_policy.yaml", text.replace("found < wanted", "found < wantd"));
     let line = 1 + text.lines().position(|line| line.contains("found < wanted")).unwrap();
-    run(&["test"]).code(2).says(&format!("my_policy.yaml:{line}:"));
+    run(&["test"]).fails(&format!("my_policy.yaml:{line}:"));
     let check = run(&["check", "my_policy.yaml"]).code(1);
     assert!(check.stdout.contains(&format!("my_policy.yaml:{line}:")), "{check:?}");
 }

@@ -13,9 +13,9 @@
 //! The message of a verdict rule is its head, with the assignments that only the head uses. A rule
 //! or comprehension whose elements are a verdict's has a message in the same sense.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::slots::{mentioned, named};
+use super::slots::{Mentions, mentioned, named};
 use crate::core::{
     Body, Comprehension, ComprehensionKind, Core, Head, Marks, Native, Op, OpKind, Resolved, Rule,
     SetId, Side, Slot, Target, Term,
@@ -58,13 +58,22 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
 }
 
 /// Marks the operands of negations and comparisons in a body.
+///
+/// An expression that computes an operand, directly or through others, has the mark of the expression that takes it.
 fn operands(body: &mut Body) {
-    for index in 0..body.len() {
-        let marks = operand_of(body, index);
-        if let Some(op) = body.get_mut(index) {
-            op.marks.add(marks);
-            deeper(|| each_body(op, &mut operands));
-        }
+    // From the end: the mark that the next expression with a variable gives to whatever computes it.
+    let mut given: BTreeMap<Slot, Marks> = BTreeMap::new();
+    for op in body.iter_mut().rev() {
+        let (own, for_operands) = if op.generated {
+            let of_result = result(op).and_then(|slot| given.get(&slot).copied());
+            let marks = of_result.unwrap_or(Marks::NONE);
+            (marks, marks)
+        } else {
+            (mark(op, false), mark(op, true))
+        };
+        given.extend(mentioned(op).into_iter().map(|slot| (slot, for_operands)));
+        op.marks.add(own);
+        deeper(|| each_body(op, &mut operands));
     }
 }
 
@@ -90,24 +99,6 @@ fn each_body(op: &mut Op, visit: &mut dyn FnMut(&mut Body)) {
             visit(right);
         }
     }
-}
-
-/// Returns the mark of an expression: one that computes an operand, directly or through others, has that
-/// of the expression which takes it.
-fn operand_of(body: &Body, index: usize) -> Marks {
-    let mut at = index;
-    while let Some(op) = body.get(at) {
-        if !op.generated {
-            return mark(op, at != index);
-        }
-        let Some(made) = result(op) else { return Marks::NONE };
-        let after = body.get(at + 1..).unwrap_or_default();
-        let Some(distance) = after.iter().position(|op| mentioned(op).contains(&made)) else {
-            return Marks::NONE;
-        };
-        at += distance + 1;
-    }
-    Marks::NONE
 }
 
 /// The mark that an expression gives to its operands, or has itself: a negated equality looks its
@@ -184,17 +175,16 @@ fn message(
     given: &Slots,
     used: &mut BTreeSet<SetId>,
 ) {
-    let mentions: Vec<Slots> = body.iter().map(mentioned).collect();
+    let mentions = Mentions::of(body);
     let mut parts = vec![false; body.len()];
     let mut marks = Marks::MESSAGE;
     for (index, op) in body.iter().enumerate().rev() {
         let is_part = if is_print(op) {
             true
         } else if let Some(slot) = assigned(op).filter(|slot| !given.contains(slot)) {
-            let users = mentions.iter().enumerate();
-            let mut users = users.filter(|(at, slots)| *at != index && slots.contains(&slot));
+            let mut users = mentions.users(slot).iter().filter(|at| **at != index);
             let is_used = head.contains(&slot) || users.clone().next().is_some();
-            is_used && users.all(|(at, _)| at > index && parts.get(at).copied().unwrap_or(false))
+            is_used && users.all(|at| *at > index && parts.get(*at).copied().unwrap_or(false))
         } else {
             false
         };
@@ -211,15 +201,18 @@ fn message(
         if parts.get(index).copied().unwrap_or(false) {
             op.marks.add(marks);
         }
-        let others = mentions.iter().enumerate().filter(|(at, _)| *at != index);
-        let outside: Slots =
-            others.flat_map(|(_, slots)| slots).chain(given).chain(head).copied().collect();
+        let outside = || mentions.besides(index).chain(given).chain(head).copied().collect();
         take_over(op, &mut direct, &outside, used);
     }
 }
 
 /// Follows messages through the expression that computes them.
-fn take_over(op: &mut Op, direct: &mut Slots, outside: &Slots, used: &mut BTreeSet<SetId>) {
+fn take_over(
+    op: &mut Op,
+    direct: &mut Slots,
+    outside: &dyn Fn() -> Slots,
+    used: &mut BTreeSet<SetId>,
+) {
     match &mut op.kind {
         OpKind::With(_, op) => take_over(op, direct, outside, used),
         OpKind::Unify(sides) => {
@@ -236,8 +229,7 @@ fn take_over(op: &mut Op, direct: &mut Slots, outside: &Slots, used: &mut BTreeS
                     let (ComprehensionKind::Array(own) | ComprehensionKind::Set(own)) = kind else {
                         return;
                     };
-                    let (mut head, mut inner, mut given) =
-                        (Slots::new(), Slots::new(), outside.clone());
+                    let (mut head, mut inner, mut given) = (Slots::new(), Slots::new(), outside());
                     named(own, &mut head);
                     taken_over(own, &mut inner);
                     given.insert(term);

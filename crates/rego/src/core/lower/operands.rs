@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::slots::{mentioned, named};
+use super::slots::{Mentions, mentioned, named};
 use crate::core::{
     Body, Call, Comprehension, Core, Head, Marks, Op, OpKind, Ref, RuleReads, SetId, Side, Slot,
     Target,
@@ -99,8 +99,9 @@ impl Marking<'_> {
             bound.append(&mut mentioned(op));
         }
         if reaches {
+            let mentions = Mentions::of(body);
             for index in 0..body.len() {
-                let distance = self.operand_of(body, index);
+                let distance = self.operand_of(body, &mentions, index);
                 if let Some(op) = body.get_mut(index)
                     && distance > 0
                 {
@@ -172,24 +173,25 @@ impl Marking<'_> {
 
     /// Returns the distance from an expression to the one with the call whose operand it computes, if a
     /// call site is reached from that call; otherwise 0.
-    fn operand_of(&self, body: &Body, index: usize) -> u32 {
-        let Some((before, [op, after @ ..])) = body.split_at_checked(index) else { return 0 };
+    fn operand_of(&self, body: &Body, mentions: &Mentions, index: usize) -> u32 {
+        let Some(op) = body.get(index) else { return 0 };
         let is_call = call_in(op).is_some_and(|call| self.calls(call));
         if !binds(op) || is_call && !op.generated {
             return 0;
         }
-        let mut bound: BTreeSet<Slot> = before.iter().flat_map(mentioned).collect();
-        let mut computed: BTreeSet<Slot> = &mentioned(op) - &bound;
-        bound.extend(&computed);
-        for (distance, op) in (1_u32..).zip(after) {
+        let mut computed: BTreeSet<Slot> = mentions.new_at(index).collect();
+        let after = |slot: &Slot| mentions.users(*slot).iter().copied().filter(|at| *at > index);
+        let mut open: BTreeSet<usize> = computed.iter().flat_map(after).collect();
+        while let Some(at) = open.pop_first() {
+            let Some(op) = body.get(at) else { break };
             if self.takes(op, &mut computed) {
-                return distance;
+                return u32::try_from(at - index).unwrap_or(0);
             }
-            let mentions = mentioned(op);
-            if binds(op) && !mentions.is_disjoint(&computed) {
-                computed.extend(&mentions - &bound);
+            if binds(op) {
+                let new: Vec<Slot> = mentions.new_at(at).collect();
+                open.extend(new.iter().flat_map(after).filter(|user| *user > at));
+                computed.extend(new);
             }
-            bound.extend(mentions);
         }
         0
     }

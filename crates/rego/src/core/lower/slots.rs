@@ -1,9 +1,44 @@
 //! The variables that expressions mention.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::{Body, ComprehensionKind, Head, Op, OpKind, Ref, Side, Slot, Term, WithValue};
 use crate::value::deeper;
+
+/// The variables that the expressions of a body mention, and where.
+pub(super) struct Mentions {
+    pub by_index: Vec<BTreeSet<Slot>>,
+    /// The indices of the expressions that mention a variable, in order.
+    users: BTreeMap<Slot, Vec<usize>>,
+}
+
+impl Mentions {
+    pub fn of(body: &Body) -> Self {
+        let by_index: Vec<_> = body.iter().map(mentioned).collect();
+        let mut users: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
+        for (index, slots) in by_index.iter().enumerate() {
+            slots.iter().for_each(|slot| users.entry(*slot).or_default().push(index));
+        }
+        Self { by_index, users }
+    }
+
+    /// The indices of the expressions that mention a variable, in order.
+    pub fn users(&self, slot: Slot) -> &[usize] {
+        self.users.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The variables that other expressions than one mention.
+    pub fn besides(&self, index: usize) -> impl Iterator<Item = &Slot> {
+        let others = self.users.iter().filter(move |(_, at)| at.iter().any(|at| *at != index));
+        others.map(|(slot, _)| slot)
+    }
+
+    /// The variables that an expression is the first to mention.
+    pub fn new_at(&self, index: usize) -> impl Iterator<Item = Slot> {
+        let slots = self.by_index.get(index).into_iter().flatten().copied();
+        slots.filter(move |slot| self.users(*slot).first() == Some(&index))
+    }
+}
 
 /// Returns the variables that an expression, or a body within it, mentions.
 pub(super) fn mentioned(op: &Op) -> BTreeSet<Slot> {
