@@ -50,7 +50,6 @@ impl Gate {
 
     /// Refuses signers of attestations if no input can be one.
     pub(super) fn refuse_signers(
-        &self,
         places: &[InputSource],
         kinds: &InputKinds,
         options: &DocumentOptions,

@@ -75,7 +75,7 @@ impl Gate {
         let of_images: Vec<String> = places.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
         let kinds = self.input_kinds(&options.documents)?;
-        self.refuse_signers(&places, &kinds, &options.documents)?;
+        Self::refuse_signers(&places, &kinds, &options.documents)?;
         let unasked = self.unasked(&files, &kinds);
         drop(files);
         let mut places: Vec<_> = (0..).zip(places).collect();

@@ -233,7 +233,7 @@ fn is_empty(answer: &Value) -> bool {
         Value::Array(rows) => rows.is_empty(),
         Value::Object(fields) => {
             let mut lists = fields.values().filter_map(Value::as_array);
-            lists.next().is_some_and(|rows| rows.is_empty())
+            lists.next().is_some_and(Vec::is_empty)
         }
         _ => false,
     }

@@ -16,6 +16,7 @@ mod matches;
 mod partial;
 mod reached;
 mod reading;
+mod reading_state;
 mod reference;
 mod replaced;
 mod results;
@@ -31,7 +32,7 @@ use std::collections::{BTreeMap, HashSet};
 use context::EvalContext;
 use machine::{Machine, Stop};
 use reached::{ClosedObjects, SurveyState};
-use reading::ReadingState;
+use reading_state::ReadingState;
 
 use crate::builtins::CompiledPatterns;
 use crate::core::{Core, Marks, QueryCore, Slot, Term};
@@ -41,7 +42,7 @@ use crate::value::meter::Meter;
 pub use error::{ErrorCode, EvalError};
 pub use host::{Halt, Host, HostAnswer, HostCall, NoHost};
 pub use reached::{ClosedObject, InputKind, Misordered, Misshapen, Survey, Unmade};
-pub use reading::{Missing, Read, Reading};
+pub use reading_state::{Missing, Read, Reading};
 pub use trace::{Locals, TraceEvent, TraceNode, TraceOp, Tracer};
 
 /// The limits of an evaluation.

@@ -160,7 +160,7 @@ fn indentation_of_here_documents_is_removed_as_hcl_does() {
 }
 
 /// Texts of every form of expression, template, here-document and block, with what conftest 0.71.1 (hcl2json 0.6.7,
-/// HashiCorp's parser 2.23) makes of them. A key that appears twice is an error here, and numbers keep their digits.
+/// `hashicorp/hcl` 2.23) makes of them. A key that appears twice is an error here, and numbers keep their digits.
 #[test]
 fn hcl_is_read_as_terraform_reads_it() {
     let (mut wrong, mut count) = (Vec::new(), 0);

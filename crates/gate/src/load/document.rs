@@ -222,9 +222,11 @@ impl Gate {
                     let mut is_asked = own.attached.is_empty() && reason(&[&group.name]).is_none();
                     let is_attestation = own.is_attestation;
                     for attached in &own.attached {
-                        let of_group = |names: &[&str]| match group.skips(&attached.policy) {
-                            true => Some(SKIPPED_BY_CONTRACT),
-                            false => reason(&[names, &[&group.name, &attached.policy]].concat()),
+                        let of_group = |names: &[&str]| {
+                            if group.skips(&attached.policy) {
+                                return Some(SKIPPED_BY_CONTRACT);
+                            }
+                            reason(&[names, &[&group.name, &attached.policy]].concat())
                         };
                         let given = Some(&options.policy_inputs)
                             .filter(|_| group.is_contract() && !is_attestation);

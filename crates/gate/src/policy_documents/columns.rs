@@ -177,7 +177,7 @@ mod tests {
                     "{text}"
                 ),
                 (Err(error), expected) => {
-                    assert!(error.to_string().contains(expected.unwrap_err()), "{text}: {error}")
+                    assert!(error.to_string().contains(expected.unwrap_err()), "{text}: {error}");
                 }
             }
         }

@@ -174,7 +174,7 @@ fn forms(file: Place<'_>) -> Result<(String, Spec), Error> {
     let ContractYaml { api_version, kind, metadata, spec } = typed_as(file, what)?;
     let (version, kind) = (file.placed(api_version), file.placed(kind));
     if kind.value != "Contract" {
-        let hint = "policies and groups of them are named with `-d`";
+        let hint = "give policies and groups of policies as policies";
         return Err(
             kind.refused("the document isn't a contract: its kind is `Contract`", Some(hint))
         );

@@ -17,15 +17,13 @@ const OLDER: &str = "workflowcontract.";
 
 /// Reads a file into a type; `what` it is.
 pub(crate) fn typed_as<T: DeserializeOwned>(file: Place<'_>, what: &str) -> Result<T, Error> {
-    let read = || {
-        let value = typed(file.path, file.text)?;
-        refuse_boolean_words(file.path, file.text)?;
-        Ok(value)
-    };
-    read().map_err(|mut found: rego_platform::Diagnostic| {
+    let refused = |mut found: rego_platform::Diagnostic| {
         found.message = format!("not a valid {what}: {}", found.message);
         Error::policy(vec![found])
-    })
+    };
+    let value = typed(file.path, file.text).map_err(refused)?;
+    refuse_boolean_words(file.path, file.text).map_err(refused)?;
+    Ok(value)
 }
 
 /// Refuses an `apiVersion` that isn't one of those of a product.

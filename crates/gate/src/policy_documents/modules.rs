@@ -338,11 +338,10 @@ fn bytes(
     match (wanted, extension) {
         (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
         (Wanted::Module, _) => {
-            let hint = match module.contains("@sha256:") {
-                true => {
-                    "a module's `ref` has no digest: the vendor's client takes it for a part of the name"
-                }
-                false => "the name of its file ends in `.rego`; WASM isn't supported",
+            let hint = if module.contains("@sha256:") {
+                "a module's `ref` has no digest: the vendor's client takes it for a part of the name"
+            } else {
+                "the name of its file ends in `.rego`; WASM isn't supported"
             };
             return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
                 .with_hint(hint));

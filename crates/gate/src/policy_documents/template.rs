@@ -103,9 +103,10 @@ fn with_dots(text: &str) -> String {
         dotted.push_str(OPEN);
         let inner = part.trim_start();
         let is_input = inner.strip_prefix(INPUTS).is_some_and(|rest| !rest.is_empty());
-        match is_input {
-            true => dotted.extend([" .", inner]),
-            false => dotted.push_str(part),
+        if is_input {
+            dotted.extend([" .", inner]);
+        } else {
+            dotted.push_str(part);
         }
     }
     dotted

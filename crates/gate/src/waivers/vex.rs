@@ -601,7 +601,7 @@ impl Statement {
             names(own)
                 || has(own)
                 || excepted.iter().any(|other| own.may_be(other))
-                || product.parts.iter().any(names) && !(is_known && !own.digests.is_empty())
+                || product.parts.iter().any(names) && (!is_known || own.digests.is_empty())
         })
     }
 }

@@ -11,7 +11,7 @@ use super::cache::{Caches, ComprehensionCache};
 use super::context::EvalContext;
 use super::groups::Groupings;
 use super::reached::{ClosedObjects, Misordered, SurveyState, Watched};
-use super::reading::ReadingState;
+use super::reading_state::ReadingState;
 use super::replaced::{DeferredValues, Mock, Replaced};
 use super::results::{RuleValue, SingleResult};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};

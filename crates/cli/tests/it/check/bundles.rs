@@ -119,7 +119,7 @@ fn a_policy_document_is_checked_with_its_annotations() {
     let schema = sandbox.write("schema.json", SCHEMA.replace("\"b\":", "\"more\": {}, \"b\":"));
     let inside = "release.yaml";
     assert_eq!(found(&sandbox, &[&document]), []);
-    let expected = [finding("type-error", 20, inside)];
+    let expected = [finding("type-error", 19, inside)];
     assert_eq!(found(&sandbox, &["-s", &schema, &document]), expected);
 }
 

@@ -100,7 +100,7 @@ const DECIDED: &[&str] = &[
     // A default, and what lacks a member that was computed.
     "not startswith(object.get(input, \"image\", \"ghcr.io/\"), \"ghcr.io/\")",
     "not startswith(object.get(input, \"one\", {}).name, \"a\")",
-    "x := {\"a\": 1}; not startswith(x.b, \"ghcr.io/\")",
+    "x := json.unmarshal(`{\"a\": 1}`); not startswith(x.b, \"ghcr.io/\")",
     "x := json.unmarshal(\"{}\"); not startswith(x.image, \"ghcr.io/\")",
     // The function of the policy takes `null`.
     "not nullable(input.image)",

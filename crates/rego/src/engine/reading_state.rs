@@ -1,0 +1,64 @@
+//! The kinds of readings, what they find, and the state of one.
+
+use std::collections::HashSet;
+
+use crate::core::Marks;
+use crate::syntax::tree::Span;
+
+/// The kinds of readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Everything as it is.
+    Messages,
+    /// Negated calls and look-ups with a missing operand hold.
+    Negations,
+    /// So do comparisons, and negated equalities don't.
+    Comparisons,
+}
+
+/// What a reading read in another way.
+#[derive(Debug, Clone, Default)]
+pub struct Read {
+    /// The messages without a value, of violations whose conditions hold.
+    pub unsaid: Vec<Missing>,
+    /// The negations and comparisons with a missing operand.
+    pub missing: Vec<Missing>,
+    /// The first call that the evaluation didn't make.
+    pub unmade: Option<Span>,
+}
+
+/// An expression for which something is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    /// The expression in the policy.
+    pub expression: Span,
+    /// What is missing: a reference, or what has no value.
+    pub operand: Span,
+}
+
+#[derive(Debug)]
+pub(super) struct ReadingState {
+    pub(super) kind: Reading,
+    pub(super) found: Read,
+    /// The variables that are marked as missing, each with what is.
+    pub(super) missing: Vec<(u32, Span)>,
+    /// The last reference for lack of which an expression that computes a value has none.
+    pub(super) last: Option<Span>,
+    /// The places in memory of the input's collections and strings, once they are asked for.
+    pub(super) places: Option<HashSet<usize>>,
+}
+
+impl ReadingState {
+    pub(super) fn new(kind: Reading) -> Self {
+        Self { kind, found: Read::default(), missing: Vec::new(), last: None, places: None }
+    }
+
+    /// The marks of expressions whose being undefined is read in another way.
+    pub(super) fn judges(&self) -> Marks {
+        match self.kind {
+            Reading::Messages => Marks::NONE,
+            Reading::Negations => Marks::NEGATION,
+            Reading::Comparisons => Marks::NEGATION.with(Marks::COMPARISON).with(Marks::EQUALITY),
+        }
+    }
+}
