@@ -34,7 +34,7 @@ pub(super) const GENERAL: &str = "General options";
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
     /// Product name: the prefix of functions and environment variables, and the name of folders
-    /// [default: the variable REGO_PLATFORM_PRODUCT, or `platform`]
+    /// [default: the variable `REGO_PLATFORM_PRODUCT`, or `platform`]
     #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
     pub product: Option<String>,
     /// API or user token; other users can see it in the process list

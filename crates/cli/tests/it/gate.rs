@@ -36,7 +36,8 @@ use crate::cli::{Output, Sandbox};
 const DENY_BAD: &str = "package p\n\ndeny contains \"it is bad\" if input.bad\n";
 
 /// An input of the kind `SBOM_SPDX_JSON`.
-const SPDX: &str = r#"{"spdxVersion": "SPDX-2.3", "name": "s", "creationInfo": {"creators": ["Tool: t-1"]}}"#;
+const SPDX: &str =
+    r#"{"spdxVersion": "SPDX-2.3", "name": "s", "creationInfo": {"creators": ["Tool: t-1"]}}"#;
 
 /// Runs `gate` over a policy in its own file.
 fn gate(sandbox: &Sandbox, policy: &str, arguments: &[&str]) -> Output {

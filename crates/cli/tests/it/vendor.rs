@@ -135,7 +135,7 @@ fn arguments(case: &Value) -> Vec<String> {
 /// What the command or the vendor says of a case.
 #[derive(Debug, Default)]
 struct Verdict {
-    verdict: String,
+    outcome: String,
     violations: Vec<String>,
     why: String,
 }
@@ -167,20 +167,20 @@ fn ours(case: &Value) -> Verdict {
     if report.is_null() {
         own.why = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
     }
-    own.verdict = match output.status.code() {
+    let outcome = match output.status.code() {
         Some(0) => "pass",
         Some(1) => "fail",
         Some(2) if is_skipped => "skip",
         Some(2) => "no-verdict",
         other => panic!("{}: {other:?}: {}", case["id"], own.why),
-    }
-    .to_owned();
+    };
+    outcome.clone_into(&mut own.outcome);
     own
 }
 
 fn vendors(recorded: &Value) -> Verdict {
     Verdict {
-        verdict: text(&recorded["verdict"]).to_owned(),
+        outcome: text(&recorded["verdict"]).to_owned(),
         violations: elements(&recorded["violations"]).map(|one| text(one).to_owned()).collect(),
         why: text(&recorded["why"]).to_owned(),
     }
@@ -204,13 +204,13 @@ fn values(messages: &[String], is_metadata: bool) -> BTreeSet<rego::Value> {
 }
 
 fn is_equal(own: &Verdict, vendors: &Verdict, is_metadata: bool) -> bool {
-    match vendors.verdict.as_str() {
+    match vendors.outcome.as_str() {
         "fail" => {
             let [own_set, others] = [own, vendors].map(|one| values(&one.violations, is_metadata));
-            own.verdict == "fail" && own_set == others
+            own.outcome == "fail" && own_set == others
         }
-        "pass" | "skip" => own.verdict == vendors.verdict,
-        _ => matches!(own.verdict.as_str(), "no-verdict" | "skip"),
+        "pass" | "skip" => own.outcome == vendors.outcome,
+        _ => matches!(own.outcome.as_str(), "no-verdict" | "skip"),
     }
 }
 
@@ -270,7 +270,7 @@ fn policies_get_the_vendors_verdicts() {
                     let is_equal =
                         all.into_iter().any(|vendors| is_equal(&own, &vendors, is_metadata));
                     let of_id = |(pattern, verdict): &&(&str, &str)| {
-                        *verdict == own.verdict && matches(pattern, id)
+                        *verdict == own.outcome && matches(pattern, id)
                     };
                     let is_known = !is_equal && known.iter().any(|one| of_id(&one));
                     let group = id.split('/').next().unwrap_or_default().to_owned();
