@@ -368,10 +368,12 @@ impl Outcome {
     #[doc(hidden)]
     pub fn readings(&self) -> impl Iterator<Item = Reading> + use<> {
         let suspects = self.suspects;
+        let comparisons = Marks::COMPARISON.with(Marks::EQUALITY);
         let all = [
             (Reading::Messages, Marks::MESSAGE),
-            (Reading::Negations, Marks::NEGATION),
-            (Reading::Comparisons, Marks::COMPARISON.with(Marks::EQUALITY)),
+            // A message without a value ends a body before its other conditions are reached.
+            (Reading::Negations, Marks::NEGATION.with(Marks::ANY_MESSAGE)),
+            (Reading::Comparisons, comparisons.with(Marks::ANY_MESSAGE)),
         ];
         all.into_iter().filter(move |(_, marks)| suspects.intersects(*marks)).map(|(own, _)| own)
     }

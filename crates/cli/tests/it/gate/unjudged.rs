@@ -135,18 +135,24 @@ fn policy(place: &str, expression: &str, import: &str) -> String {
 #[test]
 fn a_negated_call_without_its_operand_cant_pass() {
     let sandbox = Sandbox::new();
+    let mut wrong = Vec::new();
     for place in PLACES {
         for expression in NEGATED {
             let text = policy(place, expression, "");
-            let (code, kind, report) = judged(&sandbox, &text, INPUT, &[]);
-            assert_eq!((code, &*kind), (2, "undecided-negation"), "{text}\n{report:#}");
+            let (code, kind, _) = judged(&sandbox, &text, INPUT, &[]);
+            if (code, &*kind) != (2, "undecided-negation") {
+                wrong.push((code, kind, *place, *expression));
+            }
         }
         for expression in DECIDED {
             let text = policy(place, expression, "");
-            let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
-            assert_eq!(code, 0, "{text}\n{report:#}");
+            let (code, kind, _) = judged(&sandbox, &text, INPUT, &[]);
+            if code != 0 {
+                wrong.push((code, kind, *place, *expression));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// OPA itself has both readings: with the import, such a negation is true.
