@@ -96,9 +96,10 @@ fn each_result_has_a_location_and_the_most_severe_are_kept() {
     let log = read(&run);
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), MAX_RESULTS);
-    assert_eq!(results[MAX_RESULTS - 2]["properties"]["severity"], "critical");
+    assert_eq!(results[MAX_RESULTS - 3]["properties"]["severity"], "critical");
+    assert_eq!(results[MAX_RESULTS - 2]["properties"]["severity"], "high");
     let note = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
-    assert!(note.to_string().contains("5 results left out"), "{note}");
+    assert!(note.to_string().contains("6 results left out"), "{note}");
 }
 
 /// A fingerprint has every field, and neither where the rule stands nor how the input is spelled.
