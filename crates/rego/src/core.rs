@@ -246,6 +246,16 @@ pub struct Op {
 }
 
 impl Op {
+    /// The sides of an equation or a test; of any other operation none.
+    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+        let (first, second) = match &self.kind {
+            OpKind::Unify(sides) => (Some(&sides.0), Some(&sides.1)),
+            OpKind::Test(side) => (Some(side), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// Makes an expression that the author wrote.
     pub(super) fn new(kind: OpKind, span: Span, single: bool) -> Self {
         Self {

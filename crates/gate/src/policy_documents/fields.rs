@@ -44,7 +44,7 @@ pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Res
     let known = match product {
         VENDOR => "`chainloop.dev/v1` or `workflowcontract.chainloop.dev/v1`".to_owned(),
         _ => format!(
-            "`chainloop.dev/v1` or `workflowcontract.chainloop.dev/v1`, or for `--product {product}` \
+            "`chainloop.dev/v1` or `workflowcontract.chainloop.dev/v1`, or for the product `{product}` \
              `{product}.DOMAIN/v1` or `workflowcontract.DOMAIN/v1`"
         ),
     };

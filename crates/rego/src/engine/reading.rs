@@ -19,7 +19,6 @@ use super::machine::{Bound, Flow, Machine, Next, Run, Stop};
 use super::reached::{MAX_RECORDS, address};
 use super::reading_state::{Missing, Reading};
 use super::reference::found_by;
-use super::survey::sides;
 use crate::core::{self, Call, Head, Marks, Op, OpKind, Ref, Resolved, Side, Target, Term};
 use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
@@ -210,7 +209,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if let OpKind::Call(call) = &op.kind {
             call.args.iter().for_each(&mut look);
         }
-        for side in sides(op) {
+        for side in op.sides() {
             match side {
                 Side::Term(term) => look(term),
                 Side::Ref(reference) => {
@@ -294,7 +293,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(self.reading.as_ref().and_then(|reading| reading.last))
             }
             _ => {
-                for side in sides(op) {
+                for side in op.sides() {
                     if let Side::Ref(reference) = side
                         && self.lacks(run, reference)?
                     {

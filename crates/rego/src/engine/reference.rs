@@ -9,7 +9,6 @@ use std::cell::RefCell;
 use super::deferred::deferred_read;
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
 use super::results::{OtherSide, SingleResult, SingleValue, is_false};
-use super::survey::sides;
 use crate::core::{
     Comprehension, ComprehensionKind, Core, Head, Marks, NodeId, Op, Ref, Resolved, SetId, Side,
     Term, member,
@@ -265,7 +264,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 
     /// Returns `true` if a reference of an equality finds nothing, as far as that needs no evaluation.
     pub(super) fn finds_nothing(&self, run: &Run<'p>, op: &'p Op) -> bool {
-        sides(op).any(|side| match side {
+        op.sides().any(|side| match side {
             Side::Ref(reference) => matches!(self.look_up(run, reference), DirectLookup::Undefined),
             _ => false,
         })

@@ -124,7 +124,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         while let OpKind::With(_, inner) = &op.kind {
             op = inner;
         }
-        for side in sides(op) {
+        for side in op.sides() {
             if let Side::Ref(reference) = side
                 && matches!(reference.head, Head::Input)
                 && own
@@ -157,7 +157,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             return;
         }
         // Of an assignment that the author wrote, what is assigned.
-        let mut of_author = sides(op).filter(|_| !op.generated);
+        let mut of_author = op.sides().filter(|_| !op.generated);
         let operand = of_author.find_map(|side| match side {
             Side::Ref(reference) => Some(reference.span),
             _ => None,
@@ -197,7 +197,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     pub(super) fn judge(&mut self, run: &Run<'p>, op: &'p Op) -> Flow {
         // Of two references, the second isn't looked up if the first finds nothing.
         let mut is_first = true;
-        for side in sides(op) {
+        for side in op.sides() {
             let Side::Ref(reference) = side else { continue };
             let pattern = destructures(op);
             if (pattern || !reference.path.is_empty())
@@ -472,14 +472,4 @@ fn destructures(op: &Op) -> bool {
     let pattern =
         |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
     matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
-}
-
-/// The sides of an equation or a test; of any other operation none.
-pub(super) fn sides(op: &Op) -> impl Iterator<Item = &Side> {
-    let (first, second) = match &op.kind {
-        OpKind::Unify(sides) => (Some(&sides.0), Some(&sides.1)),
-        OpKind::Test(side) => (Some(side), None),
-        _ => (None, None),
-    };
-    first.into_iter().chain(second)
 }
