@@ -6,7 +6,6 @@
 mod body;
 mod expression;
 mod scanner;
-mod template;
 mod value;
 
 use rego::Value;

@@ -3,9 +3,9 @@
 use rego::Value;
 use rego::value::Object;
 
-use super::expression::expression;
+use super::expression::{expression, template};
 use super::scanner::Scanner;
-use super::{template, value};
+use super::value;
 use crate::problem::{Problem, add};
 
 /// The most labels of a block.

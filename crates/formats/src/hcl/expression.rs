@@ -1,8 +1,10 @@
 //! Expressions, as far as their values tell them apart.
 
+pub(super) mod template;
+
 use super::scanner::{Scanner, Span};
-use super::template::{self, Template};
 use crate::problem::Problem;
+use template::Template;
 
 /// An expression.
 pub(super) struct Expression {

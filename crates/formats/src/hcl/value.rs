@@ -3,10 +3,13 @@
 use rego::Value;
 use rego::value::{Number, Object};
 
+use super::expression::template::{Piece, Template};
 use super::expression::{Expression, Kind};
 use super::scanner::Scanner;
-use super::template::ELSE;
 use crate::problem::add;
+
+/// What begins the part of a template that counts if a condition doesn't hold.
+const ELSE: &str = "%{else}";
 
 /// Returns the value of an expression.
 pub(super) fn of(scanner: &Scanner<'_>, own: &Expression) -> Result<Value, String> {
@@ -29,7 +32,7 @@ pub(super) fn of(scanner: &Scanner<'_>, own: &Expression) -> Result<Value, Strin
         }
         Kind::Template(template) => match template.only() {
             Some(only) => of(scanner, only)?,
-            None => Value::from(template.text(scanner)?),
+            None => Value::from(text(scanner, template)?),
         },
         Kind::Tuple(items) => {
             items.iter().map(|item| of(scanner, item)).collect::<Result<Value, _>>()?
@@ -57,7 +60,7 @@ pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, St
         Kind::Number => decimal(scanner.source(own.span.clone()))?,
         Kind::Template(template) => match template.only() {
             Some(only) => part(scanner, only)?,
-            None => template.text(scanner)?,
+            None => text(scanner, template)?,
         },
         Kind::Conditional(parts) => {
             let [condition, yes, no] = &**parts;
@@ -68,6 +71,45 @@ pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, St
         }
         _ => quoted(scanner, own),
     })
+}
+
+/// Returns the text of a template, with the source of what isn't a literal.
+fn text(scanner: &Scanner<'_>, template: &Template) -> Result<String, String> {
+    let mut out = String::new();
+    // Where the `%{else}` of each open `%{if}` begins.
+    let mut open = Vec::new();
+    for piece in &template.0 {
+        match piece {
+            Piece::Text(text) => out.push_str(&escaped(text)),
+            Piece::Value(own) => out.push_str(&part(scanner, own)?),
+            Piece::If(condition) => {
+                open.push(None);
+                out.push_str(&format!("%{{if {}}}", scanner.source(condition.clone())));
+            }
+            Piece::Else => {
+                if let Some(own) = open.last_mut() {
+                    *own = Some(out.len());
+                }
+                out.push_str(ELSE);
+            }
+            Piece::EndIf => {
+                // Nothing is left of an empty one.
+                let is_empty = |start: &usize| out.len() == start + ELSE.len();
+                out.truncate(open.pop().flatten().filter(is_empty).unwrap_or(out.len()));
+                out.push_str("%{endif}");
+            }
+            Piece::For(names, of) => {
+                out.push_str(&format!("%{{for {names} in {}}}", scanner.source(of.clone())));
+            }
+            Piece::EndFor => out.push_str("%{endfor}"),
+        }
+    }
+    Ok(out)
+}
+
+/// Escapes text of a template: `${` in it isn't the source of an expression.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace("${", "$${").replace("%{", "%%{")
 }
 
 /// Returns the source of an expression as a template has it.

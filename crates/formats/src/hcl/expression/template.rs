@@ -2,19 +2,15 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::expression::{Expression, expression, loop_names};
-use super::scanner::{Scanner, Span};
-use super::value;
+use super::super::scanner::{Scanner, Span};
+use super::{Expression, expression, loop_names};
 use crate::problem::Problem;
 
-/// What begins the part of a template that counts if a condition doesn't hold.
-pub(super) const ELSE: &str = "%{else}";
-
 /// A template.
-pub(super) struct Template(Vec<Piece>);
+pub(in super::super) struct Template(pub(in super::super) Vec<Piece>);
 
 /// A part of a template.
-enum Piece {
+pub(in super::super) enum Piece {
     /// Text; in a here-document, within a line.
     Text(String),
     Value(Expression),
@@ -36,49 +32,10 @@ impl Template {
     pub fn is_literal(&self) -> bool {
         self.0.iter().all(|piece| matches!(piece, Piece::Text(_)))
     }
-
-    /// Returns its text, with the source of what isn't a literal.
-    pub fn text(&self, scanner: &Scanner<'_>) -> Result<String, String> {
-        let mut out = String::new();
-        // Where the `%{else}` of each open `%{if}` begins.
-        let mut open = Vec::new();
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => out.push_str(&escaped(text)),
-                Piece::Value(own) => out.push_str(&value::part(scanner, own)?),
-                Piece::If(condition) => {
-                    open.push(None);
-                    out.push_str(&format!("%{{if {}}}", scanner.source(condition.clone())));
-                }
-                Piece::Else => {
-                    if let Some(own) = open.last_mut() {
-                        *own = Some(out.len());
-                    }
-                    out.push_str(ELSE);
-                }
-                Piece::EndIf => {
-                    // Nothing is left of an empty one.
-                    let is_empty = |start: &usize| out.len() == start + ELSE.len();
-                    out.truncate(open.pop().flatten().filter(is_empty).unwrap_or(out.len()));
-                    out.push_str("%{endif}");
-                }
-                Piece::For(names, of) => {
-                    out.push_str(&format!("%{{for {names} in {}}}", scanner.source(of.clone())));
-                }
-                Piece::EndFor => out.push_str("%{endfor}"),
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// Escapes text of a template: `${` in it isn't the source of an expression.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace("${", "$${").replace("%{", "%%{")
 }
 
 /// Reads the rest of a quoted label.
-pub(super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Problem> {
+pub(in super::super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Problem> {
     let mut label = String::new();
     while !scanner.rest().starts_with('"') {
         match character(scanner)? {
@@ -91,7 +48,7 @@ pub(super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Problem> {
 }
 
 /// Reads the rest of a quoted string.
-pub(super) fn quoted(scanner: &mut Scanner<'_>) -> Result<Template, Problem> {
+pub(in super::super) fn quoted(scanner: &mut Scanner<'_>) -> Result<Template, Problem> {
     let mut pieces = Pieces::default();
     let mut text = String::new();
     loop {
@@ -146,7 +103,7 @@ fn character(scanner: &mut Scanner<'_>) -> Result<Option<String>, Problem> {
 }
 
 /// Reads the lines of a here-document, to the one with its marker.
-pub(super) fn document(
+pub(in super::super) fn document(
     scanner: &mut Scanner<'_>,
     (marker, is_flush): (&str, bool),
 ) -> Result<Template, Problem> {
