@@ -32,6 +32,9 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind, is_root: bool) -> Result
     }
     let data = if matches!(kind, Kind::Yaml) {
         let read = yaml::read(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
+        if read.further > 0 {
+            refuse_further_policy(path, text)?;
+        }
         let value = read.value.ok_or_else(empty)?;
         Data { value, further: read.further }
     } else {
@@ -47,6 +50,17 @@ pub(super) fn parse(path: &str, text: &str, kind: Kind, is_root: bool) -> Result
             )
             .at(position(path, text, 1, 1)))
     }
+}
+
+/// Refuses a policy document that follows another document: it wouldn't be evaluated.
+fn refuse_further_policy(path: &str, text: &str) -> Result<(), Diagnostic> {
+    let further = yaml::further(text).map_err(|wrong| of_yaml(path, text, &wrong))?;
+    if !further.iter().any(is_policy) {
+        return Ok(());
+    }
+    let message = format!("`{path}` has a policy document behind `---`");
+    Err(Diagnostic::error("data-error", message)
+        .with_hint("a file is one policy document: put each into a file of its own"))
 }
 
 /// Parses a document of data of any type.

@@ -44,6 +44,12 @@ pub(super) fn read(text: &str) -> Result<FirstDocument, YamlError> {
     }
 }
 
+/// Reads the documents of a text that follow the first one.
+pub(super) fn further(text: &str) -> Result<Vec<Value>, YamlError> {
+    let read = yaml::read_all(text, &mut File::default(), Limits::FILE);
+    Ok(read.map_err(YamlError::from)?.into_iter().skip(1).collect())
+}
+
 /// Reads the only document of a text into a type.
 pub(super) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     refuse_separators(text)?;

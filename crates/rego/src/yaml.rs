@@ -144,6 +144,23 @@ pub fn read(text: &str, host: &mut dyn Host, limits: Limits) -> Result<FirstDocu
     Ok(FirstDocument { value: value.transpose()?, further })
 }
 
+/// Reads every document of a text.
+///
+/// # Errors
+/// As [`read`], and for a value of a further document.
+pub fn read_all(text: &str, host: &mut dyn Host, limits: Limits) -> Result<Vec<Value>, YamlError> {
+    let mut parser = nodes::Parser::new(checked(text)?, host, limits);
+    let mut roots = Vec::new();
+    while let Some(root) = parser.document()? {
+        roots.push(root);
+    }
+    let (nodes, host) = parser.finish();
+    let decoded = roots
+        .into_iter()
+        .map(|root| decode::Decoder::new(&nodes, &mut *host, limits).document(root));
+    decoded.collect()
+}
+
 /// Returns a text without a byte order mark, unless it contains control characters.
 fn checked(text: &str) -> Result<&str, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -94,7 +94,12 @@ fn a_file_with_a_version_and_the_kind_of_a_policy_is_one() {
         run(&sandbox, &[("p.yaml", &text)], &[]).fails(says);
     }
     let second = format!("a: 1\n---\n{DOCUMENT}");
-    let report = run(&sandbox, &[("d.yaml", &second)], &[]).code(0).json();
+    for text in
+        [second, format!("a: 1\n---\nb: 1\n---\n{DOCUMENT}"), format!("{DOCUMENT}---\n{DOCUMENT}")]
+    {
+        run(&sandbox, &[("d.yaml", &text)], &[]).fails("has a policy document behind `---`");
+    }
+    let report = run(&sandbox, &[("d.yaml", "a: 1\n---\nb: 1\n")], &[]).code(0).json();
     let left = &report["inventory"]["policies"][0]["left_out"][0];
     assert_eq!(left["reason"], "1 further documents: one is read");
 }
