@@ -236,7 +236,7 @@ pub static RULES: &[Rule] = &[
     error(
         "verdict-in-tests",
         "a verdict rule in a package of tests, which a gate doesn't evaluate",
-        "Rename the package or the rule, or leave the package out with `--skip`.",
+        "Rename the package or the rule, or leave the package out of the gate.",
     ),
     warning(
         "verdict-shape",

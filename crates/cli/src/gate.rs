@@ -28,7 +28,7 @@ use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
-    AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, TokenUse, Tool,
+    AnsweredBy, Argument, Failure, Inventory, Relaxation, Run, Severity, Source, TokenUse, Tool,
 };
 use rego_platform_gate::setting as gate_setting;
 use rego_platform_gate::{
@@ -44,7 +44,6 @@ use super::options::{EvaluationArgs, LoadArgs, Options, ParserArgs, SettingsArgs
 use super::output::{self, Reporter};
 use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
-use super::settings::Settings;
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values, watchdog};
 use earlier::EarlierArgs;
@@ -84,6 +83,17 @@ pub(super) struct GateCommand {
     reports: ReportArgs,
     #[command(flatten)]
     settings: SettingsArgs,
+}
+
+/// What the settings file of a gate comes to.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    pub used: Option<Source>,
+    /// The options that are its own if nobody named the file.
+    pub untrusted: Vec<String>,
+    /// Why it can't be used, and the reports that it names nevertheless.
+    pub failed: Option<Error>,
+    pub outputs: Vec<String>,
 }
 
 /// Returns the options of `gate`, without a value of any.
@@ -484,7 +494,8 @@ fn prepare<'a>(
     let from = (&gate, parser);
     let mut places = places(args, &ignore, from, &mut stdin, inventory, &mut metadata.materials)?;
     if let Some(signatures) = &signatures {
-        for image in args.images.fetch(&args.fetcher(options), signatures, options.timeout)? {
+        let (fetcher, has_tags) = (args.fetcher(options), gate.is_for_images());
+        for image in args.images.fetch(&fetcher, signatures, options.timeout, has_tags)? {
             inventory.inputs.push(image.account().clone());
             places.push(InputSource::Image(Box::new(image)));
         }

@@ -161,6 +161,20 @@ impl Fetcher {
         references.iter().map(image).collect()
     }
 
+    /// Returns the digests that the tag `latest` has in the repositories of images.
+    #[cfg(feature = "remote")]
+    pub fn latest(
+        &self,
+        references: &[rego_platform_remote::Reference],
+    ) -> Result<Vec<Option<rego_platform_remote::Digest>>, Error> {
+        let remote = self.how.remote_of_images()?;
+        let latest = |reference| {
+            super::watchdog::again(self.how.timeout)?;
+            remote.latest(reference)
+        };
+        references.iter().map(latest).collect()
+    }
+
     /// Expands globs, and fetches what addresses name.
     pub fn given(&self, paths: &[PathBuf], bundles: &[PathBuf]) -> Result<Given, Error> {
         self.given_policies(&[], paths, bundles)

@@ -19,6 +19,7 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Source;
 
+use super::gate::Settings;
 use super::options::MAX_DURATION;
 use super::output::Reporter;
 use super::{Exit, option_files, output};
@@ -60,17 +61,6 @@ struct Completed {
     /// The entries that were taken.
     entries: Vec<FileOption>,
     is_trusted: bool,
-}
-
-/// What the file of a gate comes to.
-#[derive(Debug, Default)]
-pub(super) struct Settings {
-    pub used: Option<Source>,
-    /// The options that are its own if nobody named the file.
-    pub untrusted: Vec<String>,
-    /// Why it can't be used, and the reports that it names nevertheless.
-    pub failed: Option<Error>,
-    pub outputs: Vec<String>,
 }
 
 /// Puts the options of the file into the command line of a gate, if there is a file.

@@ -15,6 +15,7 @@ use rego_platform::{Error, ErrorKind};
 use super::attestation;
 use super::beside_input::signers_value;
 use super::documents;
+use super::metadata::Facts;
 use super::model::{Argument, Evidence, LeftOut, Signer, Subject};
 use super::parse::{Parsed, field, text};
 use super::parser::Parser;
@@ -72,6 +73,7 @@ pub struct Image {
     pub(super) value: Result<Value, Error>,
     pub(super) bytes: usize,
     pub(super) evidence: Vec<Evidence>,
+    pub(super) facts: Option<Facts>,
     account: Argument,
     note: Option<String>,
 }
@@ -199,9 +201,25 @@ impl Image {
             value,
             bytes,
             evidence,
+            facts: None,
             account,
             note,
         }
+    }
+
+    /// Returns the image with its metadata as a material of the kind `CONTAINER_IMAGE`: the full name of its
+    /// repository, the tag by which it was asked for, and whether the tag `latest` names it.
+    #[must_use]
+    pub fn with_tags(mut self, repository: String, tag: Option<&str>, is_latest: bool) -> Self {
+        let mut annotations = BTreeMap::from([("image.is_latest_tag", Value::from(is_latest))]);
+        annotations.extend(tag.map(|tag| ("image.tag", Value::from(tag))));
+        self.facts = Some(Facts {
+            annotations,
+            name: Some(repository),
+            digest: self.subject.digest.get("sha256").cloned(),
+            ..Facts::none()
+        });
+        self
     }
 
     /// Returns the account of the artifacts, for the inventory.

@@ -137,12 +137,18 @@ impl Document {
     }
 
     fn of_image(image: Image) -> Self {
+        let facts = image.facts.map(Arc::new);
+        let document = match image.value {
+            Ok(value) => Self::new(image.name, Content::Value(Some(value), facts)),
+            Err(error) => Self::failed(image.name, error),
+        };
         Self {
+            kind: Some(kinds::IMAGE),
             digest: Some(image.digest),
             subjects: vec![image.subject],
             evidence: Some(image.evidence),
             bytes: image.bytes,
-            ..Self::of_value(image.name, image.value)
+            ..document
         }
     }
 

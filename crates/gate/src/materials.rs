@@ -84,6 +84,12 @@ impl Gate {
         self.kind.map(|kind| kind.name).or_else(named) == Some(kinds::IMAGE)
     }
 
+    /// Returns `true` if a policy is for images.
+    #[doc(hidden)]
+    pub fn is_for_images(&self) -> bool {
+        self.checks.iter().any(|check| check.kind.as_deref() == Some(kinds::IMAGE))
+    }
+
     /// Returns `true` if inputs may be attestations: by the kind that is given, or else by those of policies
     /// and materials.
     #[doc(hidden)]

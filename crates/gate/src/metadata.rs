@@ -45,13 +45,18 @@ pub(super) struct Facts {
 impl Facts {
     /// Creates the facts of an attestation's own statement.
     pub fn statement() -> Self {
+        Self { is_statement: true, ..Self::none() }
+    }
+
+    /// Creates the facts of a material of which nothing is known.
+    pub fn none() -> Self {
         Self {
             annotations: BTreeMap::new(),
             name: None,
             size: None,
             digest: None,
             content: None,
-            is_statement: true,
+            is_statement: false,
         }
     }
 }

@@ -101,7 +101,7 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let reference = escape(&member.reference);
     let message =
         format!("unknown member: `{reference}` is never set{}", more(reached.absent.len()));
-    let hint = "give it, as with `--arg NAME=VALUE`, or read it with a default: `object.get`";
+    let hint = "give it, or read it with a default: `object.get`";
     Some((
         Diagnostic::error("absent-member", message).with_hint(hint),
         Some(member.position.clone()),

@@ -66,6 +66,8 @@ const MAX_TAG: usize = 128;
 /// Docker Hub's registry has another host than the names of its images.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
+/// Its name in the references that container tools write.
+const DOCKER_HUB_NAME: &str = "index.docker.io";
 
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Configuration, message)
@@ -229,6 +231,18 @@ impl Reference {
         &self.repository
     }
 
+    /// The tag; `None` for a reference with a digest, which is the image whatever the tag names.
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref().filter(|_| self.digest.is_none())
+    }
+
+    /// Returns the full name of the repository as container tools have it, `index.docker.io/library/alpine`.
+    pub fn full_name(&self) -> String {
+        let registry =
+            if self.registry == DOCKER_HUB { DOCKER_HUB_NAME } else { self.registry.as_str() };
+        format!("{registry}/{}", self.repository)
+    }
+
     /// Returns what a registry calls the manifest: its digest, or else its tag.
     pub(crate) fn manifest(&self) -> &str {
         let digest = self.digest.as_ref().map(Digest::as_str);
@@ -238,7 +252,7 @@ impl Reference {
     /// Returns `true` for the name of its repository as container tools write it, which may have a tag.
     pub fn is_named(&self, name: &str) -> bool {
         // These tools have another name for Docker Hub.
-        let hub = |registry: &str| registry == DOCKER_HUB || registry == "index.docker.io";
+        let hub = |registry: &str| registry == DOCKER_HUB || registry == DOCKER_HUB_NAME;
         Self::of_image(name).is_ok_and(|own| {
             let is_there =
                 own.registry == self.registry || hub(&own.registry) && hub(&self.registry);

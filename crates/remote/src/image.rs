@@ -28,6 +28,9 @@ const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
 /// The annotation of a list that a registry has filtered, in earlier versions of the specification.
 const FILTERED: &str = "org.opencontainers.referrers.filtersApplied";
 
+/// The tag that names a repository's newest image.
+const LATEST: &str = "latest";
+
 /// The most pages of a list.
 const MAX_PAGES: usize = 100;
 
@@ -214,6 +217,11 @@ impl Session<'_> {
             });
         let attached = stream::iter(fetched).buffered(CONCURRENCY).try_collect().await?;
         Ok(Image { digest: found.image, attached })
+    }
+
+    /// Returns the digest that the tag `latest` of the repository has; `None` without such a tag.
+    pub async fn latest(&self) -> Result<Option<Digest>, Error> {
+        Ok(self.named(LATEST, MANIFESTS).await?.map(|(_, digest)| digest))
     }
 
     /// Finds what refers to the image by the registry's account, if it keeps one.

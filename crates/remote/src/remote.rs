@@ -165,6 +165,19 @@ impl Remote {
         })
     }
 
+    /// Returns the digest of the image that the tag `latest` names in the repository of a reference; `None`
+    /// without such a tag. Blocks until the registry has answered.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub fn latest(&self, reference: &Reference) -> Result<Option<Digest>, Error> {
+        let (inner, reference) = (Arc::clone(&self.0), reference.clone());
+        self.wait(reference.to_string(), async move {
+            let Inner { transport, allowed, .. } = &*inner;
+            Session::new(transport, allowed, &reference, Action::Pull)?.latest().await
+        })
+    }
+
     /// Stores files or a bundle in a registry. Returns the digest of the manifest, which is the same
     /// for equal content.
     ///

@@ -31,24 +31,32 @@ impl ImageArgs {
         !self.image.is_empty()
     }
 
-    /// Fetches what the registries have about the images.
+    /// Fetches what the registries have about the images, with their tags if a policy reads these.
     pub fn fetch(
         &self,
         fetcher: &Fetcher,
         signatures: &Signatures,
         timeout: Duration,
+        has_tags: bool,
     ) -> Result<Vec<Image>, Error> {
         use rego_platform_remote::Reference;
 
         let references = self.image.iter().map(|text| Reference::of_image(text));
         let references = references.collect::<Result<Vec<_>, _>>()?;
         let fetched = fetcher.images(&references, Image::reads)?;
+        let latest = if has_tags { fetcher.latest(&references)? } else { Vec::new() };
         // Checking what someone else attached may take long.
         let _watchdog = watchdog::start(timeout)?;
+        let mut latest = latest.into_iter();
         let images = references.iter().zip(fetched).map(|(reference, image)| {
+            let is_latest = latest.next().map(|latest| latest.as_ref() == Some(&image.digest));
             let (address, digest) = (reference.to_string(), image.digest.to_string());
             let name = address.split_once("://").map_or(address.as_str(), |(_, name)| name);
-            Image::open(&address, name, &digest, artifacts(image), signatures)
+            let image = Image::open(&address, name, &digest, artifacts(image), signatures);
+            match is_latest {
+                Some(is) => image.with_tags(reference.full_name(), reference.tag(), is),
+                None => image,
+            }
         });
         Ok(images.collect())
     }
@@ -65,6 +73,7 @@ impl ImageArgs {
         _: &Fetcher,
         _: &Signatures,
         _: Duration,
+        _: bool,
     ) -> Result<Vec<Image>, Error> {
         Ok(Vec::new())
     }

@@ -49,7 +49,7 @@ pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Res
         ),
     };
     let message = format!("unknown apiVersion `{}`: expected {known}", escape(&version.value));
-    Err(version.refused(message, Some("leave a document of another product out with `--ignore`")))
+    Err(version.refused(message, Some("leave a document of another product out")))
 }
 
 /// Reads a name: lower-case letters, digits and hyphens within.

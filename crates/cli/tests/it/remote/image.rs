@@ -208,6 +208,49 @@ fn an_image_is_named_as_container_tools_do() {
     assert!(digests.contains(&&**digest) && digests.contains(&&*other), "{digests:?}");
 }
 
+/// The name, the tag and `is_latest_tag` are as the vendor's public source has them (`oci_image.go`).
+#[test]
+fn an_image_is_a_material_of_its_kind() {
+    const TAGS: &str = "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: tags\nspec:\n  \
+        policies:\n    - kind: KIND\n      embedded: |\n        package main\n        import rego.v1\n        \
+        violations contains json.marshal(input.chainloop_metadata)\n";
+    let image = Image::new();
+    image.attest(By::Referrers, 1);
+    let key = image.key.public(&image.sandbox, "key.pub");
+    let gate = |name: &str, kind: &str| {
+        let file = image.sandbox.write("kind.yaml", TAGS.replace("KIND", kind));
+        let gate = ["gate", "--product", "chainloop", "-d", &file, "--verify-key", &key];
+        run(&image.sandbox, &[&gate[..], &["-f", "json", "--image", name]].concat())
+    };
+    let metadata = |name: &str| {
+        let report = gate(name, "CONTAINER_IMAGE").code(1).json();
+        let message = report["inputs"][0]["verdicts"][0]["violations"][0]["message"].clone();
+        serde_json::from_str::<Value>(message.as_str().unwrap()).unwrap()
+    };
+    let repository = image.reference("");
+    let hex = image.digest.replace("sha256:", "");
+    let expected = |tag: Option<&str>, is_latest: bool| {
+        let mut annotations = json!({
+            "chainloop.material.type": "CONTAINER_IMAGE",
+            "chainloop.material.image.is_latest_tag": is_latest,
+        });
+        if let Some(tag) = tag {
+            annotations["chainloop.material.image.tag"] = tag.into();
+        }
+        json!({"name": repository, "digest": {"sha256": hex}, "annotations": annotations})
+    };
+    let by_digest = image.reference(&format!("@{}", image.digest));
+    assert_eq!(metadata(&image.reference(":v1")), expected(Some("v1"), false));
+    assert_eq!(metadata(&by_digest), expected(None, false));
+    image.registry.store(REPOSITORY, "latest", &[("x", "", b"layer")]);
+    assert_eq!(metadata(&image.reference(":v1")), expected(Some("v1"), true));
+    assert_eq!(metadata(&image.reference("")), expected(Some("latest"), true));
+    assert_eq!(metadata(&by_digest), expected(None, true));
+    image.registry.store(REPOSITORY, "latest", &[("x", "", b"newer")]);
+    assert_eq!(metadata(&by_digest), expected(None, false));
+    gate(&by_digest, "SBOM_CYCLONEDX_JSON").fails("no policy is for");
+}
+
 /// A tag may move between two requests: it is looked up once.
 #[test]
 fn a_tag_is_looked_up_once() {
