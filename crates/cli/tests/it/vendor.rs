@@ -258,6 +258,7 @@ fn policies_get_the_vendors_verdicts() {
     let next = AtomicUsize::new(0);
     let counts: Mutex<BTreeMap<String, [usize; 2]>> = Mutex::default();
     let differences: Mutex<BTreeSet<String>> = Mutex::default();
+    let used: Mutex<BTreeSet<(&str, &str)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -272,7 +273,10 @@ fn policies_get_the_vendors_verdicts() {
                     let of_id = |(pattern, verdict): &&(&str, &str)| {
                         *verdict == own.outcome && matches(pattern, id)
                     };
-                    let is_known = !is_equal && known.iter().any(|one| of_id(&one));
+                    let by: Vec<_> =
+                        known.iter().filter(|one| !is_equal && of_id(one)).copied().collect();
+                    let is_known = !by.is_empty();
+                    used.lock().unwrap().extend(by);
                     let group = id.split('/').next().unwrap_or_default().to_owned();
                     let mut counts = counts.lock().unwrap();
                     let count = counts.entry(group).or_default();
@@ -292,6 +296,9 @@ fn policies_get_the_vendors_verdicts() {
     for (group, [all, equal]) in counts.into_inner().unwrap() {
         println!("{group}: {equal} of {all} equal");
     }
+    let used = used.into_inner().unwrap();
+    let unused: Vec<_> = known.iter().filter(|one| !used.contains(one)).collect();
+    assert!(unused.is_empty(), "no case needs {unused:?}");
     let differences = differences.into_inner().unwrap();
     let all: Vec<String> = differences.into_iter().collect();
     assert!(all.is_empty(), "{} cases differ:\n{}", all.len(), all.join("\n"));
