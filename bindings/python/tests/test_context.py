@@ -59,7 +59,7 @@ def test_the_context_is_that_of_the_command(case, values, command, tmp_path):
     path = tmp_path / "chainloop/config.toml"
 
     def fill(text):
-        for name, value in {**values, "{config}": str(path)}.items():
+        for name, value in {**values, "{config}": str(path), "{folder}": str(path.parent)}.items():
             text = text.replace(name, value)
         return text
 

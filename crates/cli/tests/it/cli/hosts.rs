@@ -181,7 +181,9 @@ fn a_rust_host_and_the_command_have_the_same_context() {
             let filled = values
                 .iter()
                 .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
-            filled.replace("{config}", sandbox.path(path).to_str().unwrap())
+            let file = sandbox.path(path);
+            let folder = file.parent().unwrap().to_str().unwrap();
+            filled.replace("{config}", file.to_str().unwrap()).replace("{folder}", folder)
         };
         sandbox.write("config/chainloop/ca.pem", &ca);
         if let Some(text) = &case.file {
