@@ -4,6 +4,18 @@
 //! Owns the types, the check of data files against them, and their casing in an answer. The
 //! specification is generated from the same tables. Shares nothing with the client.
 
+/// Defines the schemas of objects and of whole answers: their names, the sections of the interface that describe
+/// them, and their fields.
+macro_rules! schema {
+    ($($(#[$meta:meta])* $kind:ident $constant:ident $name:literal $section:literal {
+        $($field:ident: $of:expr),* $(,)?
+    })*) => { $(
+        $(#[$meta])*
+        pub(crate) static $constant: $crate::schema::Resource =
+            $crate::schema::Resource::$kind($name, $section, &[$((stringify!($field), $of)),*]);
+    )* };
+}
+
 mod answers;
 mod compliance;
 mod resources;
@@ -52,7 +64,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    const fn new(
+    const fn object(
         name: &'static str,
         section: &'static str,
         fields: &'static [(&'static str, Type)],
@@ -60,7 +72,7 @@ impl Resource {
         Self { name, section, fields, envelope: false }
     }
 
-    const fn envelope(
+    const fn answer(
         name: &'static str,
         section: &'static str,
         fields: &'static [(&'static str, Type)],
