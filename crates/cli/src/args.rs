@@ -107,11 +107,10 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     };
     service_options::refuse_ignored(&matches, command)?;
     let settings = settings::used(&given, &mut matches, command);
-    let given = matches.subcommand_matches("gate").map(super::gate::given);
     let mut cli =
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))?;
-    if let (Command::Gate(gate), Some(given)) = (&mut cli.command, given) {
-        gate.use_settings(settings, given);
+    if let Command::Gate(gate) = &mut cli.command {
+        gate.use_settings(settings);
     }
     Ok(cli)
 }

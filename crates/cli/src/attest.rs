@@ -13,7 +13,7 @@ use rego_platform_client::text::{escape, shorten};
 use rego_platform_gate::model::{
     AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status,
 };
-use rego_platform_gate::{INVENTORY, SignKey, TEST_RESULT};
+use rego_platform_gate::SignKey;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -31,6 +31,9 @@ const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
 const RESULT: &str = "https://in-toto.io/attestation/svr/v0.2";
 
 /// What a property of that result begins with: the policy that passed follows.
+/// The type of statements about test results.
+const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
 const PASSED: &str = "REGO_PLATFORM_PASSED_";
 
 /// The variable with the password of a key, as cosign's.
@@ -410,7 +413,7 @@ fn test_result(run: &Run) -> Value {
     // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
     let result = match run.outcome {
         Outcome::Passed if has_reservations(run) || !warned.is_empty() => "WARNED",
-        Outcome::Passed => rego_platform_gate::PASSED,
+        Outcome::Passed => "PASSED",
         Outcome::Failed | Outcome::NoVerdict => "FAILED",
     };
     if result == "WARNED" && warned.is_empty() {
@@ -419,7 +422,7 @@ fn test_result(run: &Run) -> Value {
     }
     let mut configuration = sources(run);
     configuration.push(json!({
-        "name": INVENTORY,
+        "name": "inventory.json",
         "digest": inventory(run),
         "annotations": {
             "tookEffect": took_effect(run),
@@ -427,8 +430,6 @@ fn test_result(run: &Run) -> Value {
             "signers": signers(run),
             "waivers": run.inventory.waivers,
             "vex": run.inventory.vex,
-            "accepted": run.inventory.accepted,
-            "basis": run.inventory.basis,
             "asked": run.inventory.asked,
             "notes": run.notes,
             "skipped": skipped(run),

@@ -4,7 +4,6 @@
 //! the reports, and `outputs` their destinations.
 
 pub(super) mod diff;
-mod earlier;
 mod human;
 mod images;
 mod interrupt;
@@ -46,8 +45,6 @@ use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values, watchdog};
-use earlier::EarlierArgs;
-pub(super) use earlier::given;
 use images::ImageArgs;
 use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
@@ -103,8 +100,7 @@ pub(super) fn command() -> Command {
 
 impl GateCommand {
     /// Sets the options as they were given, and what the settings file came to.
-    pub fn use_settings(&mut self, settings: Settings, given: BTreeMap<String, Vec<String>>) {
-        self.args.earlier.given = given;
+    pub fn use_settings(&mut self, settings: Settings) {
         // The reports of an earlier run are replaced even if the file has an error.
         self.reports.output.extend(settings.outputs.iter().filter_map(|text| text.parse().ok()));
         self.args.untrusted = settings.untrusted;
@@ -255,8 +251,6 @@ pub(super) struct GateArgs {
     /// affect their product, or are fixed in it; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
     vex: Vec<PathBuf>,
-    #[command(flatten)]
-    earlier: EarlierArgs,
     /// Evaluate only the N-th of OF parts of the input files; `gate merge` makes one report of all
     #[arg(long, value_name = "N/OF", hide_short_help = true, help_heading = INPUTS)]
     shard: Option<Shard>,
@@ -349,7 +343,6 @@ pub(super) fn run(
             .chain(&args.bundle_key)
             .chain(&args.contract)
             .chain(args.signatures.read())
-            .chain(args.earlier.read())
             .cloned()
             .chain(options.read())
             .chain(args.load.read())
@@ -538,7 +531,6 @@ fn evaluate(
     let (mut run, recording) =
         prepared.gate.run(prepared.places, &prepared.options, &mut observer)?;
     observer.finish();
-    earlier::note(&run.inventory.accepted, reporter);
     let emulated = prepared.platform.is_some_and(|platform| platform.emulated());
     if emulated && run.answers == AnsweredBy::Service {
         run.answers = AnsweredBy::Emulator;
@@ -816,8 +808,6 @@ fn run_options(
     run.fail_fast = args.fail_fast;
     run.record = options.record.is_some();
     run.explain = args.explain.is_some();
-    run.earlier = args.earlier.runs(options.timeout)?;
-    run.given.clone_from(&args.earlier.given);
     run.inventory = inventory.clone();
     Ok(run)
 }

@@ -16,7 +16,6 @@ mod conclude;
 mod describe;
 pub mod difference;
 mod documents;
-mod earlier;
 mod find;
 mod findings;
 mod gathered;
@@ -41,7 +40,6 @@ mod reader;
 mod ready;
 pub mod report;
 pub mod reports;
-mod reuse;
 mod run;
 #[doc(hidden)]
 pub mod sarif;
@@ -63,9 +61,6 @@ pub use beside_input::query_about_file;
 pub use documents::{DocumentOptions, YamlVersion};
 #[doc(hidden)]
 pub use documents::{argument, parse_all};
-pub use earlier::EarlierRun;
-#[doc(hidden)]
-pub use earlier::{INVENTORY, PASSED, TEST_RESULT};
 #[doc(hidden)]
 pub use find::expand;
 pub use find::find;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use exit::Exit;
 pub use input::{Call, Evidence, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject};
 pub use inventory::{
-    Accepted, Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse,
+    Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse,
     Relaxation, Service, SignedBy, TokenUse,
 };
 pub use part::{Part, Tally, Unread};

@@ -8,7 +8,6 @@ use rego_platform::evaluate::{Budget, Cancellation, EvaluateOptions, Print};
 use rego_platform::explain::Explanation;
 
 use super::documents::DocumentOptions;
-use super::earlier::EarlierRun;
 use super::model::{AnsweredBy, Input, Inventory, Rules, Tool};
 use super::shard::Shard;
 use super::waivers::Waivers;
@@ -49,11 +48,6 @@ pub struct RunOptions {
     pub record: bool,
     /// Set to explain the verdicts to the observer.
     pub explain: bool,
-    /// Earlier runs whose verdicts count for inputs that passed there on the same basis.
-    pub earlier: Vec<EarlierRun>,
-    /// The options that a host was given, by name, on which verdicts may depend beside those here: a verdict of an
-    /// earlier run counts only with the same ones.
-    pub given: BTreeMap<String, Vec<String>>,
     /// How the next step of an error is worded; its own hint by default.
     pub hint: Hint,
     /// The tool, for reports.
@@ -76,8 +70,6 @@ impl RunOptions {
             fail_fast: false,
             record: false,
             explain: false,
-            earlier: Vec::new(),
-            given: BTreeMap::new(),
             hint: own_hint,
             inventory: Inventory::default(),
             tool,

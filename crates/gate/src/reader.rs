@@ -1,5 +1,4 @@
-//! Preparing the documents of a run, one after the other: which policies are evaluated with each, and whether
-//! an earlier verdict counts.
+//! Preparing the documents of a run, one after the other: which policies are evaluated with each.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,14 +8,12 @@ use super::load::Gate;
 use super::memory::MemoryShare;
 use super::model::{Input, Ledger, Outcome};
 use super::options::RunOptions;
-use super::reuse::Reused;
 use super::work::{Event, Job, Stop, Work};
 
 /// The documents of a run that weren't read yet.
 pub(super) struct Reader<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
-    reused: &'a Reused<'a>,
     stop: &'a Stop,
     documents: Documents,
     /// The document that was read last, and isn't prepared yet.
@@ -31,11 +28,10 @@ impl<'a> Reader<'a> {
     pub fn new(
         (documents, images): (Documents, bool),
         (gate, options): (&'a Gate, &'a RunOptions),
-        reused: &'a Reused<'a>,
         stop: &'a Stop,
     ) -> Self {
         let (current, index, is_stopped) = (None, 0, false);
-        Self { gate, options, reused, stop, documents, current, index, is_stopped, images }
+        Self { gate, options, stop, documents, current, index, is_stopped, images }
     }
 
     /// Reads the next document and returns the size of its text; there is none at the end, or when the run
@@ -74,10 +70,6 @@ impl<'a> Reader<'a> {
                 self.stop.after(index);
             }
         }
-        let may_reuse = error.is_none() && document.evidence.is_none() && !checks.is_empty();
-        let earlier =
-            may_reuse.then(|| self.reused.find(&document.name, document.digest.as_deref()));
-        let earlier = earlier.flatten();
         let input = Input {
             name: document.name.clone(),
             digest: document.digest.clone(),
@@ -86,18 +78,13 @@ impl<'a> Reader<'a> {
             signers: document.signers.clone().unwrap_or_default(),
             evidence: document.evidence,
             outcome: Outcome::NoVerdict,
-            reused: earlier.map(str::to_owned),
             error,
             verdicts: Vec::new(),
             ledger: Ledger::default(),
             duration_ms: 0,
             place: options.shard.map(|_| document.place),
         };
-        let mut events = vec![Event::Began(index, Box::new(input), checks.len())];
-        if earlier.is_some() {
-            events.push(gate.reused(index, checks));
-            return (events, None);
-        }
+        let events = vec![Event::Began(index, Box::new(input), checks.len())];
         if checks.is_empty() {
             return (events, None);
         }

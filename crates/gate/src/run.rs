@@ -4,7 +4,6 @@
 //! Owns the threads. What lies ready for them belongs to `ready`, reading to `reader`, a single evaluation to
 //! `work`, collecting the results to `gathered`.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
@@ -21,7 +20,6 @@ use super::parts;
 use super::reader::Reader;
 use super::ready::Ready;
 use super::reports::facts;
-use super::reuse::Reused;
 use super::tally;
 use super::work::{Event, Stop, millis};
 
@@ -89,10 +87,9 @@ impl Gate {
             options.evaluate.cancellation.clone(),
         );
         let mut gathered = RunCollector::new(self, options);
-        let reused = Reused::new(self, options);
         let stop = Stop::default();
         let threads = self.threads();
-        let reader = Reader::new((documents, images), (self, options), &reused, &stop);
+        let reader = Reader::new((documents, images), (self, options), &stop);
         let ready = Ready::new(reader, threads, self.waits);
         let (events, heard) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -118,12 +115,6 @@ impl Gate {
         let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
         run.totals.not_evaluated += behind.len() as u64;
         run.inputs = gathered.finished.into_values().collect();
-        let mut counts = BTreeMap::new();
-        for statement in run.inputs.iter().filter_map(|input| input.reused.clone()) {
-            *counts.entry(statement).or_default() += 1;
-        }
-        run.inventory.accepted = reused.account(&counts);
-        run.inventory.basis = reused.own_basis(&counts);
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
         run.notes.clone_from(&self.notes);

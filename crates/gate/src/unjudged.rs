@@ -99,8 +99,10 @@ fn misshapen(reached: &Reached) -> Option<Unjudged> {
 fn absent(reached: &Reached) -> Option<Unjudged> {
     let member = reached.absent.first()?;
     let reference = escape(&member.reference);
-    let message =
-        format!("unknown member: `{reference}` is never set{}", more(reached.absent.len()));
+    let message = format!(
+        "missing member: neither the gate nor the service set `{reference}`{}",
+        more(reached.absent.len())
+    );
     let hint = "give it, or read it with a default: `object.get`";
     Some((
         Diagnostic::error("absent-member", message).with_hint(hint),

@@ -136,24 +136,6 @@ pub(super) enum Event {
 }
 
 impl Gate {
-    /// Returns the verdicts of an input that passed before.
-    pub(super) fn reused(&self, index: usize, checks: Vec<usize>) -> Event {
-        let passed = |check: usize| {
-            let name = self.checks.get(check)?.package.name.clone();
-            Some(CheckResult {
-                index,
-                check,
-                verdict: Verdict::of(name, Status::Passed),
-                evaluated: None,
-                explanation: None,
-                read_nothing: false,
-                remarks: Vec::new(),
-                since: Duration::ZERO,
-            })
-        };
-        Event::Done(checks.into_iter().filter_map(passed).collect())
-    }
-
     /// Evaluates policies over one document until the run is stopped, and returns the results.
     pub(super) fn evaluate_all(
         &self,

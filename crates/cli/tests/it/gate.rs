@@ -7,7 +7,6 @@ mod conftest;
 mod contracts;
 mod destinations;
 mod documents;
-mod earlier;
 mod formats;
 mod groups;
 mod hostile;

@@ -32,9 +32,6 @@ pub struct Input {
     pub evidence: Option<Vec<Evidence>>,
     /// The verdict of all policies on this input.
     pub outcome: Outcome,
-    /// The digest of the statement from which its verdicts were taken: it wasn't evaluated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reused: Option<String>,
     /// The reason why it couldn't be read, or why it has no verdict although each policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,

@@ -59,37 +59,15 @@ pub struct Inventory {
     pub conditions: BTreeMap<String, String>,
     /// The places in policies that call the service, or built-ins that access the network.
     pub call_sites: Vec<CallSite>,
-    /// The digest of everything besides the inputs and [`asked`](Self::asked) on which verdicts depend: the tool,
-    /// policies, options and waivers. Absent if they aren't all verdicts of this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub basis: Option<String>,
     /// The functions that verdicts depend on and that may answer otherwise another time: those of the service, of
     /// the network, of time and of chance.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub asked: BTreeSet<String>,
-    /// The statements about earlier runs whose verdicts may count.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub accepted: Vec<Accepted>,
     /// `true` if inputs are attestations whose signatures weren't checked.
     pub unverified: bool,
     /// Those who had to sign the inputs, if these are attestations whose signatures were checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<SignedBy>,
-}
-
-/// A statement about an earlier run, and what of it counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Accepted {
-    /// Its file.
-    pub path: String,
-    /// The digest of the file.
-    pub digest: String,
-    /// The number of inputs that have their verdicts from it.
-    pub inputs: u64,
-    /// The reason why none has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
 }
 
 /// Those whose signatures attestations need.

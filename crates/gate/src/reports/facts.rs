@@ -59,10 +59,6 @@ pub fn headline(run: &Run) -> String {
     if t.not_evaluated > 0 {
         let _ = write!(out, ", {} not evaluated", t.not_evaluated);
     }
-    let reused: u64 = run.inventory.accepted.iter().map(|accepted| accepted.inputs).sum();
-    if reused > 0 {
-        let _ = write!(out, ", {reused} by an earlier verdict");
-    }
     let parts = [
         (t.violations, "violation"),
         (t.warnings, "warning"),
@@ -413,7 +409,6 @@ pub fn about(input: &Input) -> Vec<(&'static str, String)> {
     if let Some(predicate) = &input.predicate_type {
         out.push(("predicate type", line(predicate)));
     }
-    out.extend(input.reused.iter().map(|statement| ("verdict of", line(statement))));
     out.extend(input.signers.iter().map(|signer| ("signed by", signed_by(signer))));
     for evidence in input.evidence.iter().flatten() {
         let what = evidence.predicate_type.as_ref().unwrap_or(&evidence.media_type);

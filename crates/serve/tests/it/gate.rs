@@ -23,11 +23,6 @@ async fn a_gate_gives_its_report() {
         })
         .collect();
     assert_eq!(outcomes, ["evil: failed", "good: passed"]);
-    // The time that is left differs, and isn't what verdicts are based on.
-    let again = served.post("/v1/gate", body).await.json();
-    let basis = |report: &Value| report.get_str("inventory")?.get_str("basis").cloned();
-    assert!(basis(&report).is_some());
-    assert_eq!(basis(&report), basis(&again));
 }
 
 #[tokio::test(flavor = "multi_thread")]

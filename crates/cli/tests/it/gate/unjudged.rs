@@ -333,6 +333,74 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
     }
 }
 
+/// The emulator sends `public` where its data have it, as the service does.
+#[test]
+fn public_that_the_service_didnt_send_cant_be_read() {
+    let sandbox = Sandbox::new();
+    let private = "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477";
+    let public = "sha256:99add481bff769e418dea38ceca60c294097a657a8d0cbf7a18816bc2f65ee70";
+    let local = format!("{}/testdata/platform", crate::ROOT);
+    for (digest, body, expected) in [
+        (private, "image.public", (2, "absent-member")),
+        (private, "image.public == true", (2, "absent-member")),
+        (private, "not image.public; 1 == 2", (2, "absent-member")),
+        (private, "some r in image.references; r.public", (2, "absent-member")),
+        (private, "is_public(image)", (2, "absent-member")),
+        (private, "image[\"public\"]", (2, "absent-member")),
+        (private, "object.get(image, \"public\", false)", (0, "")),
+        (private, "some r in image.references; object.get(r, \"public\", false)", (0, "")),
+        (private, "image.kind == \"x\"; image.public", (0, "")),
+        (public, "image.public == false", (0, "")),
+        (public, "image.public", (1, "")),
+        (private, "not object.get(image, \"public\", false)", (1, "")),
+    ] {
+        let text = format!(
+            "package p\n\nimage := platform.discover(\"{digest}\", \"CONTAINER_IMAGE\")\n\n\
+             is_public(x) if x.public\n\ndeny contains \"x\" if {{ {body} }}\n"
+        );
+        let (code, kind, report) = judged(&sandbox, &text, INPUT, &["--local", &local]);
+        assert_eq!((code, &*kind), expected, "{digest} {body}\n{report:#}");
+    }
+}
+
+#[test]
+fn an_empty_response_that_a_pass_read_is_a_note() {
+    let sandbox = Sandbox::new();
+    let local = format!("{}/testdata/platform", crate::ROOT);
+    let evidence =
+        |project: &str| format!("platform.evidence({{\"project_name\": \"{project}\"}}).results");
+    let compliance = "platform.project_compliance({\"project_name\": \"nothing\"}).evaluations";
+    for (rows, body, note) in [
+        (evidence("nothing"), "some r in rows; r.kind == \"x\"", Some("platform.evidence")),
+        (
+            evidence("nothing"),
+            "every r in rows { r.kind == \"x\" }; 1 == 2",
+            Some("platform.evidence"),
+        ),
+        (compliance.to_owned(), "some r in rows; r.x == 1", Some("platform.project_compliance")),
+        (evidence("payments-api"), "some r in rows; r.kind == \"x\"", None),
+        // Not read, since a statement before says for which inputs the rule is.
+        (evidence("nothing"), "input.kind == \"x\"; some r in rows; r.kind == \"x\"", None),
+    ] {
+        let text = format!("package p\n\nrows := {rows}\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let (code, _, report) = judged(&sandbox, &text, INPUT, &["--local", &local]);
+        assert_eq!(code, 0, "{body}\n{report:#}");
+        let notes = report["notes"].to_string();
+        let expected = note.map(|function| format!("with an empty response from `{function}`"));
+        let is_noted = notes.contains("empty response");
+        assert_eq!(is_noted, note.is_some(), "{body}: {notes}");
+        assert!(expected.is_none_or(|expected| notes.contains(&expected)), "{body}: {notes}");
+        let (code, ..) = judged(&sandbox, &text, INPUT, &["--local", &local, "--fail-on-notes"]);
+        assert!(note.is_none() || code == 2, "{body}");
+    }
+    // A violation was said, or the list's length was judged.
+    let counted = format!(
+        "package p\n\nrows := {}\n\ndeny contains \"no evidence\" if count(rows) == 0\n",
+        evidence("nothing")
+    );
+    assert_eq!(judged(&sandbox, &counted, INPUT, &["--local", &local]).0, 1);
+}
+
 #[test]
 fn combined_documents_have_the_shape_that_is_read() {
     let sandbox = Sandbox::new();

@@ -208,6 +208,23 @@ fn an_image_is_named_as_container_tools_do() {
     assert!(digests.contains(&&**digest) && digests.contains(&&*other), "{digests:?}");
 }
 
+/// Only the gate supplies the input of an image.
+#[test]
+fn a_member_that_an_image_lacks_cant_be_read() {
+    let image = Image::new();
+    image.attest(By::Referrers, 1);
+    let policy = |body: &str| format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+    for body in ["input.attestation[_].x", "input.imge == \"x\"", "input.tag == \"latest\""] {
+        image.gate(&policy(body), &[]).fails("missing member");
+    }
+    for body in ["input.image == \"x\"", "object.get(input, \"tag\", \"v1\") == \"latest\""] {
+        image.gate(&policy(body), &[]).code(0);
+    }
+    // Of an input that is a file, anything may be missing.
+    let own = image.sandbox.write("own.json", image.signed(4).to_string());
+    image.gate(&policy("input.tag == \"latest\""), &["-i", &own]).code(0);
+}
+
 /// The name, the tag and `is_latest_tag` are as the vendor's public source has them (`oci_image.go`).
 #[test]
 fn an_image_is_a_material_of_its_kind() {
