@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::{RegoVersion, Sources};
+use rego_platform::sources::{self, RegoVersion, Sources};
 use rego_platform::{Api, Diagnostic, Error, ErrorKind, Platform, check};
 use rego_platform_client::text::{counted, escape_for_log};
-use rego_platform_gate::{Material, repository, sarif};
+use rego_platform_gate::{Gate, Material, repository, sarif};
 
 use super::options::{Engine, EngineArgs, LoadArgs, NetworkArgs, Options};
 use super::output::{self, Reporter};
@@ -142,7 +142,9 @@ fn checked(
         regorus: args.engine.engine != Engine::Opa,
         knows_data,
     };
-    let Checked { mut found, sources, called } = findings(material, how);
+    let Checked { mut found, sources, called, gate } = findings(material, how);
+    // It is dropped with the process, which takes less time.
+    std::mem::forget(gate);
     warn_of_missing_address(&called, options, reporter);
     if args.fix {
         found = fix((&given, http), sources, how, found, reporter)?;
@@ -197,6 +199,8 @@ struct Checked {
     sources: Sources,
     /// The full names of the functions that a gate over these files could call.
     called: BTreeSet<String>,
+    /// The gate, unless it refuses to load.
+    gate: Option<Gate>,
 }
 
 fn findings(mut material: Material, how: How<'_>) -> Checked {
@@ -213,7 +217,7 @@ fn findings(mut material: Material, how: How<'_>) -> Checked {
     };
     let mut called = BTreeSet::new();
     if found.iter().any(refused) {
-        return Checked { found, sources: material.sources, called };
+        return Checked { found, sources: material.sources, called, gate: None };
     }
     let (sources, gate) = material.into_gate(load.clone());
     match gate {
@@ -223,8 +227,7 @@ fn findings(mut material: Material, how: How<'_>) -> Checked {
             for finding in found.iter_mut().filter(|finding| gate.refuses(finding)) {
                 finding.level = rego_platform::Level::Error;
             }
-            // It is dropped with the process, which takes less time.
-            std::mem::forget(gate);
+            return Checked { found, sources, called, gate: Some(gate) };
         }
         Err(error) => {
             // Policies' arguments are supplied elsewhere.
@@ -237,7 +240,32 @@ fn findings(mut material: Material, how: How<'_>) -> Checked {
             found.extend(refused.filter(is_found));
         }
     }
-    Checked { found, sources, called }
+    Checked { found, sources, called, gate: None }
+}
+
+/// Returns the findings of a policy document with this text. Those without a place in it are at its first line.
+#[cfg(feature = "lsp")]
+pub(super) fn of_document(path: &str, text: &str, load: &LoadOptions) -> Vec<Diagnostic> {
+    let how = How { load, allowed: false, regorus: false, knows_data: false };
+    let mut found = match Material::of_document(path, text) {
+        Ok(material) => findings(material, how).found,
+        // Where the YAML is broken, reading the file fails before the document is looked at.
+        Err(error) => match sources::document(path, text, true) {
+            Err(broken) if broken.position.is_some() => vec![broken],
+            _ => refusals(error),
+        },
+    };
+    // A gate can't record the digest of a new document that isn't saved yet.
+    let is_saved = Path::new(path).is_file();
+    found.retain(|finding| is_saved || finding.position.is_some());
+    for finding in &mut found {
+        let file = finding.position.as_ref().map_or("", |at| at.file.as_ref());
+        let is_placed = !file.is_empty() && !file.starts_with(&format!("{path}#"));
+        if !is_placed {
+            finding.position = Some(sources::place(path, text, 1, 1));
+        }
+    }
+    found.into_iter().map(crate::hint::with_option).collect()
 }
 
 /// Warns of calls that would fail since the configured service lacks their address. Without a control plane, no

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rego_platform::{Error, ErrorKind};
-use rego_platform_lsp::serve_stdio;
+use rego_platform_gate::{EmbeddedText, Material, document_options};
+use rego_platform_lsp::{EmbeddedModule, PolicyDocuments, serve_stdio};
 
 use super::options::{LoadArgs, Options};
-use super::{Exit, watchdog};
+use super::{Exit, check, watchdog};
 
 /// Serve an editor (language server protocol, on standard input and output)
 #[derive(Debug, Args)]
@@ -30,6 +31,11 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
     let mut server = rego_platform_lsp::Options::default();
     server.load = args.load.options(options.product()?, options.timeout)?;
     server.ignore = rego_platform::sources::Ignore::new(&args.load.ignore)?;
+    server.documents = Some(PolicyDocuments {
+        load: document_options(&server.load),
+        modules,
+        check: check::of_document,
+    });
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     server.paths = args.paths.into_iter().map(absolute).collect();
     watchdog::stop();
@@ -39,4 +45,25 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
             .with_hint("`lsp` is started by editors, not in a terminal")
     })?;
     Ok(Exit::Passed)
+}
+
+/// Returns the modules of a policy document.
+fn modules(path: &str, text: &str) -> Result<Vec<EmbeddedModule>, Error> {
+    let found = EmbeddedText::all(path, text)?.ok_or_else(|| {
+        Error::new(ErrorKind::Configuration, format!("not a policy document: `{path}`"))
+    })?;
+    // As they are evaluated: at their lines, with the rules that they omit.
+    let material = Material::of_document(path, text).ok();
+    let documents = material.iter().flat_map(|material| &material.documents);
+    let evaluated: Vec<_> = documents.flat_map(|document| &document.modules).collect();
+    let module = |found: EmbeddedText| {
+        let EmbeddedText { line, lines, indent, text, .. } = found;
+        let omitted = evaluated.iter().find_map(|module| {
+            let first = module.text.lines().position(|line| !line.trim().is_empty())?;
+            let is_same = module.path == path && (line..line + lines).contains(&first);
+            is_same.then(|| module.text.split_inclusive('\n').skip(line + lines).collect())
+        });
+        EmbeddedModule { line, lines, indent, text, omitted_rules: omitted.unwrap_or_default() }
+    };
+    Ok(found.into_iter().map(module).collect())
 }

@@ -67,7 +67,7 @@ pub use find::find;
 pub use image::{Artifact, Image};
 pub use inputs::InputSource;
 #[doc(hidden)]
-pub use load::{EmbeddedText, Material, with_modules};
+pub use load::{EmbeddedText, Material, document_options, with_modules};
 pub use load::{Gate, GateOptions};
 pub use metadata::Metadata;
 pub use options::{Hint, RunObserver, RunOptions};

@@ -39,7 +39,7 @@ use super::values::InputValues;
 use super::vulnerability;
 
 #[doc(hidden)]
-pub use authors::{EmbeddedText, with_modules};
+pub use authors::{EmbeddedText, document_options, with_modules};
 use document::{Document, split_off_documents};
 use material::Loaded;
 pub use material::Material;

@@ -12,11 +12,34 @@ use rego_platform::{Diagnostic, Fix};
 use crate::addresses;
 use crate::files::File;
 
-/// Returns the edits that give a text `opa fmt`'s layout; `None` if it can't be parsed.
-pub(crate) fn formatted(path: &Path, file: &File) -> Option<Vec<TextEdit>> {
-    let content = &file.text.content;
-    let new = format(&path.display().to_string(), content, FormatOptions::default()).ok()?;
-    Some(if new == *content { Vec::new() } else { vec![TextEdit::new(file.text.whole(), new)] })
+/// Returns the edits that give the modules of a file `opa fmt`'s layout; `None` if one can't be parsed.
+pub(crate) fn formatted(path: &Path, files: &[&File]) -> Option<Vec<TextEdit>> {
+    let mut edits = Vec::new();
+    for file in files {
+        let content = content(file)?;
+        let new = format(&path.display().to_string(), content, FormatOptions::default()).ok()?;
+        if new != content {
+            edits.push(edit(file, new));
+        }
+    }
+    Some(edits)
+}
+
+/// Returns a file's text, without its indentation in a policy document; `None` for a module in a document that can't
+/// be parsed, whose place isn't known.
+fn content(file: &File) -> Option<&str> {
+    match &file.embedded {
+        None => Some(&file.text.content),
+        Some(module) => (!file.is_broken).then_some(&module.text),
+    }
+}
+
+/// Returns the edit that replaces such a text.
+fn edit(file: &File, new: String) -> TextEdit {
+    match &file.embedded {
+        None => TextEdit::new(file.text.whole(), new),
+        Some(module) => module.edit(&file.text, &new),
+    }
 }
 
 /// Returns the fixes of findings within a range, each with one right answer.
@@ -27,7 +50,8 @@ pub(crate) fn fixes(
     found: &[Diagnostic],
 ) -> Vec<CodeAction> {
     let name = path.display().to_string();
-    let module = ModuleSource::new(&name, &file.text.content);
+    let Some(content) = content(file) else { return Vec::new() };
+    let module = ModuleSource::new(&name, content);
     let is_there = |finding: &&Diagnostic| {
         finding.position.as_ref().is_some_and(|at| {
             let own = file.text.range_of(at);
@@ -39,9 +63,12 @@ pub(crate) fn fixes(
             Fix::Name { right, .. } => format!("Write `{right}`"),
             Fix::Remove => "Remove it".to_owned(),
         };
-        let fixed = check::fix(std::slice::from_ref(&module), std::slice::from_ref(finding));
-        let text = fixed.into_iter().next()?.text;
-        let edit = TextEdit::new(file.text.whole(), text);
+        let finding = match &file.embedded {
+            None => finding.clone(),
+            Some(module) => module.located(finding)?,
+        };
+        let fixed = check::fix(std::slice::from_ref(&module), &[finding]);
+        let edit = edit(file, fixed.into_iter().next()?.text);
         let changes = Some(HashMap::from([(addresses::uri(path)?, vec![edit])]));
         Some(CodeAction {
             title,

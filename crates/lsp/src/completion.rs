@@ -133,7 +133,7 @@ fn choices(
     let mut sources = files.sources(Some(&wanted));
     let name = path.display().to_string();
     for module in sources.modules.iter_mut().filter(|module| module.path == name) {
-        module.text.clone_from(&text);
+        module.text = file.loaded(text.clone());
     }
     let item = |choice: check::Choice| {
         let kind = if in_string { CompletionItemKind::VALUE } else { CompletionItemKind::FIELD };

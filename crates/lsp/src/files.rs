@@ -1,17 +1,23 @@
 //! The texts of the workspace: as the editor has them, or else as the disk has them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rego::BaseVersion;
-use rego_platform::Error;
-use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources};
+use rego_platform::load::LoadOptions;
+use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources, document, is_policy};
+use rego_platform::{Diagnostic, Error};
 
+use crate::documents::{Document, EmbeddedModule, PolicyDocuments};
 use crate::names::{Names, Used};
 use crate::text::Text;
 
-/// A policy file.
+/// The editor's version of an open text, and its spelling of the address.
+pub(crate) type Open = (i32, Arc<str>);
+
+/// A policy file, or a module of a policy document.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub text: Arc<Text>,
@@ -21,14 +27,16 @@ pub(crate) struct File {
     pub is_broken: bool,
     /// The last text that could be parsed.
     last: Option<Arc<Text>>,
-    /// The editor's version of the text and its spelling of the address; `None` if it isn't open.
-    pub open: Option<(i32, Arc<str>)>,
+    /// `None` if it isn't open.
+    pub open: Option<Open>,
+    /// The place in a policy document, if it is one of its modules.
+    pub embedded: Option<Arc<EmbeddedModule>>,
 }
 
 impl File {
-    fn new(
+    pub fn new(
         content: String,
-        open: Option<(i32, Arc<str>)>,
+        open: Option<Open>,
         rego: BaseVersion,
         known: Option<&Self>,
     ) -> Self {
@@ -41,7 +49,14 @@ impl File {
             Some(Arc::clone(&text))
         };
         let known = || known.map(|file| Arc::clone(&file.names)).unwrap_or_default();
-        Self { text, names: names.unwrap_or_else(known), is_broken, last, open }
+        let names = names.unwrap_or_else(known);
+        Self { text, names, is_broken, last, open, embedded: None }
+    }
+
+    /// Returns a state of its text as it is loaded: with the rules that a module of a document omits.
+    pub fn loaded(&self, mut text: String) -> String {
+        text.extend(self.embedded.iter().map(|module| module.omitted_rules.as_str()));
+        text
     }
 }
 
@@ -52,10 +67,20 @@ const MOST_LEFT_OUT: usize = 50;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
     all: BTreeMap<PathBuf, File>,
+    documents: BTreeMap<PathBuf, Document>,
     /// What was read from the disk.
     on_disk: Arc<Sources>,
+    /// The texts of policy documents on the disk.
+    documents_on_disk: Arc<BTreeMap<String, String>>,
+    /// The functions for policy documents; without them, these are data.
+    reader: Option<Arc<PolicyDocuments>>,
     /// The version of Rego that texts are in, unless a bundle names another.
     rego: BaseVersion,
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let own = path.extension().unwrap_or_default();
+    extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension))
 }
 
 /// Returns the package of a text as its first line of that form has it, also if it can't be parsed.
@@ -65,8 +90,8 @@ fn package_of(file: &File) -> &str {
 }
 
 impl Files {
-    pub fn new(rego: BaseVersion) -> Self {
-        Self { rego, ..Self::default() }
+    pub fn new(rego: BaseVersion, reader: Option<PolicyDocuments>) -> Self {
+        Self { rego, reader: reader.map(Arc::new), ..Self::default() }
     }
 
     pub fn rego(&self, path: &Path) -> BaseVersion {
@@ -78,13 +103,13 @@ impl Files {
     pub fn read(&mut self, paths: &[PathBuf], ignore: &Ignore) -> Result<(), Error> {
         let arguments: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         let (mut left_out, mut failed) = (BTreeSet::new(), Ok(()));
-        let sources = loop {
+        let mut gathered = loop {
             let without = ignore.clone().with_written(left_out.iter().map(PathBuf::as_path));
             let mut how = ReadOptions::default();
             how.ignore = Some(&without);
             how.skip_verify = true;
-            let error = match Sources::read_with(arguments.clone(), how) {
-                Ok(sources) => break sources,
+            let error = match Sources::gather(arguments.clone(), how) {
+                Ok(gathered) => break gathered,
                 Err(error) => error,
             };
             // A file that can't be read doesn't hide the others.
@@ -96,7 +121,13 @@ impl Files {
             }
             failed = failed.and(Err(error));
         };
-        self.on_disk = Arc::new(sources);
+        if self.reader.is_some() {
+            let documents = std::mem::take(&mut gathered.policy_documents);
+            gathered.files.data.retain(|source| !documents.contains_key(&source.path));
+            self.documents_on_disk = Arc::new(documents);
+        }
+        self.on_disk = Arc::new(gathered.sources()?);
+        self.read_documents();
         let mut old = std::mem::take(&mut self.all);
         for module in &self.on_disk.modules {
             let path = PathBuf::from(&module.path);
@@ -113,15 +144,59 @@ impl Files {
         failed
     }
 
+    fn read_documents(&mut self) {
+        let mut old = std::mem::take(&mut self.documents);
+        for (path, text) in self.documents_on_disk.iter() {
+            let path = PathBuf::from(path);
+            let known = old.remove(&path);
+            let is_same = |known: &Document| known.open.is_some() || known.text.content == *text;
+            let document = match known {
+                Some(document) if is_same(&document) => Some(document),
+                known => self.document((&path, true), text.clone(), None, known.as_ref()),
+            };
+            self.documents.extend(document.map(|document| (path, document)));
+        }
+        self.documents.extend(old.into_iter().filter(|(_, document)| document.open.is_some()));
+    }
+
+    /// Reads a policy document; `None` if the file isn't one. One that `was_document` still is with broken YAML.
+    fn document(
+        &self,
+        (path, was_document): (&Path, bool),
+        content: String,
+        open: Option<Open>,
+        known: Option<&Document>,
+    ) -> Option<Document> {
+        let name = path.display().to_string();
+        let value = document(&name, &content, !has_extension(path, &["json"]));
+        if !value.map_or(was_document, |value| is_policy(&value)) {
+            return None;
+        }
+        let found = (self.reader.as_ref()?.modules)(&name, &content);
+        Some(Document::new(content, found, open, self.rego, known))
+    }
+
     /// Takes the text of an open file, and the editor's spelling of its address.
     pub fn open(&mut self, path: PathBuf, uri: &str, version: i32, content: String) {
         let open = Some((version, uri.into()));
+        if has_extension(&path, &["yaml", "yml", "json"]) {
+            let known = self.documents.remove(&path);
+            let document = self.document((&path, known.is_some()), content, open, known.as_ref());
+            self.documents.extend(document.map(|document| (path, document)));
+            return;
+        }
         let file = File::new(content, open, self.rego(&path), self.all.get(&path));
         self.all.insert(path, file);
     }
 
     /// Forgets the text of a file that was closed.
     pub fn close(&mut self, path: &Path) {
+        if self.documents.remove(path).is_some() {
+            let text = self.documents_on_disk.get(&*path.to_string_lossy()).cloned();
+            let document = text.and_then(|text| self.document((path, true), text, None, None));
+            self.documents.extend(document.map(|document| (path.to_owned(), document)));
+            return;
+        }
         let module = |module: &&ModuleSource| Path::new(&module.path) == path;
         match self.on_disk.modules.iter().find(module) {
             Some(module) => {
@@ -151,8 +226,55 @@ impl Files {
         self.all.get(path)
     }
 
+    /// Returns the Rego files.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &File)> {
         self.all.iter().map(|(path, file)| (path.as_path(), file))
+    }
+
+    pub fn documents(&self) -> impl Iterator<Item = (&Path, &Document)> {
+        self.documents.iter().map(|(path, document)| (path.as_path(), document))
+    }
+
+    /// Returns a Rego file, or the modules of a policy document.
+    pub fn modules(&self, path: &Path) -> Vec<&File> {
+        let embedded = self.documents.get(path).into_iter().flat_map(|document| &document.modules);
+        self.get(path).into_iter().chain(embedded).collect()
+    }
+
+    /// Returns `true` if a finding is about a name in the package of a policy document's module.
+    pub fn is_of_document(&self, finding: &Diagnostic) -> bool {
+        let Some(at) = &finding.position else { return false };
+        let Some(file) = self.get(Path::new(&*at.file)) else { return false };
+        let offset = file.text.offset(file.text.range_of(at).start);
+        let name = file.names.at(offset).and_then(Used::path).unwrap_or_default();
+        let mut modules = self.documents.values().flat_map(|document| &document.modules);
+        modules.any(|module| {
+            let package = &module.names.package;
+            !package.is_empty() && name.starts_with(package)
+        })
+    }
+
+    /// Returns the text of a file, and its state in the editor.
+    pub fn text(&self, path: &Path) -> Option<(&Arc<Text>, Option<&Open>)> {
+        let document =
+            || Some((&self.documents.get(path)?.text, self.documents.get(path)?.open.as_ref()));
+        self.get(path).map(|file| (&file.text, file.open.as_ref())).or_else(document)
+    }
+
+    /// Returns the files that a line of a file (counted from 0) can refer to, and the options for loading them. A
+    /// module of a policy document is evaluated alone.
+    pub fn visible_from<'a>(
+        &'a self,
+        path: &Path,
+        line: u32,
+        load: &'a LoadOptions,
+    ) -> (Cow<'a, Self>, &'a LoadOptions) {
+        let (Some(document), Some(reader)) = (self.documents.get(path), &self.reader) else {
+            return (Cow::Borrowed(self), load);
+        };
+        let mut alone = Self::new(self.rego, None);
+        alone.all.extend(document.module_at(line).map(|file| (path.to_owned(), file.clone())));
+        (Cow::Owned(alone), &reader.load)
     }
 
     /// Returns what is compiled together: all policies, or those of some paths, and the data.
@@ -172,7 +294,8 @@ impl Files {
     ) -> Sources {
         let wanted = self.iter().filter(|(path, _)| paths.is_none_or(|all| all.contains(path)));
         let module = |(path, file): (&Path, &'a File)| {
-            Some(ModuleSource::new(path.display().to_string(), &text(file)?.content))
+            let text = file.loaded(text(file)?.content.clone());
+            Some(ModuleSource::new(path.display().to_string(), text))
         };
         let mut sources = Sources::default();
         sources.modules = wanted.filter_map(module).collect();

@@ -18,7 +18,8 @@ use rego_platform::{Diagnostic, Level, check};
 use serde_json::{Value, json};
 
 use crate::addresses;
-use crate::files::{File, Files};
+use crate::documents::PolicyDocuments;
+use crate::files::Files;
 use crate::text::Text;
 
 /// How long nothing changes before everything is checked.
@@ -83,6 +84,7 @@ pub(crate) struct Checker {
 struct Worker {
     shared: Arc<(Mutex<Shared>, Condvar)>,
     options: LoadOptions,
+    documents: Option<PolicyDocuments>,
     publish: Publish,
 }
 
@@ -92,9 +94,13 @@ fn lock(shared: &(Mutex<Shared>, Condvar)) -> MutexGuard<'_, Shared> {
 
 impl Checker {
     /// Starts the threads, which give the findings of each file to `publish` when they change.
-    pub fn start(options: LoadOptions, publish: Publish) -> std::io::Result<Self> {
+    pub fn start(
+        options: LoadOptions,
+        documents: Option<PolicyDocuments>,
+        publish: Publish,
+    ) -> std::io::Result<Self> {
         let shared = Arc::default();
-        let worker = Worker { shared: Arc::clone(&shared), options, publish };
+        let worker = Worker { shared: Arc::clone(&shared), options, documents, publish };
         let checker = Self { shared };
         let first = worker.clone();
         thread::Builder::new().name("check first".to_owned()).spawn(move || first.check_first())?;
@@ -153,6 +159,8 @@ impl Worker {
             let needed = state.files.needed(changed.chain(broken));
             let mut by_file = self.check(&state, Some(&needed));
             let is_whole = needed.len() == state.files.iter().count();
+            let is_wanted = |path: &Path| is_whole || state.changed.contains(path);
+            by_file.extend(self.check_documents(&state, is_wanted));
             let mut shared = lock(&self.shared);
             if shared.settled >= state.number {
                 continue;
@@ -162,14 +170,19 @@ impl Worker {
                 continue;
             }
             for path in &state.changed {
-                let Some(file) = state.files.get(path) else { continue };
+                let Some((text, _)) = state.files.text(path) else { continue };
                 let mut found = by_file.remove(path).unwrap_or_default();
+                if state.files.get(path).is_none() {
+                    // Nothing uses what a policy document has.
+                    self.give(&mut shared, &state, path, found);
+                    continue;
+                }
                 found.retain(|finding| !is_of_users(finding));
                 if let Some(known) = shared.known.get(path) {
                     let of_users = known.found.iter().filter(|finding| is_of_users(finding));
-                    found.extend(of_users.filter_map(|one| moved(one, &known.text, &file.text)));
+                    found.extend(of_users.filter_map(|one| moved(one, &known.text, text)));
                 }
-                self.give(&mut shared, path, Some(file), found);
+                self.give(&mut shared, &state, path, found);
             }
         }
     }
@@ -187,7 +200,8 @@ impl Worker {
             if lock(&self.shared).settled >= state.number {
                 continue;
             }
-            let by_file = self.check(&state, None);
+            let mut by_file = self.check(&state, None);
+            by_file.extend(self.check_documents(&state, |_| true));
             let mut shared = lock(&self.shared);
             // Texts that have changed meanwhile have other findings by now.
             if shared.whole.is_none() && shared.settled < state.number {
@@ -207,7 +221,12 @@ impl Worker {
             let at = finding.position.as_ref().map(|at| Path::new(&at.file));
             at.and_then(|path| files.get(path)).is_some_and(|file| file.is_broken)
         };
-        let check = |sources: Sources| check::check(&sources, self.options.clone());
+        let check = |sources: Sources| {
+            let mut found = check::check(&sources, self.options.clone());
+            // `test` loads a document with its tests.
+            found.retain(|one| one.code != check::MISSING_DATA || !files.is_of_document(one));
+            found
+        };
         let mut found = check(files.sources(paths));
         // A broken file ends the compilation before it comes to what else is wrong.
         if let Some(unknown) = files.broken(paths) {
@@ -234,6 +253,30 @@ impl Worker {
         by_file
     }
 
+    /// Returns the findings of policy documents.
+    fn check_documents(
+        &self,
+        state: &State,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Vec<(PathBuf, Vec<Diagnostic>)> {
+        let Some(reader) = &self.documents else { return Vec::new() };
+        let wanted = state.files.documents().filter(|(path, _)| is_wanted(path));
+        let checked = wanted.map(|(path, document)| {
+            // While someone is typing, nothing changes but that text.
+            let is_known =
+                |known: &&Known| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
+            let known =
+                lock(&self.shared).known.get(path).filter(is_known).map(|one| one.found.clone());
+            let name = path.display().to_string();
+            let check = || (reader.check)(&name, &document.text.content, &self.options);
+            let mut found = known.unwrap_or_else(check);
+            // A document may name others, which have findings of their own.
+            found.retain(|one| one.position.as_ref().is_some_and(|at| *at.file == *name));
+            (path.to_owned(), found)
+        });
+        checked.collect()
+    }
+
     /// Gives the findings of everything.
     fn settle(
         &self,
@@ -245,24 +288,23 @@ impl Worker {
         let paths: BTreeSet<PathBuf> = shared.known.keys().chain(by_file.keys()).cloned().collect();
         for path in paths {
             let found = by_file.remove(&path).unwrap_or_default();
-            match state.files.get(&path) {
-                Some(file) => self.give(shared, &path, Some(file), found),
+            if state.files.text(&path).is_some() {
+                self.give(shared, state, &path, found);
+            } else {
                 // The file is gone.
-                None => {
-                    self.give(shared, &path, None, Vec::new());
-                    shared.known.remove(&path);
-                }
+                self.give(shared, state, &path, Vec::new());
+                shared.known.remove(&path);
             }
         }
     }
 
-    fn give(&self, shared: &mut Shared, path: &Path, file: Option<&File>, found: Vec<Diagnostic>) {
-        let text = file.map(|file| Arc::clone(&file.text)).unwrap_or_default();
+    fn give(&self, shared: &mut Shared, state: &State, path: &Path, found: Vec<Diagnostic>) {
+        let (text, open) = state.files.text(path).unzip();
+        let text = text.map(Arc::clone).unwrap_or_default();
         let own = || addresses::uri(path).map(|uri| uri.as_str().into());
         let known = shared.known.entry(path.to_owned()).or_default();
         // As the editor spelt it, or did last.
-        let open = file.and_then(|file| file.open.as_ref());
-        let uri = open.map(|(_, uri)| Arc::clone(uri)).or(known.uri.clone()).or_else(own);
+        let uri = open.flatten().map(|(_, uri)| Arc::clone(uri)).or(known.uri.clone()).or_else(own);
         let sent: Vec<_> = found.iter().map(|finding| converted(finding, &text)).collect();
         let moves = known.uri.is_some() && known.uri != uri;
         let is_new = known.sent != sent || moves;

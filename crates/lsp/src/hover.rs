@@ -76,7 +76,7 @@ fn described(text: &Text, rule: &Declared) -> String {
     let comments = (line - above..line).map(|line| text.line(line).trim_start());
     let comments: Vec<_> =
         comments.map(|line| line.trim_start_matches('#').trim_start_matches(' ')).collect();
-    let mut out = format!("```rego\n{}\n```", text.line(line));
+    let mut out = format!("```rego\n{}\n```", text.line(line).trim_start());
     if !comments.is_empty() {
         let _ = write!(out, "\n\n```yaml\n{}\n```", comments.join("\n"));
     }

@@ -38,9 +38,10 @@ pub(crate) fn lenses(file: &File, uri: &str) -> Vec<CodeLens> {
     let lens = |rule: &crate::names::Declared| {
         let (title, command) =
             if rule.is_test { ("Run this test", TEST) } else { ("Evaluate this rule", EVALUATE) };
-        let arguments = Some(vec![json!(uri), json!(rule.path)]);
+        let range = file.text.range(rule.head.0, rule.head.1);
+        let arguments = Some(vec![json!(uri), json!(rule.path), json!(range.start.line)]);
         CodeLens {
-            range: file.text.range(rule.head.0, rule.head.1),
+            range,
             command: Some(Command {
                 title: title.to_owned(),
                 command: command.to_owned(),

@@ -13,6 +13,7 @@ mod actions;
 mod addresses;
 mod completion;
 mod definition;
+mod documents;
 mod files;
 mod findings;
 mod hover;
@@ -24,4 +25,5 @@ mod stdio;
 mod symbols;
 mod text;
 
+pub use documents::{EmbeddedModule, PolicyDocuments};
 pub use server::{Options, serve, serve_stdio};

@@ -284,7 +284,7 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
         }
         let name = path.display().to_string();
         if let Some(module) = after.modules.iter_mut().find(|module| module.path == name) {
-            module.text = text;
+            module.text = file.loaded(text);
         }
         let edit =
             |((from, to), new): (Place, String)| TextEdit::new(file.text.range(from, to), new);

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::addresses;
+use crate::documents::PolicyDocuments;
 use crate::files::{self, Files};
 use crate::findings::Checker;
 use crate::lenses::Task;
@@ -37,6 +38,8 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
     /// The files and folders to leave out.
     pub ignore: Ignore,
+    /// The functions for policy documents; without them, these are data.
+    pub documents: Option<PolicyDocuments>,
 }
 
 /// Serves an editor over standard input and output, until it ends the conversation.
@@ -66,7 +69,8 @@ pub fn serve(connection: Connection, options: Options) -> Result<(), Box<dyn Err
         // The editor may have gone.
         let _ = publisher.send(Notification::new(method, found).into());
     };
-    let checker = Checker::start(options.load.clone(), Arc::new(publish))?;
+    let checker =
+        Checker::start(options.load.clone(), options.documents.clone(), Arc::new(publish))?;
     let mut server = Server::new(&given, options, checker);
     server.read(&connection)?;
     server.check(None, false);
@@ -181,7 +185,7 @@ impl Server {
         if paths.is_empty() {
             paths.extend(given.root_uri.as_ref().and_then(addresses::path));
         }
-        let files = Files::new(options.load.version());
+        let files = Files::new(options.load.version(), options.documents.clone());
         Self { options, paths, files, checker }
     }
 
@@ -284,21 +288,27 @@ impl Server {
 
     /// Returns what a command is to run.
     fn task(&self, params: Value) -> Result<Task, Refused> {
-        let ExecuteCommandParams { command, arguments, .. } = serde_json::from_value(params)?;
+        let ExecuteCommandParams { command, mut arguments, .. } = serde_json::from_value(params)?;
         let is_test = match command.as_str() {
             lenses::TEST => true,
             lenses::EVALUATE => false,
             _ => return Err(Refused::Failed(format!("there is no command `{command}`"))),
         };
+        // The line of the rule says which module of a policy document has it.
+        let line = arguments.get(2).and_then(Value::as_u64).and_then(|line| line.try_into().ok());
+        arguments.truncate(2);
         let (uri, rule): (Uri, Vec<String>) = serde_json::from_value(Value::Array(arguments))?;
-        let file = addresses::path(&uri).filter(|path| self.files.get(path).is_some());
+        let file = addresses::path(&uri).filter(|path| !self.files.modules(path).is_empty());
         let unknown =
             || Refused::Failed(format!("`{}` isn't a file of the workspace", uri.as_str()));
+        let file = file.ok_or_else(unknown)?;
+        let line = line.unwrap_or_default();
+        let (files, load) = self.files.visible_from(&file, line, &self.options.load);
         Ok(Task {
-            files: self.files.clone(),
-            load: self.options.load.clone(),
+            files: files.into_owned(),
+            load: load.clone(),
             folders: self.paths.clone(),
-            file: file.ok_or_else(unknown)?,
+            file,
             rule,
             is_test,
         })
@@ -320,49 +330,52 @@ impl Server {
     fn result(&self, method: &str, params: Value) -> Option<Answer> {
         let product = &self.options.load.product;
         Some(match method {
-            request::HoverRequest::METHOD => {
-                Self::at(params, |path, at, _| Ok(hover::hover(&self.files, product, path, at)))
-            }
-            request::Completion::METHOD => Self::at(params, |path, at, _| {
-                let items = completion::completions(&self.files, &self.options.load, path, at);
+            request::HoverRequest::METHOD => self
+                .at(params, |(files, _), path, at, _| Ok(hover::hover(files, product, path, at))),
+            request::Completion::METHOD => self.at(params, |(files, load), path, at, _| {
+                let items = completion::completions(files, load, path, at);
                 Ok(CompletionResponse::Array(items))
             }),
-            request::GotoDefinition::METHOD => Self::at(params, |path, at, _| {
-                let found = definition::definitions(&self.files, path, at);
+            request::GotoDefinition::METHOD => self.at(params, |(files, _), path, at, _| {
+                let found = definition::definitions(files, path, at);
                 Ok(GotoDefinitionResponse::Array(found))
             }),
-            request::References::METHOD => Self::at(params, |path, at, params| {
+            request::References::METHOD => self.at(params, |(files, _), path, at, params| {
                 let wanted = params.pointer("/context/includeDeclaration");
                 let wanted = wanted.and_then(Value::as_bool).unwrap_or(true);
-                Ok(definition::references(&self.files, path, at, wanted))
+                Ok(definition::references(files, path, at, wanted))
             }),
-            request::DocumentSymbolRequest::METHOD => self.of(params, |file, _, _| {
-                Ok(DocumentSymbolResponse::Nested(symbols::symbols(file)))
+            request::DocumentSymbolRequest::METHOD => self.of(params, |files, _, _| {
+                let symbols = files.iter().flat_map(|file| symbols::symbols(file));
+                Ok(DocumentSymbolResponse::Nested(symbols.collect()))
             }),
             request::Formatting::METHOD => {
-                self.of(params, |file, path, _| Ok(actions::formatted(path, file)))
+                self.of(params, |files, path, _| Ok(actions::formatted(path, files)))
             }
-            request::CodeLensRequest::METHOD => self.of(params, |file, _, params| {
+            request::CodeLensRequest::METHOD => self.of(params, |files, _, params| {
                 let uri = params.pointer("/textDocument/uri").and_then(Value::as_str);
-                Ok(lenses::lenses(file, uri.unwrap_or_default()))
+                let uri = uri.unwrap_or_default();
+                Ok(files.iter().flat_map(|file| lenses::lenses(file, uri)).collect::<Vec<_>>())
             }),
-            request::PrepareRenameRequest::METHOD => Self::at(params, |path, at, _| {
-                let found = rename::find(&self.files, &self.options.load, path, at);
-                let rename::Found { range, name: placeholder, .. } =
-                    found.map_err(Refused::Failed)?;
-                Ok(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
-            }),
-            request::Rename::METHOD => Self::at(params, |path, at, params| {
+            request::PrepareRenameRequest::METHOD => {
+                self.at(params, |(files, load), path, at, _| {
+                    let found = rename::find(files, load, path, at);
+                    let rename::Found { range, name: placeholder, .. } =
+                        found.map_err(Refused::Failed)?;
+                    Ok(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+                })
+            }
+            request::Rename::METHOD => self.at(params, |(files, load), path, at, params| {
                 let new = params.get("newName").and_then(Value::as_str).unwrap_or_default();
-                let edit = rename::rename(&self.files, &self.options.load, path, at, new);
+                let edit = rename::rename(files, load, path, at, new);
                 edit.map_err(Refused::Failed)
             }),
-            request::CodeActionRequest::METHOD => self.of(params, |file, path, params| {
+            request::CodeActionRequest::METHOD => self.of(params, |files, path, params| {
                 let range = params.get("range").cloned().unwrap_or_default();
                 let range = serde_json::from_value(range)?;
-                let fixes = actions::fixes(path, file, range, &self.checker.found(path));
-                let fixes = fixes.into_iter().map(CodeActionOrCommand::CodeAction);
-                Ok(fixes.collect::<Vec<_>>())
+                let found = self.checker.found(path);
+                let fixes = files.iter().flat_map(|file| actions::fixes(path, file, range, &found));
+                Ok(fixes.map(CodeActionOrCommand::CodeAction).collect::<Vec<_>>())
             }),
             _ => return None,
         })
@@ -370,28 +383,35 @@ impl Server {
 
     /// Answers a request about a position.
     fn at<T: Serialize>(
+        &self,
         params: Value,
-        answer: impl Fn(&Path, lsp_types::Position, &Value) -> Result<T, Refused>,
+        answer: impl Fn(
+            (&Files, &LoadOptions),
+            &Path,
+            lsp_types::Position,
+            &Value,
+        ) -> Result<T, Refused>,
     ) -> Answer {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
-        match addresses::path(&about.text_document.uri) {
-            Some(path) => Ok(serde_json::to_value(answer(&path, about.position, &params)?)?),
-            None => Ok(Value::Null),
-        }
+        let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
+        let at = about.position;
+        let (files, load) = self.files.visible_from(&path, at.line, &self.options.load);
+        Ok(serde_json::to_value(answer((&files, load), &path, at, &params)?)?)
     }
 
-    /// Answers a request about a file.
+    /// Answers a request about a file: of a policy document, its modules.
     fn of<T: Serialize>(
         &self,
         params: Value,
-        answer: impl Fn(&files::File, &Path, &Value) -> Result<T, Refused>,
+        answer: impl Fn(&[&files::File], &Path, &Value) -> Result<T, Refused>,
     ) -> Answer {
         let about: OfDocument = serde_json::from_value(params.clone())?;
-        let path = addresses::path(&about.text_document.uri);
-        match path.as_deref().and_then(|path| Some((self.files.get(path)?, path))) {
-            Some((file, path)) => Ok(serde_json::to_value(answer(file, path, &params)?)?),
-            None => Ok(Value::Null),
+        let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
+        let files = self.files.modules(&path);
+        if files.is_empty() {
+            return Ok(Value::Null);
         }
+        Ok(serde_json::to_value(answer(&files, &path, &params)?)?)
     }
 }
 

@@ -5,7 +5,7 @@ let client;
 
 exports.activate = () => {
   const server = { command: "rego-platform", args: ["lsp"] };
-  const documents = { documentSelector: [{ language: "rego" }] };
+  const documents = { documentSelector: [{ language: "rego" }, { language: "yaml" }] };
   client = new LanguageClient("rego-platform", server, documents);
   return client.start();
 };

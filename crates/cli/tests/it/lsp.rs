@@ -290,3 +290,232 @@ fn what_is_not_understood_is_refused_and_the_conversation_goes_on() {
     let ended = Sandbox::new().run(&["lsp"]).output();
     ended.fails("`lsp` is started by editors, not in a terminal");
 }
+
+/// Returns a policy document with modules.
+fn document(modules: &[&str]) -> String {
+    let indented = |module: &&str| {
+        let lines = module.lines().map(|line| match line {
+            "" => "\n".to_owned(),
+            line => format!("        {line}\n"),
+        });
+        format!("    - kind: SARIF\n      embedded: |\n{}", lines.collect::<String>())
+    };
+    let modules: String = modules.iter().map(indented).collect();
+    format!(
+        "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: m\nspec:\n  policies:\n\
+         {modules}  inputs:\n    - name: limit\n      default: '3'\n"
+    )
+}
+
+const EMBEDDED: &str = "package main\n\nimport rego.v1\n\n# How many may fail.\nlimit := input.args.limit\n\n\
+                        violations contains \"é\" if {\n  platform.discover(input.image, \"\").digest\n  \
+                        input.failed > limit\n}\n";
+
+/// Returns the findings that `check` prints for a document, as an editor shows them.
+fn checked(sandbox: &Sandbox, text: &str) -> Vec<Value> {
+    let path = sandbox.write("p/a.yaml", text);
+    let report = sandbox.run(&["check", "--format", "json", &path]).output().json();
+    let found = report["findings"].as_array().unwrap().iter().map(|found| {
+        let hint = found["hint"].as_str().map(|hint| format!("\nhelp: {hint}"));
+        let message = format!("{}{}", found["message"].as_str().unwrap(), hint.unwrap_or_default());
+        let at = &found["position"];
+        // What has no place in the document is at its beginning.
+        let is_placed = at["file"] == *path;
+        let number = |name: &str| at[name].as_u64().map_or(0, |number| number - 1);
+        let (line, column) = if is_placed { (number("line"), number("column")) } else { (0, 0) };
+        json!([line, column, found["code"], found["level"] == "error", message])
+    });
+    sorted(found.collect())
+}
+
+fn sorted(mut found: Vec<Value>) -> Vec<Value> {
+    found.sort_by_key(Value::to_string);
+    found
+}
+
+fn shown(found: &[Value]) -> Vec<Value> {
+    let shown = found.iter().map(|found| {
+        let start = &found["range"]["start"];
+        let (line, column) = (&start["line"], &start["character"]);
+        json!([line, column, found["code"], found["severity"] == 1, found["message"]])
+    });
+    sorted(shown.collect())
+}
+
+#[test]
+fn findings_in_a_policy_document_are_those_of_check() {
+    let good = document(&[EMBEDDED]);
+    let mut editor = Editor::new(&[("lib.rego", LIB), ("a.yaml", &good), ("b.yaml", &good)]);
+    editor.open("b.yaml", &good.replace("> limit", "> limt"));
+    editor.findings("b.yaml", 2);
+    let in_module = |from: &str, to: &str| good.replacen(from, to, 1);
+    let two = document(&[EMBEDDED, &EMBEDDED.replace("> limit", "> limt")]);
+    let quoted = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: m\nspec:\n  \
+                  policies:\n    - embedded: \"package main\\n\\nimport rego.v1\\n\\nviolations := x\\n\"\n";
+    let mut total = 0;
+    for text in [
+        in_module("> limit", "> limt"),
+        in_module("discover", "discovr"),
+        in_module("  input.failed", "  y := 1\n          input.failed"),
+        in_module("# How many", "# check:ignore unused-local\n        # How many"),
+        in_module("# How many may fail.", "# METADATA\n        # titel: x"),
+        in_module("limit := input.args.limit", "limit := data.lib.limit"),
+        in_module("limit := input.args.limit", "limit := input.args.other"),
+        in_module("if {", "if {{"),
+        in_module("        import rego.v1\n", ""),
+        in_module("violations", "rejections"),
+        in_module("  name: m", "  nam: m"),
+        in_module("kind: SARIF", "kind: [SARIF"),
+        in_module("      embedded", "      path: x.rego\n      embedded"),
+        format!("{good}---\na: 1\n"),
+        two,
+        quoted.to_owned(),
+    ] {
+        let expected = checked(&editor.sandbox, &text);
+        total += expected.len();
+        editor.open("a.yaml", &text);
+        if expected.is_empty() {
+            continue;
+        }
+        let found = editor.findings("a.yaml", expected.len());
+        assert_eq!(shown(&found), expected, "{text}");
+        editor.change("a.yaml", &good);
+        editor.findings("a.yaml", 0);
+    }
+    assert!(total > 15, "{total}");
+    // Those of the other document haven't changed.
+    editor.change("b.yaml", &good);
+    editor.findings("b.yaml", 0);
+    editor.end();
+}
+
+#[test]
+fn policy_documents_of_a_folder_are_no_data() {
+    let good = document(&[EMBEDDED]);
+    let test = "package main_test\n\nimport data.main\n\ntest_it if main.limit == 1 with input.args as {\"limit\": 1}\n";
+    let files = [("a.yaml", good.as_str()), ("b.yaml", &good), ("main_test.rego", test)];
+    let mut editor = Editor::new(&files);
+    // Neither the documents nor the test of one has a finding: this file's is the first.
+    editor.open("c.rego", "package c\n\ndeny contains \"x\" if x\n");
+    let uri = editor.uri("c.rego");
+    let message = loop {
+        let message = editor.receive();
+        if message["method"].is_string() {
+            break message;
+        }
+    };
+    assert_eq!(message["params"]["uri"], uri, "{message}");
+    editor.open("c.rego", "package c\n\ndeny contains \"x\" if input.x\n");
+    let message = editor.receive();
+    assert_eq!(message["params"], json!({"uri": uri, "diagnostics": []}));
+    editor.end();
+}
+
+#[test]
+fn names_in_a_policy_document_have_their_places_there() {
+    let good = document(&[EMBEDDED]);
+    let files = [("lib.rego", LIB), ("a.yaml", good.as_str()), ("b.yaml", &good)];
+    let mut editor = Editor::new(&files);
+    let places_of = |answer: Value| places(&answer);
+    let definition = "textDocument/definition";
+    assert_eq!(places_of(editor.at(definition, "a.yaml", "> li|mit")), ["a.yaml:13:8"]);
+    let references = editor.at("textDocument/references", "a.yaml", "> li|mit");
+    assert_eq!(places_of(references), ["a.yaml:13:8", "a.yaml:17:25"]);
+    let text = editor.at("textDocument/hover", "a.yaml", "> li|mit");
+    let text = text["contents"]["value"].as_str().unwrap().to_owned();
+    assert!(text.contains("How many may fail.") && text.contains("`a.yaml:14`"), "{text}");
+    let text = editor.at("textDocument/hover", "a.yaml", "platform.disc|over").to_string();
+    assert!(text.contains("platform.discover(digest, kind)"), "{text}");
+    assert_eq!(editor.at("textDocument/hover", "a.yaml", "meta|data"), Value::Null);
+    let complete = |editor: &mut Editor, marked: &str| {
+        labels(&editor.at("textDocument/completion", "a.yaml", marked))
+    };
+    let found = complete(&mut editor, "> li|mit");
+    assert!(found.contains(&"limit".to_owned()) && !found.contains(&"trusted".to_owned()));
+    assert!(complete(&mut editor, "platform.|discover").contains(&"discover".to_owned()));
+    assert!(complete(&mut editor, "\").digest|").contains(&"digest".to_owned()));
+    assert!(complete(&mut editor, "kind: |Policy").is_empty());
+    let symbols = editor.at("textDocument/documentSymbol", "a.yaml", "kind|");
+    let names: Vec<_> = symbols.as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["limit", "violations"]);
+    // A name is changed in its module alone.
+    let at = json!({"line": 17, "character": 27});
+    let params =
+        json!({"textDocument": {"uri": editor.uri("a.yaml")}, "position": at, "newName": "most"});
+    let edit = editor.ask("textDocument/rename", &params);
+    let changes = edit["changes"].as_object().unwrap();
+    assert_eq!(changes.len(), 1, "{edit}");
+    let edits = &changes[&editor.uri("a.yaml")];
+    assert_eq!(edits.as_array().unwrap().len(), 2, "{edit}");
+    assert_eq!(edits[0]["range"]["start"], json!({"line": 13, "character": 8}));
+    // A rule is evaluated as its document has it.
+    let lenses = editor.at("textDocument/codeLens", "a.yaml", "kind|");
+    let command = &lenses[0]["command"];
+    let params = json!({"command": command["command"], "arguments": command["arguments"]});
+    let value = editor.ask("workspace/executeCommand", &params);
+    assert_eq!(value, "data.main.limit is undefined");
+    // Names are known while the YAML is broken, and nothing is changed.
+    editor.open("a.yaml", &good.replacen("kind: SARIF", "kind: [SARIF", 1));
+    assert_eq!(places_of(editor.at(definition, "a.yaml", "> li|mit")), ["a.yaml:13:8"]);
+    let answer = editor.asked(
+        "textDocument/rename",
+        &json!({"textDocument": {"uri": editor.uri("a.yaml")},
+        "position": at, "newName": "most"}),
+    );
+    assert!(answer["error"]["message"].as_str().unwrap().contains("can't be parsed"), "{answer}");
+    let params = json!({"textDocument": {"uri": editor.uri("a.yaml")}, "options": {"tabSize": 4, "insertSpaces": false}});
+    assert_eq!(editor.ask("textDocument/formatting", &params), Value::Null);
+    // A file that isn't a document is none of Rego.
+    editor.open("c.yaml", "a: 1\n");
+    let params = json!({"textDocument": {"uri": editor.uri("c.yaml")}});
+    assert_eq!(editor.ask("textDocument/documentSymbol", &params), Value::Null);
+    editor.end();
+}
+
+/// Returns a text after the edits of its whole lines.
+fn edited(text: &str, edits: &Value) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    for edit in edits.as_array().unwrap().iter().rev() {
+        let line = |of: &str| {
+            assert_eq!(edit["range"][of]["character"], 0, "{edit}");
+            usize::try_from(edit["range"][of]["line"].as_u64().unwrap()).unwrap()
+        };
+        lines.splice(line("start")..line("end"), [edit["newText"].as_str().unwrap()]);
+    }
+    lines.concat()
+}
+
+#[test]
+fn edits_of_a_policy_document_change_its_modules_alone() {
+    let rough = EMBEDDED.replace("input.failed > limit", "input.failed>limit");
+    let text = document(&[&rough, EMBEDDED, &rough]);
+    let mut editor = Editor::new(&[("a.yaml", &text)]);
+    let uri = editor.uri("a.yaml");
+    let params =
+        json!({"textDocument": {"uri": uri}, "options": {"tabSize": 4, "insertSpaces": false}});
+    let edits = editor.ask("textDocument/formatting", &params);
+    assert_eq!(edits[0]["range"]["start"], json!({"line": 8, "character": 0}));
+    let path = editor.sandbox.write("formatted.yaml", &text);
+    editor.sandbox.run(&["fmt", "-w", &path]).output().code(0);
+    assert_eq!(edited(&text, &edits), std::fs::read_to_string(&path).unwrap());
+    assert!(edited(&text, &edits).ends_with("default: '3'\n"));
+    // A fix.
+    let good = document(&[
+        EMBEDDED,
+        &EMBEDDED.replace("limit", "most").replace("args.most", "args.limit"),
+    ]);
+    let wrong = good.replacen("discover", "discovr", 1);
+    editor.open("a.yaml", &wrong);
+    let found = editor.findings("a.yaml", 1);
+    let range = found[0]["range"].clone();
+    let params =
+        json!({"textDocument": {"uri": uri}, "range": range, "context": {"diagnostics": []}});
+    let actions = editor.ask("textDocument/codeAction", &params);
+    assert_eq!(actions.as_array().unwrap().len(), 1, "{actions}");
+    let edits = &actions[0]["edit"]["changes"][&uri];
+    assert_eq!(edits[0]["range"]["start"], json!({"line": 8, "character": 0}));
+    assert_eq!(edited(&wrong, edits), good);
+    editor.change("a.yaml", &good);
+    editor.findings("a.yaml", 0);
+    editor.end();
+}

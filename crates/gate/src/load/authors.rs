@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use rego_platform::load::LoadOptions;
+use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::BaseVersion;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
@@ -12,6 +14,7 @@ use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
 use crate::policy_documents::{Elsewhere, Place, embedded_texts};
+use crate::vulnerability;
 
 /// Returns what was read, with the modules of policy documents as Rego instead of the documents as data. Their
 /// positions are those in the document where a module stands there as it is.
@@ -50,6 +53,13 @@ fn refuse_same_package(modules: &[ModuleSource]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Returns the options for loading modules of policy documents.
+#[doc(hidden)]
+#[must_use]
+pub fn document_options(load: &LoadOptions) -> LoadOptions {
+    vulnerability::options(load, PackageOrigin::Document)
 }
 
 /// A Rego text that is written into a document as a block of lines.

@@ -69,13 +69,27 @@ impl Material {
             ignore: how.ignore.cloned().unwrap_or_default(),
             ..Default::default()
         };
-        let mut gathered = gather(paths, how.policies, &options)?;
+        let gathered = gather(paths, how.policies, &options)?;
         for account in gathered.accounts.iter().rev().take(how.policies.len()) {
             if account.taken == 0 && !account.left_out.is_empty() {
                 let message = format!("`{}` contains no policies", escape(&account.argument));
                 return Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::DATA));
             }
         }
+        Self::of(gathered, options)
+    }
+
+    /// Reads a policy document with this text, whatever the disk has.
+    ///
+    /// # Errors
+    /// For a document that can't be read.
+    pub fn of_document(path: &str, text: &str) -> Result<Self, Error> {
+        let mut gathered = Gathered::default();
+        gathered.policy_documents.insert(path.to_owned(), text.to_owned());
+        Self::of(gathered, GateOptions::default())
+    }
+
+    fn of(mut gathered: Gathered, options: GateOptions) -> Result<Self, Error> {
         let policy_documents = split_off_documents(&mut gathered, None, options.elsewhere())?;
         let alone = |entry: &PolicyEntry| Ok(Sources::new([entry.module.source()?.clone()], []));
         let entries = policy_documents.iter().flat_map(Document::entries);
