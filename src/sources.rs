@@ -305,6 +305,14 @@ impl Sources {
 }
 
 impl Gathered {
+    /// Takes the policy documents out of the data, and returns their texts.
+    #[doc(hidden)]
+    pub fn take_policy_documents(&mut self) -> BTreeMap<String, String> {
+        let texts = std::mem::take(&mut self.policy_documents);
+        self.files.data.retain(|source| !texts.contains_key(&source.path));
+        texts
+    }
+
     /// Returns the modules and data, with those of bundles and their manifests.
     ///
     /// # Errors

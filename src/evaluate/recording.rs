@@ -23,6 +23,10 @@ use crate::rego::internal::builtins::LOOKUP;
 use crate::text::shorten;
 use crate::unreadable::unreadable;
 use crate::{Error, ErrorKind};
+use rego_platform_client::files::bounded;
+
+/// The largest recording, in bytes.
+const MAX_BYTES: u64 = 4 << 30;
 
 /// The version of the format, so that a later one is refused instead of misread.
 const VERSION: u32 = 1;
@@ -218,7 +222,8 @@ impl Recording {
     /// # Errors
     /// [`ErrorKind::Configuration`] when it can't be read or isn't a recording.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read(path).map_err(|error| unreadable("the recording", path, error))?;
+        let text =
+            bounded(path, MAX_BYTES).map_err(|error| unreadable("the recording", path, error))?;
         Self::parse(&text, path)
     }
 

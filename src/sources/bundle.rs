@@ -236,6 +236,10 @@ impl Reading<'_> {
                 return Err(holds(self.path, "isn't an object")
                     .with_hint("its keys become paths below `data`"));
             }
+            if documents::is_policy(value) {
+                return Err(holds(self.path, "is a policy document")
+                    .with_hint("a bundle has Rego and data: name the document itself instead"));
+            }
             if data.1 > 0 {
                 let reason = format!("{} further documents: one is read", data.1);
                 self.account.leave(Path::new(name), reason);
@@ -378,10 +382,10 @@ fn data(path: String, name: &str, text: &str) -> Result<(Data, usize), Diagnosti
         .map(str::to_owned)
         .collect();
     let is_yaml = ending_of(name) != "json";
-    if is_yaml && let Ok(value) = json::read(text) {
-        return Ok((Data { path, folders, value }, 0));
-    }
-    let read = documents::of_bundle(&path, text, is_yaml)?;
+    let read = match json::read(text) {
+        Ok(value) if is_yaml => documents::Data { value, further: 0 },
+        _ => documents::of_bundle(&path, text, is_yaml)?,
+    };
     Ok((Data { path, folders, value: read.value }, read.further))
 }
 

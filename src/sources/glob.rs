@@ -11,6 +11,8 @@ use globset::{GlobBuilder, GlobMatcher};
 pub struct Glob {
     text: String,
     names: Vec<NameGlob>,
+    /// Set if any folders may be before what it matches, also those above and the root.
+    anywhere: bool,
 }
 
 /// The part of a glob for one name of a path.
@@ -31,7 +33,7 @@ impl Glob {
     /// Returns the reason why it isn't valid.
     pub fn new(text: &str) -> Result<Self, String> {
         let names = split(text).map(NameGlob::new).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), names })
+        Ok(Self { text: text.to_owned(), names, anywhere: false })
     }
 
     /// Parses a glob that relaxes or leaves out. The text of an existing path is that path alone.
@@ -41,7 +43,7 @@ impl Glob {
     pub fn unless_path(text: &str) -> Result<Self, String> {
         if is_glob(text) && Path::new(text).symlink_metadata().is_ok() {
             let names = split(text).map(|name| NameGlob::Literal(name.to_owned())).collect();
-            return Ok(Self { text: text.to_owned(), names });
+            return Ok(Self { text: text.to_owned(), names, anywhere: false });
         }
         Self::new(text)
     }
@@ -50,6 +52,7 @@ impl Glob {
     #[must_use]
     pub fn at_the_end(mut self) -> Self {
         self.names.insert(0, NameGlob::Any);
+        self.anywhere = true;
         self
     }
 
@@ -58,7 +61,8 @@ impl Glob {
         &self.text
     }
 
-    /// Returns `true` if it matches a path as a whole.
+    /// Returns `true` if it matches a path as a whole. As when files are searched, `*` and `**` match neither `..` nor
+    /// the root.
     pub fn matches(&self, path: &str) -> bool {
         let path: Vec<&str> = split(path).collect();
         // The numbers of names that the glob's first names can match.
@@ -66,12 +70,14 @@ impl Glob {
         if let Some(start) = ends.first_mut() {
             *start = true;
         }
-        for name in &self.names {
+        for (at, name) in self.names.iter().enumerate() {
             if matches!(name, NameGlob::Any) {
+                let anywhere = self.anywhere && at == 0;
                 let mut before = false;
-                for end in &mut ends {
-                    before |= *end;
-                    *end = before;
+                let crossed = std::iter::once(None).chain(path.iter().map(Some));
+                for (end, own) in ends.iter_mut().zip(crossed) {
+                    *end |= before && own.is_some_and(|own| anywhere || name.matches(own));
+                    before = *end;
                 }
                 continue;
             }
@@ -104,8 +110,10 @@ impl NameGlob {
     /// Returns `true` if it matches a name.
     pub fn matches(&self, name: &str) -> bool {
         match self {
-            Self::Any => true,
             Self::Literal(own) => own == name,
+            // The root has no name.
+            _ if name.is_empty() || name == ".." => false,
+            Self::Any => true,
             Self::Pattern(pattern) => pattern.is_match(name),
         }
     }
@@ -134,7 +142,9 @@ mod tests {
             ("sub/*.json", "./sub//y.json"),
             ("./sub/?.json", "sub/y.json"),
             ("**/y.json", "y.json"),
-            ("**/y.json", "/a/b/y.json"),
+            ("/**/y.json", "/a/b/y.json"),
+            ("../*.json", "../y.json"),
+            ("../**", "../a/b"),
             ("sub/**", "sub/a/b"),
             ("sub/**/**/y.json", "sub/y.json"),
             ("{x,y}.json", "y.json"),
@@ -155,12 +165,26 @@ mod tests {
             ("a**b", "a/b"),
             ("a/*", "/a/b"),
             ("Y.json", "y.json"),
+            ("*/y.json", "../y.json"),
+            ("**", "../y.json"),
+            ("**/y.json", "a/../../y.json"),
+            ("{..,x}/y.json", "../y.json"),
+            ("**/y.json", "/a/b/y.json"),
+            ("*/y.json", "/y.json"),
         ] {
             assert!(!Glob::new(glob).is_ok_and(|glob| glob.matches(path)), "{glob} {path}");
         }
         for glob in ["[a", "{a/b,c}", "a{"] {
             assert!(Glob::new(glob).is_err(), "{glob}");
         }
+    }
+
+    #[test]
+    fn what_is_at_the_end_is_anywhere() {
+        for path in ["y.json", "a/y.json", "../y.json", "/a/b/y.json", "a/../y.json"] {
+            assert!(Glob::new("y.json").unwrap().at_the_end().matches(path), "{path}");
+        }
+        assert!(!Glob::new("*/y.json").unwrap().at_the_end().matches("../y.json"));
     }
 
     #[test]

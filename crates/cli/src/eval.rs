@@ -191,7 +191,7 @@ impl Work<'_> {
                 .remote
                 .fetcher(&args.evaluation.network, options, false)
                 .without(&args.load.ignore);
-            let sources = evaluation::read(&args.data, &args.bundle, &fetcher)?;
+            let sources = evaluation::read(&args.data, &args.bundle, &fetcher, &load.product)?;
             let policies = Policies::load(&sources, load)?.evaluated_by(other);
             let file = args.input.as_deref();
             let (query, reads_file) = query_about_file(&policies, &args.query, within, file)?;

@@ -16,7 +16,7 @@ use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Ignore, Sources};
-use rego_platform::{Diagnostic, Error, ErrorKind, Position};
+use rego_platform::{Diagnostic, Error, ErrorKind, Position, Product};
 use rego_platform_client::text::escape;
 
 use super::context::Context;
@@ -32,6 +32,7 @@ pub(super) fn read(
     paths: &[PathBuf],
     bundles: &[PathBuf],
     fetcher: &Fetcher,
+    product: &Product,
 ) -> Result<Sources, Error> {
     let given = fetcher.given(paths, bundles)?;
     let options = given.options();
@@ -39,7 +40,7 @@ pub(super) fn read(
     if gathered.policy_documents.is_empty() {
         return gathered.sources();
     }
-    rego_platform_gate::with_modules(gathered, options.fetched)
+    rego_platform_gate::with_modules(gathered, options.fetched, product)
 }
 
 /// Returns the package and imports of a query, as the beginning of a module declares them; `None` if

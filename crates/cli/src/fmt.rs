@@ -15,6 +15,7 @@ use rego_platform::rego::{self, FormatOptions};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, escape_for_log, escape_lines};
 
+use super::option_files::bounded;
 use super::output::{self, Reporter};
 use super::stdin::{self, Stdin};
 use super::unfinished::Unfinished;
@@ -249,11 +250,7 @@ fn is_document(path: &Path) -> bool {
 
 fn read(path: &Path, name: &str) -> Result<String, Error> {
     let failed = |error| rego_platform_client::unreadable::unreadable("", path, error);
-    let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > MAX_BYTES {
-        return Err(wrong(format!("`{}` is too large to be a policy", escape(name))));
-    }
-    let bytes = std::fs::read(path).map_err(failed)?;
+    let bytes = bounded(path, MAX_BYTES).map_err(failed)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;

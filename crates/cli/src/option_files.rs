@@ -6,11 +6,17 @@
 use std::path::Path;
 
 use rego_platform::{Error, ErrorKind};
-pub(super) use rego_platform_client::files::{is_regular, read};
+pub(super) use rego_platform_client::files::{bounded, is_regular, read};
 use rego_platform_client::text::{escape, hex};
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::model::Source;
 use sha2::{Digest as _, Sha256};
+
+/// The largest file of JSON, in bytes.
+const MAX_JSON: u64 = 64 << 20;
+
+/// The largest file whose content is evaluated, in bytes: an input, an argument.
+pub(super) const MAX_INPUT: u64 = 256 << 20;
 
 /// The largest recording, in bytes.
 pub(super) const MAX_RECORDING: u64 = 4 << 30;
@@ -25,7 +31,7 @@ pub(super) fn source(path: &Path, text: &[u8]) -> Source {
 pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
     let shown = escape(&path.display().to_string());
     let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
-    let bytes = std::fs::read(path).map_err(|error| unreadable("", path, error))?;
+    let bytes = bounded(path, MAX_JSON).map_err(|error| unreadable("", path, error))?;
     serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
 }
 

@@ -15,6 +15,8 @@ use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, parse_all};
 
+use super::option_files;
+
 /// The functions, and the number of their arguments.
 const FUNCTIONS: [(&str, u8); 3] =
     [("parse_config", 2), ("parse_config_file", 1), ("parse_combined_config_files", 1)];
@@ -87,7 +89,8 @@ fn read(folders: &BTreeSet<PathBuf>, name: &str) -> Result<(PathBuf, Vec<Value>)
     };
     let parser = Parser::of(path)
         .ok_or_else(|| wrong(format!("the extension of `{shown}` names no parser")))?;
-    let bytes = std::fs::read(path).map_err(|error| unreadable("the file", path, error))?;
+    let bytes = option_files::bounded(path, option_files::MAX_INPUT)
+        .map_err(|error| unreadable("the file", path, error))?;
     let all = parse_all(&path.to_string_lossy(), bytes, parser)?;
     Ok((path.clone(), all))
 }

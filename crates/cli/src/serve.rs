@@ -318,7 +318,10 @@ impl Served {
         read.bundle_keys = self.keys.as_ref();
         // Read once, so that queries and the gate have the same policies whatever is written meanwhile.
         let gathered = Sources::gather(&given.paths, read)?;
-        let policies = Policies::load(&gathered.clone().sources()?, self.load.clone())?;
+        // A gate evaluates the policy documents; queries see neither them nor their modules.
+        let mut plain = gathered.clone();
+        plain.take_policy_documents();
+        let policies = Policies::load(&plain.sources()?, self.load.clone())?;
         let mut options = self.options();
         options.fetched = given.fetched;
         options.bundle_keys.clone_from(&self.keys);

@@ -198,7 +198,7 @@ impl Work<'_> {
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
-        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher)?;
+        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product)?;
         #[cfg(feature = "formats")]
         super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;

@@ -20,14 +20,14 @@ use crate::{Error, ErrorKind, Limit};
 pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<u8>, Error> {
     let failed = |error: io::Error| unreadable(what, path, error);
     if is_regular(path).map_err(failed)? {
-        return all(path, max).map_err(failed);
+        return bounded(path, max).map_err(failed);
     }
     let (sender, done) = sync_channel(1);
     let own = path.to_owned();
     // Even opening a pipe blocks until it has a writer. The thread ends with the process.
     std::thread::Builder::new()
         .name("file".to_owned())
-        .spawn(move || sender.send(all(&own, max)))
+        .spawn(move || sender.send(bounded(&own, max)))
         .map_err(failed)?;
     match done.recv_timeout(timeout) {
         Ok(read) => read.map_err(failed),
@@ -50,7 +50,11 @@ pub fn is_regular(path: &Path) -> io::Result<bool> {
     std::fs::metadata(path).map(|meta| meta.is_file() || meta.is_dir())
 }
 
-fn all(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+/// Reads a file of at most `max` bytes.
+///
+/// # Errors
+/// Those of the file system, and one for a larger file.
+pub fn bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {

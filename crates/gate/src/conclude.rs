@@ -76,6 +76,8 @@ fn violation<'a>(
     waivers: &impl Deref<Target = InputWaivers<'a>>,
     context: &VerdictContext<'_>,
 ) -> Violation {
+    // As the vendor's engine takes it: of its documents, and nothing but `true`.
+    let suppressed = context.policy.document.is_some() && item.is_suppressed();
     let verdict_rule = context.package.rules.get(item.rule);
     let rule =
         verdict_rule.and_then(|own| context.policy.rules.iter().find(|r| r.name == own.name));
@@ -86,9 +88,6 @@ fn violation<'a>(
     let known = severity.as_deref().and_then(Severity::parse);
     let slight = !item.unrated
         && matches!((context.rules.fail_on, known), (Some(least), Some(own)) if own < least);
-    // As the vendor's engine takes it: of its documents, and nothing but `true`.
-    let suppressed = context.policy.document.is_some()
-        && item.fields.get("suppress") == Some(&serde_json::Value::Bool(true));
     let is_excepted = verdict_rule
         .is_some_and(|rule| own.exceptions.iter().any(|name| excepts(name, &rule.name)));
     let mut effect = match item.class {

@@ -255,6 +255,7 @@ mod tests {
             metadata: Reader {
                 product: Product::default(),
                 document: false,
+                declared: None,
                 names: false,
                 kind: None,
             },

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
@@ -82,6 +83,8 @@ pub(super) struct Reader {
     pub product: Product,
     /// Set for a policy document: then nothing of the metadata is from the input itself.
     pub document: bool,
+    /// The inputs that a policy document declares, if it declares any.
+    pub declared: Option<Arc<[String]>>,
     /// Set if the policy names the field.
     pub names: bool,
     /// The kind of the inputs whose own kind isn't known.
@@ -219,7 +222,8 @@ mod tests {
     ) -> Result<String, Error> {
         let mut value = Value::from_json(text).unwrap();
         let kind = Some("SARIF".to_owned()).filter(|_| !given.annotations.is_empty());
-        let reader = Reader { product: Product::default(), document, names: true, kind };
+        let reader =
+            Reader { product: Product::default(), document, declared: None, names: true, kind };
         let members = given.members(&reader, origin);
         put(value.as_object_mut().unwrap(), members, &reader)?;
         Ok(serde_json::to_string(&value).unwrap())

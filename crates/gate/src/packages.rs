@@ -72,7 +72,7 @@ pub(super) fn verdict_packages(
         }
         match verdict_rules(package, origin, reach) {
             Err(diagnostics) => found.extend(diagnostics),
-            Ok((rules, _)) if !gives_verdict(&rules) => {
+            Ok((rules, _)) if !gives_verdict(&rules, origin) => {
                 if is_named || origin == PackageOrigin::Document {
                     found.push(without_verdict(package, origin));
                 }
@@ -148,8 +148,11 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
     Some(diagnostic.at(rule.position.clone()))
 }
 
-fn gives_verdict(rules: &[VerdictRule]) -> bool {
-    rules.iter().any(|rule| rule.role.gives_verdict())
+/// Returns `true` if one of the rules is about passing. A document that only warns isn't: the vendor's engine has no
+/// warnings.
+fn gives_verdict(rules: &[VerdictRule], origin: PackageOrigin) -> bool {
+    let warns = |role| origin == PackageOrigin::Document && role == Role::Warnings;
+    rules.iter().any(|rule| rule.role.gives_verdict() && !warns(rule.role))
 }
 
 fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {

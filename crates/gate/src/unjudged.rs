@@ -22,14 +22,16 @@ const LISTS: [&str; 2] = ["evidence", "project_compliance"];
 pub(super) fn describe(kind: &mut InputKind, reader: &Reader, (closed, combined): (bool, bool)) {
     kind.combined = combined;
     if closed {
-        kind.closed.push(ClosedObject { member: None, except: None });
+        kind.closed.push(ClosedObject { member: None, except: [].into() });
     }
     let closed = |name: &str, except| ClosedObject { member: Some(Value::from(name)), except };
-    // A policy document's arguments are those that it declares, with or without a value.
-    if !reader.document {
-        kind.closed.push(closed(ARGUMENTS, None));
+    // A policy document's arguments are those that it declares, with or without a value; where it declares none,
+    // nothing is judged.
+    match &reader.declared {
+        None if reader.document => {}
+        declared => kind.closed.push(closed(ARGUMENTS, declared.clone().unwrap_or_default())),
     }
-    kind.closed.push(closed(&reader.product.metadata_field(), Some("annotations")));
+    kind.closed.push(closed(&reader.product.metadata_field(), ["annotations".to_owned()].into()));
 }
 
 /// Returns the error for a policy that can't pass, and its place.

@@ -56,13 +56,20 @@ impl Item {
         self.severity.as_deref().or_else(|| described.get(self.rule)?.severity.as_deref())
     }
 
+    /// Returns `true` for a finding that a policy document leaves out.
+    pub fn is_suppressed(&self) -> bool {
+        self.fields.get("suppress") == Some(&serde_json::Value::Bool(true))
+    }
+
     /// Returns `true` if it has the other's message, its severity if it has one, and every field of
     /// it, with the same value.
     fn includes(&self, other: &Self, described: &[Rule]) -> bool {
         let of_other = other.severity_in(described);
         let severity = of_other.is_none() || self.severity_in(described) == of_other;
         let field = |(name, value)| self.fields.get(name) == Some(value);
-        self.message == other.message && severity && other.fields.iter().all(field)
+        // A finding that doesn't count leaves the violation as it is.
+        let counts = !self.is_suppressed() || other.is_suppressed();
+        self.message == other.message && counts && severity && other.fields.iter().all(field)
     }
 }
 

@@ -10,7 +10,7 @@ use rego_platform::sources::ModuleSource;
 use rego_platform::{Diagnostic, Fix};
 
 use crate::addresses;
-use crate::files::File;
+use crate::file::File;
 
 /// Returns the edits that give the modules of a file `opa fmt`'s layout; `None` if one can't be parsed.
 pub(crate) fn formatted(path: &Path, files: &[&File]) -> Option<Vec<TextEdit>> {

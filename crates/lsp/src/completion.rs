@@ -13,7 +13,8 @@ use rego_platform::functions::FUNCTIONS;
 use rego_platform::load::LoadOptions;
 use rego_platform::{Product, check};
 
-use crate::files::{File, Files};
+use crate::file::File;
+use crate::files::Files;
 use crate::hover;
 
 /// Returns the path before the cursor: its complete names. The last, which is being typed, isn't one.

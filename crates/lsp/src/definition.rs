@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use lsp_types::{Location, Position};
 
 use crate::addresses;
-use crate::files::{File, Files};
+use crate::file::File;
+use crate::files::Files;
 use crate::names::Declared;
 
 /// Returns the definitions of the longest beginning of a path that is declared, with their files; else

@@ -11,23 +11,8 @@ use rego::BaseVersion;
 use rego_platform::load::LoadOptions;
 use rego_platform::{Diagnostic, Error};
 
-use crate::files::{File, Open};
+use crate::file::{EmbeddedModule, File, Open};
 use crate::text::Text;
-
-/// A Rego module that is written into a policy document as a block of lines.
-#[derive(Debug, Clone)]
-pub struct EmbeddedModule {
-    /// The number of its first line, from 0.
-    pub line: usize,
-    /// The number of its lines.
-    pub lines: usize,
-    /// The white space that its lines begin with in the document.
-    pub indent: String,
-    /// The text without it.
-    pub text: String,
-    /// The rules that the module uses without defining them, as Rego.
-    pub omitted_rules: String,
-}
 
 /// The functions for policy documents.
 #[derive(Debug, Clone)]

@@ -10,55 +10,10 @@ use rego_platform::load::LoadOptions;
 use rego_platform::sources::{Ignore, ModuleSource, ReadOptions, Sources, document, is_policy};
 use rego_platform::{Diagnostic, Error};
 
-use crate::documents::{Document, EmbeddedModule, PolicyDocuments};
-use crate::names::{Names, Used};
+use crate::documents::{Document, PolicyDocuments};
+use crate::file::{File, Open};
+use crate::names::Used;
 use crate::text::Text;
-
-/// The editor's version of an open text, and its spelling of the address.
-pub(crate) type Open = (i32, Arc<str>);
-
-/// A policy file, or a module of a policy document.
-#[derive(Debug, Clone)]
-pub(crate) struct File {
-    pub text: Arc<Text>,
-    /// What it declares and refers to, as of the last text that could be parsed.
-    pub names: Arc<Names>,
-    /// `true` if the text can't be parsed.
-    pub is_broken: bool,
-    /// The last text that could be parsed.
-    last: Option<Arc<Text>>,
-    /// `None` if it isn't open.
-    pub open: Option<Open>,
-    /// The place in a policy document, if it is one of its modules.
-    pub embedded: Option<Arc<EmbeddedModule>>,
-}
-
-impl File {
-    pub fn new(
-        content: String,
-        open: Option<Open>,
-        rego: BaseVersion,
-        known: Option<&Self>,
-    ) -> Self {
-        let text = Arc::new(Text::new(content));
-        let names = Names::of(&text, rego);
-        let is_broken = names.is_none();
-        let last = if is_broken {
-            known.and_then(|file| file.last.clone())
-        } else {
-            Some(Arc::clone(&text))
-        };
-        let known = || known.map(|file| Arc::clone(&file.names)).unwrap_or_default();
-        let names = names.unwrap_or_else(known);
-        Self { text, names, is_broken, last, open, embedded: None }
-    }
-
-    /// Returns a state of its text as it is loaded: with the rules that a module of a document omits.
-    pub fn loaded(&self, mut text: String) -> String {
-        text.extend(self.embedded.iter().map(|module| module.omitted_rules.as_str()));
-        text
-    }
-}
 
 /// The most files that are left out because they can't be read.
 const MOST_LEFT_OUT: usize = 50;

@@ -15,7 +15,8 @@ use rego_platform::text::{data_reference, escape_lines};
 use rego_platform::{Error, ErrorKind, Value};
 use serde_json::json;
 
-use crate::files::{File, Files};
+use crate::file::File;
+use crate::files::Files;
 
 /// The commands.
 pub(crate) const TEST: &str = "rego-platform.test";

@@ -14,6 +14,7 @@ mod addresses;
 mod completion;
 mod definition;
 mod documents;
+mod file;
 mod files;
 mod findings;
 mod hover;
@@ -25,5 +26,6 @@ mod stdio;
 mod symbols;
 mod text;
 
-pub use documents::{EmbeddedModule, PolicyDocuments};
+pub use documents::PolicyDocuments;
+pub use file::EmbeddedModule;
 pub use server::{Options, serve, serve_stdio};

@@ -19,7 +19,8 @@ use rego_platform::sources::{ModuleSource, Sources};
 use rego_platform::{Level, check};
 
 use crate::addresses;
-use crate::files::{File, Files};
+use crate::file::File;
+use crate::files::Files;
 use crate::names::Part;
 
 /// A place in a text, as bytes.

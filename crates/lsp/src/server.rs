@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 
 use crate::addresses;
 use crate::documents::PolicyDocuments;
-use crate::files::{self, Files};
+use crate::file::File;
+use crate::files::Files;
 use crate::findings::Checker;
 use crate::lenses::Task;
 use crate::{actions, completion, definition, hover, lenses, rename, stdio, symbols};
@@ -403,7 +404,7 @@ impl Server {
     fn of<T: Serialize>(
         &self,
         params: Value,
-        answer: impl Fn(&[&files::File], &Path, &Value) -> Result<T, Refused>,
+        answer: impl Fn(&[&File], &Path, &Value) -> Result<T, Refused>,
     ) -> Answer {
         let about: OfDocument = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };

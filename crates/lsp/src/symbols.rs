@@ -2,7 +2,7 @@
 
 use lsp_types::{DocumentSymbol, SymbolKind};
 
-use crate::files::File;
+use crate::file::File;
 
 /// Returns the rules of a file, in its order.
 #[allow(deprecated, reason = "a field of the protocol without a constructor")]

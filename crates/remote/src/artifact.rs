@@ -155,6 +155,8 @@ fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
     let name = layer.annotations.get(TITLE).ok_or_else(|| {
         wrong(what, "has a layer without a name").with_hint(format!("`{TITLE}` names it"))
     })?;
+    // `oras push` and `conftest push` name files as they are given.
+    let name = name.strip_prefix("./").unwrap_or(name);
     let shown = escape(name);
     if !is_inside(name) {
         return Err(wrong(what, &format!("holds the path `{shown}`"))
@@ -165,7 +167,7 @@ fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
         return Err(wrong(what, &message)
             .with_hint(format!("the name of such a file ends in `.{}`", endings.join("`, `."))));
     }
-    Ok(Layer { digest, size: layer.size, name: Some(name.clone()) })
+    Ok(Layer { digest, size: layer.size, name: Some(name.to_owned()) })
 }
 
 fn ending(name: &str) -> &str {

@@ -13,6 +13,7 @@ use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_client::unreadable::unreadable;
 
+use crate::option_files;
 use crate::stdin::{self, Stdin};
 
 /// Parses the arguments of a call of `function`.
@@ -79,9 +80,9 @@ fn text(word: &str, stdin: &mut Stdin) -> Result<Value, Error> {
     if path.starts_with('@') {
         return Ok(Value::from(path));
     }
-    let bytes = std::fs::read(path).map_err(|error| {
-        unreadable("the file", Path::new(path), error)
-            .with_hint("write `@@` for a text that begins with `@`")
+    let file = Path::new(path);
+    let bytes = option_files::bounded(file, option_files::MAX_INPUT).map_err(|error| {
+        unreadable("the file", file, error).with_hint("write `@@` for a text that begins with `@`")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
         invalid(format!("the file `{}` isn't UTF-8 text", escape(path)))

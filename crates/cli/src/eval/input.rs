@@ -8,6 +8,7 @@ use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, conversion_of};
 
+use crate::option_files;
 use crate::stdin::{self, Stdin};
 
 /// Reads the document at `path`, `-` for standard input.
@@ -16,7 +17,8 @@ pub(crate) fn read(path: &Path, parser: Option<Parser>, stdin: &mut Stdin) -> Re
         (stdin.read("`--input -`")?, "<stdin>".to_owned())
     } else {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| unreadable("the input", path, error))?;
+        let bytes = option_files::bounded(path, option_files::MAX_INPUT)
+            .map_err(|error| unreadable("the input", path, error))?;
         (bytes, name)
     };
     document(bytes, &name, parser)

@@ -13,7 +13,11 @@ use rego_platform_client::unreadable::unreadable;
 use rego_platform_remote::{Address, Content, Limits, Pin, Remote, setting};
 
 use super::{Given, RemoteArgs, locked};
+use crate::option_files::bounded;
 use crate::paths::address;
+
+/// The largest file of certificates, in bytes.
+const MAX_CERTIFICATES: u64 = 16 << 20;
 
 /// The limits on what is attached to an image.
 const OF_AN_IMAGE: Limits = Limits { file_bytes: 64 << 20, total_bytes: 256 << 20, files: 1_000 };
@@ -196,7 +200,7 @@ impl How {
             builder = builder.allow_host(host.clone());
         }
         if let Some(path) = &self.ca_cert {
-            let pem = std::fs::read(path);
+            let pem = bounded(path, MAX_CERTIFICATES);
             let pem = pem.map_err(|error| unreadable("the certificate file", path, error))?;
             builder = builder.ca_certificate(pem);
         }

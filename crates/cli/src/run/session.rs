@@ -104,7 +104,7 @@ impl Session {
         how: EvaluateOptions,
         reporter: Reporter,
     ) -> Result<Self, Error> {
-        let files = evaluation::read(&paths, &bundles, &fetcher)?;
+        let files = evaluation::read(&paths, &bundles, &fetcher, &load.product)?;
         let policies = Policies::load(&files, load.clone())?;
         Ok(Self {
             paths,
@@ -280,7 +280,8 @@ impl Session {
     }
 
     fn reload(&mut self) -> Result<(), Error> {
-        let files = evaluation::read(&self.paths, &self.bundles, &self.fetcher)?;
+        let files =
+            evaluation::read(&self.paths, &self.bundles, &self.fetcher, &self.load.product)?;
         self.policies = loaded(&files, &self.typed, &self.load)?;
         self.files = files;
         Ok(())

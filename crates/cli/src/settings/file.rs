@@ -43,6 +43,11 @@ pub(super) struct FileOption {
 }
 
 impl FileOption {
+    fn new(key: &Key, line: usize, values: Option<Vec<String>>) -> Self {
+        let (name, id, is_flag) = (key.name.clone(), key.id.clone(), key.shape == Shape::Flag);
+        Self { name, id, line, values, is_flag }
+    }
+
     /// Returns the arguments that give it.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
         let values = self.values.iter().flatten();
@@ -101,12 +106,27 @@ pub(super) fn outputs(
     };
     let gate = inner(table.get_ref(), "gate");
     let own = profile.and_then(|name| inner(gate?, name));
-    let tables = own.into_iter().chain(gate);
-    let entry = tables.filter_map(|table| table.get("output")).find_map(|value| {
-        let entry = reader.entry(key, value).ok()?;
-        reader.checked(entry, value.span().start, key).ok()
+    let mut tables = own.into_iter().chain(gate);
+    let Some(output) = tables.find_map(|table| table.get("output")) else { return Ok(Vec::new()) };
+    // Each by itself: a wrong one hides no other.
+    let texts: Vec<String> = match output.get_ref() {
+        DeValue::Array(all) => {
+            all.iter().filter_map(|own| own.get_ref().as_str()).map(str::to_owned).collect()
+        }
+        DeValue::Table(all) => all
+            .iter()
+            .filter_map(|(name, own)| {
+                Some(format!("{}={}", name.get_ref(), own.get_ref().as_str()?))
+            })
+            .collect(),
+        one => one.as_str().map(str::to_owned).into_iter().collect(),
+    };
+    let at = output.span().start;
+    let checked = texts.into_iter().filter_map(|text| {
+        let own = FileOption::new(key, reader.line(at), Some(vec![text]));
+        reader.checked(own, at, key).ok()?.values
     });
-    Ok(entry.and_then(|entry| entry.values).unwrap_or_default())
+    Ok(checked.flatten().collect())
 }
 
 /// Where the path of a value is.
@@ -272,8 +292,7 @@ impl<'a> Reader<'a> {
                 Some(vec![one(value).ok_or_else(|| expected("a text or a number"))?])
             }
         };
-        let (name, id, is_flag) = (key.name.clone(), key.id.clone(), key.shape == Shape::Flag);
-        Ok(FileOption { name, id, line: self.line(at), values, is_flag })
+        Ok(FileOption::new(key, self.line(at), values))
     }
 
     /// Refuses what the file may not do, puts paths where they are, and checks the values.
@@ -281,7 +300,7 @@ impl<'a> Reader<'a> {
         let trusted = self.trust == Trust::Full;
         let hint = "name the file with `--settings FILE`, or add `--trust-settings`";
         if key.access == Access::Trusted && !trusted && entry.values.is_some() {
-            let message = format!("`{}` loosens the gate, and the file isn't trusted", key.name);
+            let message = format!("`{}` may loosen the gate, and the file isn't trusted", key.name);
             return Err(self.wrong(at, &message).with_hint(hint));
         }
         for value in entry.values.iter_mut().flatten().filter(|_| key.is_path) {

@@ -7,12 +7,12 @@ use clap::{Arg, ArgAction};
 use crate::gate;
 use crate::options::{GENERAL, SERVICE};
 
-/// The options that a file may set without being trusted: they neither loosen a gate, nor say whom to trust.
-const FREE: [&str; 26] = [
+/// The options that a file may set without being trusted: they neither loosen a gate,
+/// nor change how an input is read, nor say whom to trust.
+const FREE: [&str; 22] = [
     "annotation",
     "arg",
     "bundle",
-    "combine",
     "concurrency",
     "data",
     "explain",
@@ -27,14 +27,11 @@ const FREE: [&str; 26] = [
     "max-passes",
     "no-cache",
     "output",
-    "parser",
     "project",
     "project-version",
     "schema",
     "set",
-    "split-arrays",
     "strict-builtin-errors",
-    "wrap-arrays",
 ];
 
 /// Who may set an option.
@@ -143,6 +140,11 @@ mod tests {
             "skip",
             "fail-on",
             "no-input",
+            "combine",
+            "parser",
+            "split-arrays",
+            "wrap-arrays",
+            "yaml",
         ] {
             assert_eq!(access(name), Some(Access::Trusted), "{name}");
         }

@@ -9,7 +9,7 @@ use rego_platform::rego::BaseVersion;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Fetched, Gathered, ModuleSource, Sources};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
@@ -22,9 +22,14 @@ use crate::vulnerability;
 /// # Errors
 /// For documents that can't be read, and for two modules of one package, which each document would have alone.
 #[doc(hidden)]
-pub fn with_modules(mut gathered: Gathered, fetched: &[Fetched]) -> Result<Sources, Error> {
+pub fn with_modules(
+    mut gathered: Gathered,
+    fetched: &[Fetched],
+    product: &Product,
+) -> Result<Sources, Error> {
     let elsewhere = Elsewhere { http: None, fetched };
     let documents = split_off_documents(&mut gathered, None, elsewhere)?;
+    documents.iter().try_for_each(|document| document.refuse_versions(product))?;
     let mut own: Vec<ModuleSource> = Vec::new();
     for entry in documents.iter().flat_map(Document::entries) {
         let module = entry.module.whole()?;

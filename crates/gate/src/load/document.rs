@@ -9,6 +9,7 @@ use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Value;
 use rego_platform::sources::{Gathered, Sources};
 use rego_platform::{Diagnostic, Error, Product};
+use rego_platform_client::files::bounded;
 use rego_platform_client::text::{data_reference, escape};
 use serde::Deserialize;
 
@@ -41,6 +42,9 @@ enum Kind {
     PolicyGroup,
 }
 
+/// The largest contract, in bytes.
+const MAX_CONTRACT: u64 = 16 << 20;
+
 /// The reason why a policy isn't evaluated that its contract leaves out.
 const SKIPPED_BY_CONTRACT: &str = "the contract skips it";
 
@@ -51,8 +55,7 @@ pub(super) fn split_off_documents(
     contract: Option<&str>,
     elsewhere: Elsewhere<'_>,
 ) -> Result<Vec<Document>, Error> {
-    let texts = std::mem::take(&mut gathered.policy_documents);
-    gathered.files.data.retain(|source| !texts.contains_key(&source.path));
+    let texts = gathered.take_policy_documents();
     let mut groups = contract.map_or(Ok(Vec::new()), |path| read_contract(path, elsewhere))?;
     let attached: Vec<_> = groups.iter().map(PolicyGroup::files).collect();
     let mut policies = Vec::new();
@@ -86,9 +89,11 @@ pub(super) fn split_off_documents(
 }
 
 fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let failed = |error: std::io::Error| {
         wrong(format!("the contract `{}` can't be read", escape(path))).with_source(error)
-    })?;
+    };
+    let bytes = bounded(Path::new(path), MAX_CONTRACT).map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))?;
     parse_contract(Place { path, text: &text }, elsewhere)
 }
 
@@ -324,6 +329,8 @@ impl Gate {
             if !document.inputs.is_empty() {
                 // It gets no argument but those that it declares.
                 check.reads.arguments = Arguments::default();
+                let declared = document.inputs.names().map(str::to_owned);
+                check.context.metadata.declared = Some(declared.collect());
             }
             check.kind = own.map(str::to_owned);
             check.material = how.material.cloned();

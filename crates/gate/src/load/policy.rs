@@ -55,6 +55,7 @@ impl Check {
             metadata: Reader {
                 product,
                 document: false,
+                declared: None,
                 names: reads.has(Place::Metadata),
                 kind: options.kind.clone(),
             },

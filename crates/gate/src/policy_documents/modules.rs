@@ -9,6 +9,7 @@ use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
 use rego_platform::sources::{Fetched, ModuleSource};
 use rego_platform::{Error, ErrorKind};
+use rego_platform_client::files::bounded;
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
@@ -361,13 +362,7 @@ fn bytes(
     if !real.starts_with(std::fs::canonicalize(root).map_err(failed)?) {
         return Err(outside());
     }
-    if std::fs::metadata(&real).map_err(failed)?.len() > MAX_MODULE {
-        return Err(wrong(format!(
-            "`{shown}` is larger than {}",
-            rego_platform_client::text::size(MAX_MODULE)
-        )));
-    }
-    let bytes = std::fs::read(&real).map_err(failed)?;
+    let bytes = bounded(&real, MAX_MODULE).map_err(failed)?;
     Ok((path, bytes))
 }
 

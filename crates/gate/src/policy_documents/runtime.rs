@@ -2,11 +2,16 @@
 //! argument gives, or add to it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rego_platform::{Error, ErrorKind};
+use rego_platform_client::files::bounded;
 use rego_platform_client::text::escape;
 
 use super::columns::column;
+
+/// The largest file of values, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Inputs of policies that are given for one run.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +86,8 @@ impl PolicyInputs {
                 None => failed,
             }
         };
-        let bytes = std::fs::read(file).map_err(|error| failed(wrong(error.to_string())))?;
+        let bytes = bounded(Path::new(file), MAX_BYTES)
+            .map_err(|error| failed(wrong(error.to_string())))?;
         input.text = column(file, &bytes, name).map_err(failed)?.join("\n");
         self.appended.push(input);
         Ok(())

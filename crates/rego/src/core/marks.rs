@@ -24,6 +24,8 @@ impl Marks {
     pub const EQUALITY: Self = Self(32);
     /// A reference to a member that an object doesn't have, of one whose members are all known.
     pub const CLOSED: Self = Self(64);
+    /// A part of the head of a rule or comprehension, which none of its conditions uses.
+    pub const HEAD: Self = Self(128);
 
     /// Returns `true` if there is no mark.
     pub fn is_none(self) -> bool {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::core::SetId;
 use crate::syntax::tree::Span;
@@ -63,8 +64,8 @@ pub struct InputKind {
 pub struct ClosedObject {
     /// The member of the input that holds it; `None` for the input itself.
     pub member: Option<Value>,
-    /// The member that it may lack nevertheless.
-    pub except: Option<&'static str>,
+    /// The members that it may lack nevertheless.
+    pub except: Arc<[String]>,
 }
 
 impl InputKind {
@@ -84,17 +85,17 @@ pub(super) struct ClosedObjects {
 }
 
 /// The members that an object can't have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Lacking {
     Only(&'static str),
-    AllBut(Option<&'static str>),
+    AllBut(Arc<[String]>),
 }
 
 impl Lacking {
-    fn has(self, key: &Value) -> bool {
+    fn has(&self, key: &Value) -> bool {
         match self {
             Self::Only(name) => key.as_str() == Some(name),
-            Self::AllBut(name) => name.is_none() || key.as_str() != name,
+            Self::AllBut(names) => !names.iter().any(|name| key.as_str() == Some(name)),
         }
     }
 }
@@ -103,7 +104,7 @@ impl ClosedObjects {
     pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
         let mut closed = Self::default();
         for ClosedObject { member, except } in &kind.closed {
-            let lacking = Lacking::AllBut(*except);
+            let lacking = Lacking::AllBut(Arc::clone(except));
             let found = match member {
                 Some(key) => input.and_then(|input| input.get(key)),
                 None => input,
@@ -183,6 +184,8 @@ pub(super) struct SurveyState {
     pub(super) fields: bool,
     /// Set while the expression being evaluated depends on an answer that isn't known.
     pub(super) unknown: bool,
+    /// Set once the expression being evaluated looked up a member that an object can't have.
+    pub(super) lacks: Cell<bool>,
     /// The last reference to the input that found nothing.
     pub(super) missing: Option<Span>,
     /// The same for each rule that is undefined.

@@ -33,7 +33,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let Some(op) = run.body.get(index) else { return self.say(run, 0, next) };
         self.step().map_err(|stop| stop.at(op.span))?;
-        if op.marks.intersects(Marks::ANY_MESSAGE) {
+        if op.marks.intersects(self.postponed()) {
             return self.deeper(|machine| machine.run(run, index + 1, next));
         }
         let flow = self.deeper(|machine| {
@@ -42,11 +42,15 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow.map_err(|stop| stop.at(op.span))
     }
 
-    /// Builds the message of a body whose conditions hold, from an expression on.
+    fn postponed(&self) -> Marks {
+        self.reading.as_ref().map_or(Marks::NONE, |reading| reading.postponed())
+    }
+
+    /// Builds the head of a body whose conditions hold, from an expression on.
     fn say(&mut self, run: &Run<'p>, index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         let after = run.body.get(index..).unwrap_or_default();
-        let Some(distance) = after.iter().position(|op| op.marks.intersects(Marks::ANY_MESSAGE))
-        else {
+        let postponed = self.postponed();
+        let Some(distance) = after.iter().position(|op| op.marks.intersects(postponed)) else {
             return self.solved(run, next);
         };
         let Some(op) = after.get(distance) else { return Ok(()) };
@@ -66,16 +70,28 @@ impl<'p, 'r> Machine<'p, 'r> {
             });
             flow.map_err(|stop| stop.at(op.span))?;
         }
-        // A function that is undefined for its arguments is a condition.
-        if said || is_whole && self.function_call(op).is_some() {
+        if said {
             return Ok(());
         }
+        let is_call = is_whole && self.function_call(op).is_some();
+        let lacking = if is_whole { self.missing_reference(run, op)? } else { None };
         let Some(reading) = &mut self.reading else { return Ok(()) };
         if reading.kind == Reading::Messages {
-            if op.marks.intersects(Marks::MESSAGE) {
+            if !is_call && op.marks.intersects(Marks::MESSAGE) {
                 let expression = run.body.last().map_or(op.span, |last| last.span);
                 record(&mut reading.found.unsaid, Missing { expression, operand: op.span });
             }
+            return Ok(());
+        }
+        let is_assumed = reading.assumed.contains(&run.base);
+        let is_ignored = if is_call {
+            // A function that is undefined for its arguments is a condition, unless it lacks something.
+            is_assumed && lacking.is_some()
+        } else {
+            is_assumed || op.marks.intersects(Marks::ANY_MESSAGE)
+        };
+        if !is_ignored {
+            reading.last = lacking.or(reading.last);
             return Ok(());
         }
         self.with_missing(run, (op, op.span), &mut |machine| machine.say(run, index + 1, next))
@@ -105,10 +121,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         let watched = Rc::default();
         let within = Run { watched: Some(Rc::clone(&watched)), ..run.clone() };
         let mut defined = false;
+        let assumptions = self.reading.as_ref().map_or(0, |reading| reading.assumptions);
         self.each_answer(&within, op, &mut |machine| {
             defined = true;
             last(machine, before);
-            next(machine)
+            match &machine.reading {
+                Some(reading) if reading.assumptions > assumptions => machine.assumed(run, next),
+                _ => next(machine),
+            }
         })?;
         let lookups = watched.get();
         if judged.is_none() || !lookups.missed && (defined || lookups.iterated) {
@@ -122,6 +142,15 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         match found {
             Some(reference) if feeds => self.with_missing(run, (op, reference), next),
+            // A call is reached only since something was taken in another way.
+            Some(_) if op.operand_of > 0 => {
+                if let Some(reading) = &mut self.reading
+                    && !reading.found.missing.is_empty()
+                {
+                    reading.found.unmade.get_or_insert(op.span);
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -142,8 +171,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             if is_judged {
                 flow = self.each_answer(run, op, &mut |machine| {
                     defined = true;
-                    machine.note_missing(op, operand);
-                    next(machine)
+                    machine.assume(run, (op, operand), next)
                 });
             }
             self.take_back(&given);
@@ -155,8 +183,33 @@ impl<'p, 'r> Machine<'p, 'r> {
         if feeds {
             return self.with_missing(run, (op, operand), next);
         }
+        self.assume(run, (op, operand), next)
+    }
+
+    /// Continues with an expression taken in another way, for lack of an operand.
+    fn assume(
+        &mut self,
+        run: &Run<'p>,
+        (op, operand): (&'p Op, Span),
+        next: Next<'_, 'p, 'r>,
+    ) -> Flow {
         self.note_missing(op, operand);
-        next(self)
+        if let Some(reading) = &mut self.reading {
+            reading.assumptions += 1;
+        }
+        self.assumed(run, next)
+    }
+
+    /// Continues in a body of which an expression holds that was taken in another way.
+    fn assumed(&mut self, run: &Run<'p>, next: Next<'_, 'p, 'r>) -> Flow {
+        if let Some(reading) = &mut self.reading {
+            reading.assumed.push(run.base);
+        }
+        let flow = next(self);
+        if let Some(reading) = &mut self.reading {
+            reading.assumed.pop();
+        }
+        flow
     }
 
     /// Records an expression that is read in another way.

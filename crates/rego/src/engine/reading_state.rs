@@ -42,6 +42,11 @@ pub(super) struct ReadingState {
     pub(super) found: Read,
     /// The variables that are marked as missing, each with what is.
     pub(super) missing: Vec<(u32, Span)>,
+    /// The frames of the bodies of which an expression holds that was taken in another way, or evaluated something that
+    /// was.
+    pub(super) assumed: Vec<u32>,
+    /// The number of times that an expression was.
+    pub(super) assumptions: u64,
     /// The last reference for lack of which an expression that computes a value has none.
     pub(super) last: Option<Span>,
     /// The places in memory of the input's collections and strings, once they are asked for.
@@ -50,7 +55,23 @@ pub(super) struct ReadingState {
 
 impl ReadingState {
     pub(super) fn new(kind: Reading) -> Self {
-        Self { kind, found: Read::default(), missing: Vec::new(), last: None, places: None }
+        Self {
+            kind,
+            found: Read::default(),
+            missing: Vec::new(),
+            assumed: Vec::new(),
+            assumptions: 0,
+            last: None,
+            places: None,
+        }
+    }
+
+    /// The marks of expressions that are evaluated after all conditions.
+    pub(super) fn postponed(&self) -> Marks {
+        match self.kind {
+            Reading::Messages => Marks::ANY_MESSAGE,
+            Reading::Negations | Reading::Comparisons => Marks::ANY_MESSAGE.with(Marks::HEAD),
+        }
     }
 
     /// The marks of expressions whose being undefined is read in another way.

@@ -200,6 +200,9 @@ impl<'p, 'r> Machine<'p, 'r> {
     pub(super) fn suspect_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) {
         if self.is_closed(run, value, path) {
             self.suspect(Marks::CLOSED);
+            if let Some(survey) = &self.survey {
+                survey.lacks.set(true);
+            }
         }
     }
 

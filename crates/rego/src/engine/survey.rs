@@ -54,6 +54,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         if is_operand && let Some(survey) = &mut self.survey {
             survey.missing = None;
         }
+        let lacked = self.set_lacks(false);
         let (mut defined, mut later) = (false, false);
         let flow = self.deeper(|machine| {
             machine.each_answer(&within, op, &mut |machine| {
@@ -67,6 +68,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             })
         });
         let unknown = self.set_unknown(false);
+        if self.set_lacks(lacked) {
+            self.absent(op);
+        }
         if !defined && !unknown {
             self.undefined(op);
         }
@@ -80,6 +84,30 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         self.set_unknown(before || later || unknown);
         flow.map_err(|stop| stop.at(op.span))
+    }
+
+    /// Sets whether a member was looked up that an object can't have; returns what was set.
+    fn set_lacks(&self, lacks: bool) -> bool {
+        self.survey.as_ref().is_some_and(|survey| survey.lacks.replace(lacks))
+    }
+
+    /// Records an expression that looks up a member that an object can't have, unless its reference is recorded.
+    fn absent(&mut self, op: &'p Op) {
+        let mut inner = op;
+        while let OpKind::With(_, op) | OpKind::Negated(op) = &inner.kind {
+            inner = op;
+        }
+        let references = inner.sides().filter_map(|side| match side {
+            Side::Ref(reference) => Some(reference.span),
+            _ => None,
+        });
+        let references: Vec<Span> = references.collect();
+        let Some(survey) = &mut self.survey else { return };
+        let absent = &mut survey.found.absent;
+        let is_known = references.iter().any(|span| absent.contains(span));
+        if !is_known && absent.len() < MAX_RECORDS {
+            absent.push(references.first().copied().unwrap_or(op.span));
+        }
     }
 
     /// Sets whether what is being evaluated depends on an unknown answer; returns what was set.
@@ -324,6 +352,10 @@ impl<'p, 'r> Machine<'p, 'r> {
             return Ok(());
         };
         let key = self.value(first, run.base).map(Cow::into_owned);
+        let combined = self.survey.as_ref().is_some_and(|survey| survey.combined);
+        // Of an element that holds a document, the document is judged.
+        let holds = combined && !rest.is_empty() && is_contents(value, key.as_ref());
+        let part = if holds { InputPart::None } else { part };
         let of_element = part == InputPart::Element;
         match (value, &key) {
             (Value::Object(members), key) if part == InputPart::Whole => {
@@ -364,7 +396,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut below = |machine: &mut Self, item: &Value| {
             machine.step()?;
             let of_input = address(value) == machine.input.as_ref().and_then(address);
-            let combined = machine.survey.as_ref().is_some_and(|survey| survey.combined);
             let part = match (part, value) {
                 (InputPart::Whole, Value::Array(_)) if !(combined && of_input) => {
                     InputPart::Element

@@ -140,3 +140,101 @@ fn what_a_document_says_about_its_use_is_in_the_report() {
     let line = "attestation phases INIT, PUSH; auto match by match.rego; findings of the type SAST";
     assert!(output.stdout.contains(line) || output.stderr.contains(line), "{output:?}");
 }
+
+/// Wherever the reference stands, and whatever it is called.
+#[test]
+fn an_argument_that_a_document_doesnt_declare_cant_be_read() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("i.json", "{\"list\": [1, 2, 3]}");
+    for (body, inputs, expected) in [
+        ("count(input.list) > limit(input.args)", "max", 2),
+        ("args := input.args; args.mx == \"2\"", "max", 2),
+        ("some name in [\"mx\"]; input.args[name] == \"2\"", "max", 2),
+        ("arguments.mx == \"2\"", "max", 2),
+        ("object.get(input.args, \"mx\", \"9\") == \"2\"", "max", 0),
+        ("args := input.args; args.max == \"3\"", "max", 0),
+        ("args := input.args; args.max == \"2\"", "max", 1),
+        // One without a value.
+        ("args := input.args; args.other == \"2\"", "other", 0),
+    ] {
+        let declared = if inputs == "max" { "" } else { "    - name: other\n" };
+        let text = format!(
+            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: limits\nspec:\n  inputs:\n    - name: max\n\
+             {declared}  policies:\n    - kind: EVIDENCE\n      embedded: |\n        package main\n\n        import \
+             rego.v1\n\n        violations contains \"x\" if {{ {body} }}\n"
+        );
+        let rules = [
+            ("limit(", "limit(args) := to_number(args.mx)"),
+            ("arguments.", "arguments := input.args"),
+        ];
+        let rules = rules.iter().filter(|(used, _)| body.contains(used));
+        let rules: String = rules.map(|(_, rule)| format!("\n        {rule}\n")).collect();
+        let text = text + &rules;
+        let file = sandbox.write("p.yaml", text);
+        let gate = ["gate", "-d", &file, "-i", &input, "--arg", "max=2", "--kind", "EVIDENCE"];
+        let output = sandbox.run(&gate).output();
+        match expected {
+            2 => drop(output.fails("missing member: neither the gate nor the service set")),
+            code => drop(output.code(code)),
+        }
+    }
+}
+
+#[test]
+fn a_violation_counts_beside_its_finding_that_is_suppressed() {
+    let sandbox = Sandbox::new();
+    for (violation, finding, code) in [
+        ("\"m\"", "{\"message\": \"m\", \"suppress\": true}", 1),
+        ("{\"message\": \"m\", \"suppress\": true}", "{\"message\": \"m\", \"suppress\": true}", 0),
+        ("\"m\"", "{\"message\": \"m\", \"suppress\": false}", 1),
+    ] {
+        let text = format!(
+            "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata:\n  name: both\nspec:\n  policies:\n    - kind: \
+             EVIDENCE\n      embedded: |\n        package main\n\n        import rego.v1\n\n        result := \
+             {{\"violations\": [{violation}], \"findings\": [{finding}], \"skipped\": false}}\n"
+        );
+        let file = sandbox.write("p.yaml", text);
+        let gate = ["gate", "-d", &file, "-i", "-", "--kind", "EVIDENCE"];
+        sandbox.run(&gate).stdin("{}").output().code(code);
+    }
+}
+
+/// Neither in a bundle nor for another command.
+#[test]
+fn a_document_that_says_it_is_a_policy_never_becomes_data() {
+    let sandbox = Sandbox::new();
+    let text = |version: &str| {
+        format!(
+            "apiVersion: {version}\nkind: Policy\nmetadata: {{name: a}}\nspec:\n  policies:\n    - kind: EVIDENCE\n      \
+             embedded: |\n        package main\n\n        import rego.v1\n\n        violations contains \"v\" if input.a\n"
+        )
+    };
+    let known = sandbox.write("known.yaml", text("chainloop.dev/v1"));
+    let unknown = sandbox.write("unknown.yaml", text("x/v1"));
+    let test =
+        sandbox.write("t_test.rego", "package t_test\n\ntest_x if data.main.violations == set()\n");
+    sandbox.run(&["eval", "-d", &known, "data.main.violations"]).output().code(0);
+    sandbox.run(&["test", &known, &test]).output().code(0);
+    for arguments in [&["eval", "-d", &unknown, "data.main"][..], &["test", &unknown, &test]] {
+        sandbox.run(arguments).output().fails("unknown apiVersion `x/v1`");
+    }
+    sandbox.write("b/p.rego", "package p\n\ndeny contains \"x\" if input.b\n");
+    let bundle = sandbox.path("b");
+    for version in ["chainloop.dev/v1", "x/v1"] {
+        sandbox.write("b/data.yaml", text(version));
+        let gate = ["gate", "-b", bundle.to_str().unwrap(), "-i", "-"];
+        sandbox.run(&gate).stdin("{\"a\": 1}").output().fails("which is a policy document");
+    }
+}
+
+#[test]
+fn a_document_that_only_warns_has_no_verdict() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write(
+        "p.yaml",
+        "apiVersion: chainloop.dev/v1\nkind: Policy\nmetadata: {name: a}\nspec:\n  policies:\n    - kind: EVIDENCE\n      \
+         embedded: |\n        package main\n\n        import rego.v1\n\n        warn contains \"v\" if input.a\n",
+    );
+    let gate = ["gate", "-d", &file, "-i", "-", "--kind", "EVIDENCE"];
+    sandbox.run(&gate).stdin("{}").output().fails("has no verdict rule");
+}

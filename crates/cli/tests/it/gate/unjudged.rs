@@ -125,6 +125,11 @@ const PLACES: &[&str] = &[
     "result := {\"violations\": found}\n\nfound contains \"bad\" if { EXPRESSION }\n",
     "deny contains \"bad\" if fails(1)\n\nfails(_) if { EXPRESSION }\n",
     "default ok := true\n\ndeny contains \"bad\" if not ok\n\nok := false if { EXPRESSION }\n",
+    // What is found is named by what is missing.
+    "bad := {input.image | EXPRESSION}\n\ndeny contains \"bad\" if count(bad) > 0\n",
+    "bad contains input.image if { EXPRESSION }\n\ndeny contains sprintf(\"%v\", [b]) if some b in bad\n",
+    "deny contains problem(input)\n\nproblem(doc) := sprintf(\"%s\", [doc.image]) if { EXPRESSION }\n",
+    "deny contains text(input) if { EXPRESSION }\n\ntext(x) := sprintf(\"%s\", [x.image])\n",
 ];
 
 fn policy(place: &str, expression: &str, import: &str) -> String {
@@ -347,6 +352,14 @@ fn public_that_the_service_didnt_send_cant_be_read() {
         (private, "some r in image.references; r.public", (2, "absent-member")),
         (private, "is_public(image)", (2, "absent-member")),
         (private, "image[\"public\"]", (2, "absent-member")),
+        (private, "nodes[d].public", (2, "absent-member")),
+        (private, "nodes[_].public", (2, "absent-member")),
+        (private, "some d in [image.digest]; nodes[d].public", (2, "absent-member")),
+        (private, "image.references[_].public", (2, "absent-member")),
+        (private, "all := [image]; all[_].public", (2, "absent-member")),
+        (private, "not nodes[image.digest].public; 1 == 2", (2, "absent-member")),
+        (private, "some d; object.get(nodes[d], \"public\", false)", (0, "")),
+        (public, "nodes[_].public == false", (0, "")),
         (private, "object.get(image, \"public\", false)", (0, "")),
         (private, "some r in image.references; object.get(r, \"public\", false)", (0, "")),
         (private, "image.kind == \"x\"; image.public", (0, "")),
@@ -356,7 +369,7 @@ fn public_that_the_service_didnt_send_cant_be_read() {
     ] {
         let text = format!(
             "package p\n\nimage := platform.discover(\"{digest}\", \"CONTAINER_IMAGE\")\n\n\
-             is_public(x) if x.public\n\ndeny contains \"x\" if {{ {body} }}\n"
+             is_public(x) if x.public\n\nnodes[image.digest] := image\n\ndeny contains \"x\" if {{ {body} }}\n"
         );
         let (code, kind, report) = judged(&sandbox, &text, INPUT, &["--local", &local]);
         assert_eq!((code, &*kind), expected, "{digest} {body}\n{report:#}");
@@ -369,7 +382,7 @@ fn an_empty_response_that_a_pass_read_is_a_note() {
     let local = format!("{}/testdata/platform", crate::ROOT);
     let evidence =
         |project: &str| format!("platform.evidence({{\"project_name\": \"{project}\"}}).results");
-    let compliance = "platform.project_compliance({\"project_name\": \"nothing\"}).evaluations";
+    let compliance = "platform.project_compliance({\"project_version_id\": \"2fb90197-269e-5a23-8348-44b594d0d003\"}).evaluations";
     for (rows, body, note) in [
         (evidence("nothing"), "some r in rows; r.kind == \"x\"", Some("platform.evidence")),
         (
@@ -410,12 +423,22 @@ fn combined_documents_have_the_shape_that_is_read() {
         ("some f in input; some x in f.contents; x.name == 1", "[1]", true),
         ("some f in input; doc := f.contents; doc.name == 1", "\"text\"", true),
         ("{\"name\": n} := input[_].contents; n == 1", "[1]", true),
+        ("some f in input; f.contents.name == \"x\"", "[1]", true),
+        ("some f in input; f.contents[_].name == \"x\"", "[[1]]", true),
+        ("f := input[_]; f.contents.name == \"x\"", "\"text\"", true),
+        ("some i; input[i].contents.name == \"x\"", "[1]", true),
+        ("named(input[_])", "[1]", true),
+        ("every f in input { f.contents.name != \"x\" }; 1 == 2", "[1]", true),
+        ("some f in input; f.contents.name == \"x\"", "{\"name\": \"y\"}", false),
+        ("some f in input; f.path == \"x\"", "[1]", false),
         ("input[_].contents.name == \"x\"", "{\"name\": \"y\"}", false),
         ("input[_].contents[_].name == \"x\"", "[{\"name\": \"y\"}]", false),
         ("input[_].contents.name.first == \"x\"", "{\"name\": \"y\"}", false),
         ("input[_].path == \"x\"", "[1]", false),
     ] {
-        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let text = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nnamed(f) if f.contents.name == \"x\"\n"
+        );
         let (code, kind, report) = judged(&sandbox, &text, input, &["--combine"]);
         let expected = if misshapen { (2, "other-shape") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");

@@ -134,6 +134,12 @@ fn manifests_that_hold_something_else_are_refused() {
     ] {
         refused(&[(POLICY, "q.rego", passes), (kind, name, DENY)], says);
     }
+    // A name as a file was given, which leads nowhere else.
+    refused(&[(POLICY, "q.rego", passes), (POLICY, "./q.rego", DENY)], "holds `q.rego` twice");
+    let denies: &[u8] = b"package p\n\ndeny contains \"bad\" if input.bad\n";
+    let digest = registry.store("acme/odd", "v1", &[(POLICY, "./p.rego", denies)]);
+    let pinned = registry.address(&format!("acme/odd@{digest}"));
+    run(&sandbox, &["gate", "-d", &pinned, "-i", "-"]).code(1);
     refused(&[], "holds no policies");
     refused(&[(DATA, "names.json", NAMES)], "");
     let manifest = |text: String, says: &str| {

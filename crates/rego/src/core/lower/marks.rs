@@ -31,6 +31,7 @@ const COMBINING: &[&str] = &["or", "union", "array.concat", "array.flatten"];
 pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
     for rule in &mut core.rules {
         operands(&mut rule.body);
+        heads(rule);
     }
     let is_verdict = |parts: &[Value]| parts.last().and_then(Value::as_str).is_some_and(reports);
     let verdicts = (0_u32..).map(SetId).zip(&core.sets).filter(|(_, set)| is_verdict(&set.parts));
@@ -55,6 +56,52 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
         let ops = members.filter_map(|id| rules.get(id.0 as usize)).flat_map(|rule| &rule.body);
         set.marks = ops.fold(Marks::NONE, |marks, op| marks.with(op.marks));
     }
+}
+
+/// Marks the parts of the heads of a rule and of the comprehensions in it.
+fn heads(rule: &mut Rule) {
+    let (mut head, mut given) = (Slots::new(), Slots::new());
+    for term in rule.reference.iter().chain(&rule.key).chain(&rule.value) {
+        named(term, &mut head);
+    }
+    rule.args.iter().for_each(|term| named(term, &mut given));
+    head_of_body(&mut rule.body, &head, &given);
+}
+
+fn head_of_body(body: &mut Body, head: &Slots, given: &Slots) {
+    let parts = head_parts(body, &Mentions::of(body), head, given);
+    for (op, is_part) in body.iter_mut().zip(parts) {
+        if is_part {
+            op.marks.add(Marks::HEAD);
+        }
+        heads_within(op);
+    }
+}
+
+fn heads_within(op: &mut Op) {
+    let side = |side: &mut Side| {
+        let Side::Comprehension(comprehension) = side else { return };
+        let mut head = Slots::new();
+        match &comprehension.kind {
+            ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => {
+                named(term, &mut head);
+            }
+            ComprehensionKind::Object(key, value, _) => {
+                named(key, &mut head);
+                named(value, &mut head);
+            }
+        }
+        head_of_body(&mut comprehension.body, &head, &Slots::new());
+    };
+    deeper(|| match &mut op.kind {
+        OpKind::Unify(sides) => {
+            side(&mut sides.0);
+            side(&mut sides.1);
+        }
+        OpKind::Test(tested) => side(tested),
+        OpKind::Negated(op) | OpKind::With(_, op) => heads_within(op),
+        _ => each_body(op, &mut |body| body.iter_mut().for_each(heads_within)),
+    });
 }
 
 /// Marks the operands of negations and comparisons in a body.
@@ -176,8 +223,27 @@ fn message(
     used: &mut BTreeSet<SetId>,
 ) {
     let mentions = Mentions::of(body);
+    let parts = head_parts(body, &mentions, head, given);
+    let is_call = |(op, is_part): (&Op, &bool)| {
+        *is_part
+            && matches!(&op.kind, OpKind::Call(call) if matches!(call.target, Target::Function(_)))
+    };
+    let has_call = body.iter().zip(&parts).any(is_call);
+    let marks = if has_call { Marks::FUNCTION_MESSAGE } else { Marks::MESSAGE };
+    for index in (0..body.len()).rev() {
+        let Some(op) = body.get_mut(index) else { continue };
+        if parts.get(index).copied().unwrap_or(false) {
+            op.marks.add(marks);
+        }
+        let outside = || mentions.besides(index).chain(given).chain(head).copied().collect();
+        take_over(op, &mut direct, &outside, used);
+    }
+}
+
+/// Returns for each expression of a body whether only the head uses what it assigns. `given` are the variables
+/// that have values before.
+fn head_parts(body: &Body, mentions: &Mentions, head: &Slots, given: &Slots) -> Vec<bool> {
     let mut parts = vec![false; body.len()];
-    let mut marks = Marks::MESSAGE;
     for (index, op) in body.iter().enumerate().rev() {
         let is_part = if is_print(op) {
             true
@@ -188,22 +254,11 @@ fn message(
         } else {
             false
         };
-        if let Some(part) = parts.get_mut(index).filter(|_| is_part) {
-            *part = true;
-            if matches!(&op.kind, OpKind::Call(call) if matches!(call.target, Target::Function(_)))
-            {
-                marks = Marks::FUNCTION_MESSAGE;
-            }
+        if let Some(part) = parts.get_mut(index) {
+            *part = is_part;
         }
     }
-    for index in (0..body.len()).rev() {
-        let Some(op) = body.get_mut(index) else { continue };
-        if parts.get(index).copied().unwrap_or(false) {
-            op.marks.add(marks);
-        }
-        let outside = || mentions.besides(index).chain(given).chain(head).copied().collect();
-        take_over(op, &mut direct, &outside, used);
-    }
+    parts
 }
 
 /// Follows messages through the expression that computes them.
