@@ -23,7 +23,6 @@ mod names;
 mod normalize;
 mod order;
 mod print_calls;
-mod printed;
 mod query;
 mod recursion;
 mod resolve;
@@ -47,7 +46,6 @@ pub use dependency_graph::{DynamicDependency, Graph};
 pub use functions::{Arity, Function, Functions, function_name};
 pub use imports::check_v1;
 pub use names::{LocalVarGenerator, NameMap, VarMap, VarSet};
-pub use printed::{Quoted, RefText, Text};
 pub use query::{CompiledQuery, QueryContext, compile_query};
 pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
 
@@ -398,7 +396,7 @@ impl<'a> Compiler<'a> {
 
 /// Formats a value for messages.
 fn value_text(value: &Value) -> String {
-    Text(&value_term(value, Span::default())).to_string()
+    value_term(value, Span::default()).to_string()
 }
 
 /// Converts a value to a term.

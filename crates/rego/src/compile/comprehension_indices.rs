@@ -15,7 +15,7 @@ use super::{Compiler, exprs};
 /// it.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
-    walk::body_mut(body, walk::Order::Kept, &mut |node| {
+    walk::change(body, walk::Order::Kept, |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
                 if let Some(keys) = comprehension(expr)
@@ -72,13 +72,7 @@ fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
 }
 
 fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>> {
-    let body = match &term.kind {
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            &comprehension.body
-        }
-        TermKind::ObjectComprehension(comprehension) => &comprehension.body,
-        _ => return None,
-    };
+    let body = term.comprehension_body()?;
     let reserved = VarSet::reserved();
     let outputs = output_vars_for_body(body, arity, &reserved);
     let mut vars = Vars::new(SAFETY);
@@ -97,7 +91,7 @@ fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>
 fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
     let mut seen = VarSet::default();
     let mut iterates = false;
-    walk::body(body, &mut |node| {
+    walk::read(body, |node| {
         if iterates {
             return true;
         }
@@ -136,13 +130,10 @@ fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
 /// Returns `true` if a comprehension within the body uses variables from outside.
 fn closes_over(body: &Body, candidates: &VarSet) -> bool {
     let mut found = false;
-    walk::body(body, &mut |node| {
-        if found {
-            return true;
-        }
-        let Node::Term(term) = node else { return false };
-        if !exprs::is_comprehension(term) {
-            return false;
+    walk::read(body, |node| {
+        let Node::Term(term) = node else { return found };
+        if found || !exprs::is_comprehension(term) {
+            return found;
         }
         let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
         vars.value(term);
@@ -162,7 +153,6 @@ impl Compiler<'_> {
                 let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
                 vars.values(&rule.head.args);
                 build(&arities, vars.take(), &mut rule.body);
-                false
             });
         });
         self.modules = modules;

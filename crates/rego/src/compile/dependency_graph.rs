@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::syntax::tree::{Body, Expr, Module, Name, Rule, Term, TermKind};
+use crate::syntax::visit;
 
 use super::names::{NameMap, VarSet};
 use super::rule_tree::{RuleId, RuleInfo, is_scalar_value};
@@ -247,9 +248,9 @@ fn vars_before(rule: &Rule, index: usize) -> VarSet {
         }
         false
     };
-    walk::head(&rule.head, &mut add);
+    walk::read(&rule.head, &mut add);
     for expr in rule.body.iter().take(index) {
-        walk::expr(expr, &mut add);
+        walk::read(expr, &mut add);
     }
     if let Some(Term { kind: TermKind::Var(name), .. }) = rule.head.reference.first() {
         found.add(name);
@@ -289,11 +290,8 @@ pub fn selecting_positions(
 }
 
 /// Calls back with each reference to `data` under a node.
-fn each_ref<'a>(
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-    mut f: impl FnMut(&'a [Term]),
-) {
-    show(&mut |node| {
+fn each_ref(node: &impl visit::Node, mut f: impl FnMut(&[Term])) {
+    walk::read(node, |node| {
         if let Node::Term(Term { kind: TermKind::Ref(terms), .. }) = node
             && terms
                 .first()
@@ -332,26 +330,15 @@ impl Compiler<'_> {
         let mut certain: BTreeSet<RuleId> = BTreeSet::new();
         let last = rule.body.len();
         for at in 0..=last {
-            let mut references: Vec<&[Term]> = Vec::new();
-            match rule.body.get(at) {
-                Some(expr) => each_ref(
-                    |f| walk::expr(expr, &mut |node| f(node)),
-                    |reference| references.push(reference),
-                ),
-                None => each_ref(
-                    |f| walk::head(&rule.head, &mut |node| f(node)),
-                    |reference| references.push(reference),
-                ),
-            }
             let mut known: Option<KnownValues<'_>> = None;
             let mut bound: Option<VarSet> = None;
-            for reference in references {
+            let add = |reference: &[Term]| {
                 let mut found = BTreeSet::new();
                 if !has_var_term(reference) {
                     self.rules_dynamic(reference, &mut found);
                     self.depend(graph, id, &found);
                     certain.extend(found);
-                    continue;
+                    return;
                 }
                 let known = known.get_or_insert_with(|| {
                     let bindings = bindings.get_or_insert_with(|| ordered_bindings(&rule.body));
@@ -371,7 +358,7 @@ impl Compiler<'_> {
                     }
                 }
                 if found.is_empty() {
-                    continue;
+                    return;
                 }
                 self.depend(graph, id, &found);
                 let bound = bound.get_or_insert_with(|| vars_before(rule, at));
@@ -393,6 +380,10 @@ impl Compiler<'_> {
                         rules: uncertain,
                     });
                 }
+            };
+            match rule.body.get(at) {
+                Some(expr) => each_ref(expr, add),
+                None => each_ref(&rule.head, add),
             }
         }
         for dependency in &mut dynamic {

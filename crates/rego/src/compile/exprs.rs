@@ -5,7 +5,7 @@ use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Rule, Span, Term, Te
 use super::functions::function_name;
 use super::names::is_wildcard;
 use super::stack::deep;
-use super::walk;
+use super::walk::{self, Node};
 
 /// The name of the function that an expression calls.
 pub fn operator(expr: &Expr) -> Option<&[Term]> {
@@ -100,6 +100,15 @@ pub fn is_comprehension(term: &Term) -> bool {
     )
 }
 
+/// Returns `true` if a statement has a body or a comprehension in it.
+pub fn has_closures(expr: &Expr) -> bool {
+    walk::any(expr, |node| match node {
+        Node::Expr(expr) => expr.kind.has_bodies(),
+        Node::Term(term) => is_comprehension(term),
+        _ => false,
+    })
+}
+
 /// Returns `true` if a term is a string, a number, a boolean or null.
 pub fn is_scalar(term: &Term) -> bool {
     matches!(
@@ -111,7 +120,7 @@ pub fn is_scalar(term: &Term) -> bool {
 /// Returns `true` if a term is a value, without any variable, reference, call or closure.
 pub fn is_constant(term: &Term) -> bool {
     is_scalar(term)
-        || !walk::any_in_term(term, |part| {
+        || !walk::any_term(term, |part| {
             matches!(
                 part.kind,
                 TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_) | TermKind::Template(_)
@@ -170,7 +179,7 @@ pub fn ground_prefix(terms: &[Term]) -> &[Term] {
 /// Returns `true` if a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
     !is_scalar(term)
-        && walk::any_in_term(term, |part| {
+        && walk::any_term(term, |part| {
             matches!(part.kind, TermKind::Ref(_)) || is_comprehension(part)
         })
 }

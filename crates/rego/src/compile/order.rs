@@ -118,8 +118,17 @@ pub fn same_withs(a: &[With], b: &[With]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.span == b.span && withs(a, b).is_eq())
 }
 
+/// Sorts the elements of a set or the members of an object.
+pub fn sort(term: &mut Term) {
+    match &mut term.kind {
+        TermKind::Set(elements) => sort_set(elements),
+        TermKind::Object(members) => sort_object(members),
+        _ => {}
+    }
+}
+
 /// Sorts the elements of a set, and keeps the first of equal ones.
-pub fn sort_set(elements: &mut Vec<Term>) {
+fn sort_set(elements: &mut Vec<Term>) {
     if !elements.is_sorted_by(|a, b| terms(a, b).is_lt()) {
         elements.sort_by(terms);
         elements.dedup_by(|b, a| equal(a, b));
@@ -127,7 +136,7 @@ pub fn sort_set(elements: &mut Vec<Term>) {
 }
 
 /// Sorts the members of an object, and keeps the last value of equal keys.
-pub fn sort_object(members: &mut Vec<(Term, Term)>) {
+fn sort_object(members: &mut Vec<(Term, Term)>) {
     if !members.is_sorted_by(|a, b| terms(&a.0, &b.0).is_lt()) {
         members.sort_by(|a, b| terms(&a.0, &b.0));
         members.dedup_by(|b, a| {

@@ -300,6 +300,21 @@ pub fn of_term(term: &Term) -> VarSet {
     vars.take()
 }
 
+/// All variables of the head of a term that is a comprehension.
+pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
+    match &term.kind {
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            Some(of_term(&inner.term))
+        }
+        TermKind::ObjectComprehension(inner) => {
+            let mut vars = of_term(&inner.key);
+            vars.update(&of_term(&inner.value));
+            Some(vars)
+        }
+        _ => None,
+    }
+}
+
 /// All variables of terms.
 pub fn of_terms(terms: &[Term]) -> VarSet {
     let mut vars = Vars::new(VarsParams::default());
@@ -340,7 +355,7 @@ pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
 
 /// Calls `f` with each occurrence of a variable in a term, in order.
 pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
-    super::walk::term(term, &mut |node| {
+    super::walk::read(term, |node| {
         if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
             f(name);
         }

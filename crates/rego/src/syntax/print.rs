@@ -103,8 +103,7 @@ fn print_call(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
 fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
     if let TermKind::Call(parts) = &term.ungrouped().kind
         && let [operator, left, right] = parts.as_slice()
-        && let TermKind::Var(name) = &operator.kind
-        && let Some(symbol) = infix(name)
+        && let Some(symbol) = function_name(operator).and_then(infix)
     {
         f.write_char('(')?;
         deeper(|| comprehension_term(left, f))?;
@@ -113,6 +112,15 @@ fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
         return f.write_char(')');
     }
     Display::fmt(term, f)
+}
+
+/// The name of a function without dots: a variable or, in compiled trees, a reference of one part.
+fn function_name(operator: &Term) -> Option<&str> {
+    match &operator.kind {
+        TermKind::Var(name) => Some(name),
+        TermKind::Ref(parts) if parts.len() == 1 => function_name(parts.first()?),
+        _ => None,
+    }
 }
 
 fn print_ref(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
@@ -220,6 +228,19 @@ pub fn escape_braces(text: &str) -> String {
     out
 }
 
+/// Prints a reference.
+pub fn reference(parts: &[Term]) -> impl Display + '_ {
+    Reference(parts)
+}
+
+struct Reference<'a>(&'a [Term]);
+
+impl Display for Reference<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        print_ref(self.0, f)
+    }
+}
+
 /// Prints a body.
 pub fn body(body: &Body) -> impl Display + '_ {
     Separated(body, "; ")
@@ -235,38 +256,42 @@ impl<T: Display> Display for Separated<'_, T> {
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if self.negated {
-            f.write_str("not ")?;
-        }
-        match &self.kind {
-            ExprKind::Term(term) => Display::fmt(term, f)?,
-            ExprKind::Call(parts) => match parts.as_slice() {
-                [Term { kind: TermKind::Var(name), .. }, left, right] if &**name == "eq" => {
-                    write!(f, "{left} = {right}")?;
-                }
-                parts => print_call(parts, f)?,
-            },
-            ExprKind::Some(some) => Display::fmt(some, f)?,
-            ExprKind::Every(every) => {
-                f.write_str("every ")?;
-                if let Some(key) = &every.key {
-                    write!(f, "{key}, ")?;
-                }
-                write!(f, "{} in {} {{ {} }}", every.value, every.domain, body(&every.body))?;
-            }
-            ExprKind::Not(not) => match not.body.as_slice() {
-                [only] if !not.explicit && not_needs_parens(only) => write!(f, "not ({only})")?,
-                [only] if !not.explicit => write!(f, "not {only}")?,
-                _ => write!(f, "not {{{}}}", body(&not.body))?,
-            },
-            ExprKind::And(logical) => print_logical("and", logical, f)?,
-            ExprKind::Or(logical) => print_logical("or", logical, f)?,
-        }
-        for with in &self.with {
-            write!(f, " {with}")?;
-        }
-        Ok(())
+        if self.kind.has_bodies() { deeper(|| print_expr(self, f)) } else { print_expr(self, f) }
     }
+}
+
+fn print_expr(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
+    if expr.negated {
+        f.write_str("not ")?;
+    }
+    match &expr.kind {
+        ExprKind::Term(term) => Display::fmt(term, f)?,
+        ExprKind::Call(parts) => match parts.as_slice() {
+            [operator, left, right] if function_name(operator) == Some("eq") => {
+                write!(f, "{left} = {right}")?;
+            }
+            parts => print_call(parts, f)?,
+        },
+        ExprKind::Some(some) => Display::fmt(some, f)?,
+        ExprKind::Every(every) => {
+            f.write_str("every ")?;
+            if let Some(key) = &every.key {
+                write!(f, "{key}, ")?;
+            }
+            write!(f, "{} in {} {{ {} }}", every.value, every.domain, body(&every.body))?;
+        }
+        ExprKind::Not(not) => match not.body.as_slice() {
+            [only] if !not.explicit && not_needs_parens(only) => write!(f, "not ({only})")?,
+            [only] if !not.explicit => write!(f, "not {only}")?,
+            _ => write!(f, "not {{{}}}", body(&not.body))?,
+        },
+        ExprKind::And(logical) => print_logical("and", logical, f)?,
+        ExprKind::Or(logical) => print_logical("or", logical, f)?,
+    }
+    for with in &expr.with {
+        write!(f, " {with}")?;
+    }
+    Ok(())
 }
 
 fn print_logical(operator: &str, logical: &Logical, f: &mut Formatter<'_>) -> fmt::Result {
@@ -284,10 +309,10 @@ fn print_operand(
 ) -> fmt::Result {
     match operand.as_slice() {
         [only] if !explicit && operand_needs_parens(only, operator, right) => {
-            deeper(|| write!(f, "({only})"))
+            write!(f, "({only})")
         }
-        [only] if !explicit => deeper(|| write!(f, "{only}")),
-        _ => deeper(|| write!(f, "{{ {} }}", body(operand))),
+        [only] if !explicit => write!(f, "{only}"),
+        _ => write!(f, "{{ {} }}", body(operand)),
     }
 }
 

@@ -62,6 +62,28 @@ impl Term {
     pub fn into_kind(mut self) -> TermKind {
         self.take_kind()
     }
+
+    /// The body of a comprehension.
+    pub(crate) fn comprehension_body(&self) -> Option<&Body> {
+        match &self.kind {
+            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+                Some(&inner.body)
+            }
+            TermKind::ObjectComprehension(inner) => Some(&inner.body),
+            _ => None,
+        }
+    }
+
+    /// The body of a comprehension, mutably.
+    pub(crate) fn comprehension_body_mut(&mut self) -> Option<&mut Body> {
+        match &mut self.kind {
+            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+                Some(&mut inner.body)
+            }
+            TermKind::ObjectComprehension(inner) => Some(&mut inner.body),
+            _ => None,
+        }
+    }
 }
 
 impl Clone for Term {
