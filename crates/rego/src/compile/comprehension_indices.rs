@@ -7,7 +7,7 @@ use crate::threads;
 use super::functions::{Arity, function_name};
 use super::names::VarSet;
 use super::safety::output_vars_for_body;
-use super::vars::{SAFETY, Vars, VarsParams};
+use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
@@ -23,12 +23,7 @@ pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
                 {
                     set_keys(expr, keys);
                 }
-                let params = VarsParams {
-                    skip_closures: true,
-                    skip_ref_call_head: true,
-                    ..VarsParams::default()
-                };
-                let mut vars = Vars::from(params, std::mem::take(&mut candidates));
+                let mut vars = Vars::from(SAFETY, std::mem::take(&mut candidates));
                 vars.expr(expr);
                 candidates = vars.take();
             }
@@ -104,13 +99,12 @@ fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
                     .and_then(function_name)
                     .is_some_and(|name| name == "walk");
                 if let (true, Some(output)) = (walk, exprs::operands(expr).get(1)) {
-                    iterates = uses_candidate(&super::vars::of_term(output), &seen);
+                    iterates = uses_candidate(&vars::of_term(output), &seen);
                 }
             }
             Node::Term(term) => match &term.kind {
                 TermKind::Ref(terms) => {
-                    let mut vars =
-                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
                     vars.reference(terms);
                     iterates = uses_candidate(vars.found(), &seen);
                 }
@@ -135,7 +129,7 @@ fn closes_over(body: &Body, candidates: &VarSet) -> bool {
         if found || !exprs::is_comprehension(term) {
             return found;
         }
-        let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+        let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
         vars.value(term);
         found = !vars.found().intersect(candidates).is_empty();
         true
@@ -150,7 +144,7 @@ impl Compiler<'_> {
         let arities = self.arities();
         threads::map(modules.iter_mut().collect(), |module| {
             walk::rules_mut(std::slice::from_mut(module), |rule| {
-                let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                let mut vars = Vars::from(vars::ALL, VarSet::reserved());
                 vars.values(&rule.head.args);
                 build(&arities, vars.take(), &mut rule.body);
             });

@@ -10,7 +10,7 @@ use crate::value::deeper;
 use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
-use super::vars::{self, PATTERN, Vars, VarsParams};
+use super::vars::{self, PATTERN, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};
 
@@ -215,13 +215,13 @@ impl<'a> LocalsRewriter<'a> {
         let place = |new: &Name, name: &Name| {
             // Except for declarations, both bodies have the same expressions.
             let found = after.iter().find(|expr| {
-                let mut vars = Vars::new(VarsParams::default());
+                let mut vars = Vars::new(vars::ALL);
                 vars.expr(expr);
                 vars.found().contains(new)
             });
             let found = found.or_else(|| {
                 before.iter().find(|expr| {
-                    let mut vars = Vars::new(VarsParams::default());
+                    let mut vars = Vars::new(vars::ALL);
                     vars.expr(expr);
                     exprs::is_assignment(expr) && vars.found().contains(name)
                 })
@@ -254,7 +254,7 @@ impl<'a> LocalsRewriter<'a> {
         if declared.is_empty() {
             return;
         }
-        let mut vars = Vars::new(VarsParams::default());
+        let mut vars = Vars::new(vars::ALL);
         vars.body(body);
         let mut found = vars.take();
         for name in used.into_iter().flat_map(VarSet::iter) {
@@ -377,7 +377,7 @@ impl<'a> LocalsRewriter<'a> {
         let mut bound = Vars::new(PATTERN);
         bound.term(&key);
         bound.term(&value);
-        let mut used = Vars::new(VarsParams { skip_closures: true, ..VarsParams::default() });
+        let mut used = Vars::new(VarsParams { skip_closures: true, ..vars::ALL });
         used.term(&domain);
         let mut failed = false;
         for name in bound.found().intersect(used.found()).sorted() {
@@ -689,7 +689,7 @@ impl Compiler<'_> {
             for problem in stack.unused {
                 self.recoverable(problem);
             }
-            let mut found = Vars::new(VarsParams::default());
+            let mut found = Vars::new(vars::ALL);
             for term in rule.head.reference.iter().skip(1).chain(&rule.head.key) {
                 found.term(term);
             }
@@ -728,9 +728,7 @@ impl Compiler<'_> {
 
     /// Renames variables that have the name of a built-in function, too.
     fn rename_shadows(&mut self, rule: &Rule, stack: &mut LocalDeclaredVars) {
-        let params =
-            VarsParams { skip_ref_call_head: true, skip_closures: true, ..VarsParams::default() };
-        let mut found = Vars::new(params);
+        let mut found = Vars::new(SAFETY);
         found.body(&rule.body);
         let mut names: Vec<Name> = found
             .found()
@@ -743,8 +741,7 @@ impl Compiler<'_> {
         }
         names.sort_unstable();
         let declared = declared_body_vars(&rule.body);
-        let mut in_with =
-            Vars::new(VarsParams { skip_ref_call_head: true, ..VarsParams::default() });
+        let mut in_with = Vars::new(VarsParams { skip_ref_call_head: true, ..vars::ALL });
         walk::read(rule, |node| {
             if let Node::With(with) = node {
                 in_with.value(&with.target);

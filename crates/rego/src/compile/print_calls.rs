@@ -9,7 +9,7 @@ use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermK
 use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
 use super::safety::output_vars_for_body;
-use super::vars::{self, SAFETY, Vars, VarsParams};
+use super::vars::{self, SAFETY, Vars};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
@@ -57,7 +57,7 @@ impl PrintRewriter<'_> {
             }
             let before = body.get(..index).unwrap_or_default();
             let known = output_vars_for_body(before, self.arity, globals);
-            let mut found = Vars::from(VarsParams::default(), VarSet::default());
+            let mut found = Vars::from(vars::ALL, VarSet::default());
             for expr in body.get(upto..index).unwrap_or_default() {
                 found.expr(expr);
             }
@@ -180,7 +180,7 @@ impl Compiler<'_> {
         let mut generator = self.generator.clone();
         let mut problems = Vec::new();
         walk::rules_mut(&mut modules, |rule| {
-            let mut found = Vars::from(VarsParams::default(), VarSet::reserved());
+            let mut found = Vars::from(vars::ALL, VarSet::reserved());
             found.values(&rule.head.args);
             let globals = found.take();
             let mut rewriter = PrintRewriter {

@@ -163,8 +163,7 @@ fn output_vars_for_terms(place: &impl visit::Node, safe: &VarSet, output: &mut V
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
-                    let mut vars =
-                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
                     vars.reference(terms);
                     output.update(vars.found());
                 }
@@ -308,7 +307,7 @@ pub fn reorder_body_for_safety(
         let mut vars = Vars::new(params);
         vars.expr(expr);
         let mut needs = vars.take();
-        let mut closed = Vars::new(VarsParams::default());
+        let mut closed = Vars::new(vars::ALL);
         vars_in_closures(expr, &mut closed);
         let closed = closed.take();
         if body.len() > 8 {
@@ -587,7 +586,7 @@ impl Compiler<'_> {
         }
         let mut vars = Vars::new(SAFETY);
         vars.body(&rule.body);
-        let mut vars = Vars::from(VarsParams::default(), vars.take());
+        let mut vars = Vars::from(vars::ALL, vars.take());
         vars.values(&rule.head.args);
         let (head, places) = vars::of_head(&rule.head);
         for name in head.diff(vars.found()).sorted() {
@@ -614,7 +613,7 @@ impl Compiler<'_> {
             for (index, rule) in module.rules.iter_mut().enumerate() {
                 let mut next = Some(rule);
                 while let Some(rule) = next {
-                    let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                    let mut vars = Vars::from(vars::ALL, VarSet::reserved());
                     vars.values(&rule.head.args);
                     let body = std::mem::take(&mut rule.body);
                     let (body, lacking) = reorder_body_for_safety(&arities, vars.found(), body);

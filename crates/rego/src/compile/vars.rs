@@ -10,7 +10,7 @@ use super::names::{NameMap, VarSet};
 use super::stack::deep;
 
 /// The parts of a node in which variables aren't collected.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct VarsParams<'a> {
     /// The heads of references.
     pub skip_ref_head: bool,
@@ -20,33 +20,28 @@ pub struct VarsParams<'a> {
     /// Comprehensions, bodies of `every`, `not`, `and`, `or`, and templates.
     pub skip_closures: bool,
     pub skip_sets: bool,
-    pub skip_templates: bool,
     /// If set, of closures without braces only the variables are collected that these need from
     /// outside, which this function determines.
     pub needs: Option<&'a dyn Fn(&Body) -> VarSet>,
 }
 
-/// The parameters of the safety checks.
-pub const SAFETY: VarsParams<'static> = VarsParams {
+/// The parameters that collect all variables.
+pub const ALL: VarsParams<'static> = VarsParams {
     skip_ref_head: false,
-    skip_ref_call_head: true,
+    skip_ref_call_head: false,
     skip_object_keys: false,
-    skip_closures: true,
+    skip_closures: false,
     skip_sets: false,
-    skip_templates: false,
     needs: None,
 };
 
+/// The parameters of the safety checks.
+pub const SAFETY: VarsParams<'static> =
+    VarsParams { skip_ref_call_head: true, skip_closures: true, ..ALL };
+
 /// The parameters for patterns: collects the variables of a term that an equality can bind.
-pub const PATTERN: VarsParams<'static> = VarsParams {
-    skip_ref_head: true,
-    skip_ref_call_head: false,
-    skip_object_keys: true,
-    skip_closures: true,
-    skip_sets: false,
-    skip_templates: false,
-    needs: None,
-};
+pub const PATTERN: VarsParams<'static> =
+    VarsParams { skip_ref_head: true, skip_object_keys: true, skip_closures: true, ..ALL };
 
 /// A collector of variables.
 pub struct Vars<'a> {
@@ -277,7 +272,7 @@ impl<'a> Vars<'a> {
                 }
             }
             TermKind::Template(template) => {
-                if !params.skip_closures && !params.skip_templates {
+                if !params.skip_closures {
                     deep(|| {
                         for part in &template.parts {
                             match part {
@@ -295,7 +290,7 @@ impl<'a> Vars<'a> {
 
 /// All variables of a term.
 pub fn of_term(term: &Term) -> VarSet {
-    let mut vars = Vars::new(VarsParams::default());
+    let mut vars = Vars::new(ALL);
     vars.value(term);
     vars.take()
 }
@@ -317,7 +312,7 @@ pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
 
 /// All variables of terms.
 pub fn of_terms(terms: &[Term]) -> VarSet {
-    let mut vars = Vars::new(VarsParams::default());
+    let mut vars = Vars::new(ALL);
     vars.values(terms);
     vars.take()
 }
@@ -325,7 +320,7 @@ pub fn of_terms(terms: &[Term]) -> VarSet {
 /// All variables of the modules' rules.
 pub fn of_modules(modules: &[Module]) -> VarSet {
     let of_one = |module: &Module| {
-        let mut vars = Vars::new(VarsParams::default());
+        let mut vars = Vars::new(ALL);
         module.rules.iter().for_each(|rule| vars.rule(rule));
         vars.take()
     };
@@ -341,7 +336,7 @@ pub fn of_every(every: &Every) -> VarSet {
 
 /// The variables of a rule's head, with their positions.
 pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
-    let mut vars = Vars::new(VarsParams::default());
+    let mut vars = Vars::new(ALL);
     vars.places = Some(NameMap::default());
     vars.values(&head.args);
     for term in head.key.iter().chain(&head.value) {
