@@ -326,11 +326,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Formats a value for messages.
-fn value_text(value: &Value) -> String {
-    value_term(value, Span::default()).to_string()
-}
-
 /// Converts a value to a term.
 fn value_term(value: &Value, span: Span) -> Term {
     let terms = |values: &mut dyn Iterator<Item = &Value>| -> Vec<Term> {

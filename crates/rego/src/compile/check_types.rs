@@ -150,7 +150,7 @@ impl HoistedTerms {
                     && expr.generated
                     && exprs::is_equality(expr)
                     && let [Term { kind: TermKind::Var(name), .. }, term] = exprs::operands(expr)
-                    && (matches!(term.kind, TermKind::Ref(_)) || exprs::is_comprehension(term))
+                    && (matches!(term.kind, TermKind::Ref(_)) || term.is_comprehension())
                 {
                     hoisted.insert(Name::clone(name), term.clone());
                 }

@@ -39,9 +39,9 @@ fn comprehension(expr: &Expr) -> Option<&Term> {
     }
     let [left, right, ..] = exprs::operands(expr) else { return None };
     let is_var = |term: &Term| matches!(term.kind, TermKind::Var(_));
-    if is_var(left) && exprs::is_comprehension(right) {
+    if is_var(left) && right.is_comprehension() {
         Some(right)
-    } else if is_var(right) && exprs::is_comprehension(left) {
+    } else if is_var(right) && left.is_comprehension() {
         Some(left)
     } else {
         None
@@ -111,7 +111,7 @@ fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
                 TermKind::Var(name) => {
                     seen.add(name);
                 }
-                _ if exprs::is_comprehension(term) => return true,
+                _ if term.is_comprehension() => return true,
                 _ => {}
             },
             _ => {}
@@ -126,7 +126,7 @@ fn closes_over(body: &Body, candidates: &VarSet) -> bool {
     let mut found = false;
     walk::read(body, |node| {
         let Node::Term(term) = node else { return found };
-        if found || !exprs::is_comprehension(term) {
+        if found || !term.is_comprehension() {
             return found;
         }
         let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });

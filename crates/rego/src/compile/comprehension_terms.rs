@@ -58,7 +58,7 @@ impl VisitMut for ComprehensionTerms<'_> {
                 expr.with.clone_from(after);
                 continue;
             }
-            if !expr.with.iter().any(|with| walk::any_term(with, exprs::is_comprehension)) {
+            if !expr.with.iter().any(|with| walk::any_term(with, Term::is_comprehension)) {
                 shared = None;
                 continue;
             }
@@ -98,7 +98,7 @@ impl Compiler<'_> {
     pub(super) fn rewrite_comprehension_terms(&mut self) {
         let mut rewriter = ComprehensionTerms { generator: &mut self.generator };
         for rule in self.modules.iter_mut().flat_map(|module| &mut module.rules) {
-            if walk::any_term(rule, exprs::is_comprehension) {
+            if walk::any_term(rule, Term::is_comprehension) {
                 rewriter.rule(rule);
             }
         }

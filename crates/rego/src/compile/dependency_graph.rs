@@ -165,7 +165,7 @@ fn term_values<'a>(term: &'a Term, known: &KnownValues<'a>) -> Option<Vec<&'a Te
             for operand in operands {
                 let mut next = Vec::new();
                 for value in values {
-                    if exprs::is_constant(operand) {
+                    if operand.is_constant() {
                         next.extend(member(value, operand));
                     } else {
                         next.extend(members(value)?);
@@ -178,7 +178,7 @@ fn term_values<'a>(term: &'a Term, known: &KnownValues<'a>) -> Option<Vec<&'a Te
             }
             Some(values)
         }
-        _ => exprs::is_constant(term).then(|| vec![term]),
+        _ => term.is_constant().then(|| vec![term]),
     }
 }
 
@@ -210,14 +210,14 @@ fn members(of: &Term) -> Option<Vec<&Term>> {
 
 /// Returns `true` if an operand of a reference isn't constant.
 pub fn has_var_term(reference: &[Term]) -> bool {
-    reference.iter().skip(1).any(|term| !exprs::is_constant(term))
+    reference.iter().skip(1).any(|term| !term.is_constant())
 }
 
 /// The references that a reference can be equal to, given the known values of its variables.
 fn expand(reference: &[Term], known: &KnownValues<'_>) -> Vec<Vec<Term>> {
     let mut expanded = vec![reference.to_vec()];
     for (index, term) in reference.iter().enumerate().skip(1) {
-        if exprs::is_constant(term) {
+        if term.is_constant() {
             continue;
         }
         let values = term_values(term, known).unwrap_or_default();
@@ -278,7 +278,7 @@ pub fn selecting_positions(
                 continue;
             }
         }
-        if exprs::is_constant(term) {
+        if term.is_constant() {
             if !is_scalar_value(term, value) {
                 return None;
             }

@@ -111,7 +111,7 @@ fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
             match &mut expr.kind {
                 ExprKind::Call(terms) if equality => {
                     for term in terms.iter_mut().skip(1).take(2) {
-                        if matches!(term.kind, TermKind::Ref(_)) || exprs::is_comprehension(term) {
+                        if matches!(term.kind, TermKind::Ref(_)) || term.is_comprehension() {
                             let mut made = generate_equality(generator, term.clone());
                             made.with.clone_from(&expr.with);
                             if let Some(var) = exprs::operands(&made).first() {

@@ -122,7 +122,7 @@ impl<'a> ExprTerms<'a> {
         }
         let Some(head) = terms.first_mut() else { return };
         if matches!(head.kind, TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_))
-            || exprs::is_comprehension(head)
+            || head.is_comprehension()
         {
             let subject = head.clone();
             let equality = replace_by_var(self.generator, head);

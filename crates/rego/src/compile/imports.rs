@@ -91,7 +91,7 @@ pub fn check_void_calls(compiler: &Compiler<'_>, place: &impl visit::Node) -> Ve
             && compiler
                 .options
                 .functions
-                .by_reference(exprs::parts(operator))
+                .by_reference(operator.ref_parts())
                 .is_some_and(|function| function.void)
         {
             found.push(Problem::types(term.span, format!("{term} used as value")));
@@ -154,7 +154,7 @@ pub fn check_deprecated_builtins(functions: &Functions, place: &impl visit::Node
             _ => return false,
         };
         if let Some(function) =
-            operator.and_then(|operator| functions.by_reference(exprs::parts(operator)))
+            operator.and_then(|operator| functions.by_reference(operator.ref_parts()))
             && function.deprecated
         {
             let message =

@@ -608,7 +608,7 @@ impl HeadVars<'_, '_> {
 
 impl VisitMut for HeadVars<'_, '_> {
     fn term(&mut self, term: &mut Term) {
-        if exprs::is_comprehension(term) {
+        if term.is_comprehension() {
             return self.scope(|rewriter| rewriter.term(term));
         }
         if let TermKind::Template(template) = &mut term.kind {

@@ -174,7 +174,7 @@ impl Compiler<'_> {
             else {
                 continue;
             };
-            let value = super::value_text(value);
+            let value = value.to_string();
             match conditions.iter().find(|(_, other, _)| order::equal(other, term)) {
                 Some((_, _, other)) if *other != value => ok = false,
                 Some(_) => {}

@@ -28,7 +28,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
     if let Some((alias, _)) = &import.alias {
         return Some(Name::clone(alias));
     }
-    match &exprs::parts(&import.path).last()?.kind {
+    match &import.path.ref_parts().last()?.kind {
         TermKind::Var(name) | TermKind::String(name) => Some(Name::clone(name)),
         _ => None,
     }
@@ -37,7 +37,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
 /// Returns `true` if an import is of syntax rather than of a document.
 pub fn is_language_import(import: &Import) -> bool {
     matches!(
-        exprs::parts(&import.path),
+        import.path.ref_parts(),
         [Term { kind: TermKind::Var(name), .. }, ..] if matches!(&**name, "future" | "rego")
     )
 }
@@ -64,7 +64,7 @@ impl Globals {
         }
         for import in imports.iter().filter(|import| !is_language_import(import)) {
             if let Some(name) = import_name(import) {
-                let reference = exprs::parts(&import.path).to_vec();
+                let reference = import.path.ref_parts().to_vec();
                 globals.0.insert(name, Global { reference, used: false });
             }
         }
@@ -124,7 +124,7 @@ pub fn declared_vars(expr: &Expr, declared: &mut VarSet) {
                 }
                 _ => {}
             },
-            Node::Term(term) => return exprs::is_comprehension(term),
+            Node::Term(term) => return term.is_comprehension(),
             _ => {}
         }
         false

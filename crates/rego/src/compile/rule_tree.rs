@@ -297,7 +297,7 @@ impl Compiler<'_> {
             found.extend(node.all());
             return;
         };
-        if exprs::is_constant(key) {
+        if key.is_constant() {
             if let Some(child) = node.child(key) {
                 self.collect_intersecting(child, reference, at + 1, found);
                 self.collect_dynamic(child, reference, at + 1, found);
@@ -324,7 +324,7 @@ impl Compiler<'_> {
             let differs = |(value, term): (&Option<Value>, &Term)| {
                 value
                     .as_ref()
-                    .is_some_and(|value| exprs::is_constant(term) && !is_scalar_value(term, value))
+                    .is_some_and(|value| term.is_constant() && !is_scalar_value(term, value))
             };
             if !pairs.into_iter().any(differs) {
                 found.insert(*id);
@@ -339,7 +339,7 @@ impl Compiler<'_> {
             let last = rule.head.reference.len().saturating_sub(1);
             for index in 1..rule.head.reference.len() {
                 let Some(term) = rule.head.reference.get_mut(index) else { continue };
-                if matches!(term.kind, TermKind::Var(_)) || exprs::is_scalar(term) {
+                if matches!(term.kind, TermKind::Var(_)) || term.is_scalar() {
                     continue;
                 }
                 let equality = self.generate_equality(term.clone());

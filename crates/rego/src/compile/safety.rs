@@ -253,7 +253,7 @@ pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
 fn vars_in_closures(place: &impl visit::Node, found: &mut Vars<'_>) {
     walk::read(place, |node| {
         match node {
-            Node::Term(term) if exprs::is_comprehension(term) => found.value(term),
+            Node::Term(term) if term.is_comprehension() => found.value(term),
             Node::Expr(expr) => {
                 match &expr.kind {
                     ExprKind::Every(every) => found.body(&every.body),

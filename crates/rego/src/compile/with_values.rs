@@ -94,7 +94,7 @@ impl WithValues<'_> {
         }
         let is_builtin = self.is_builtin(&with.target)?;
         let span = with.target.span;
-        let target = exprs::parts(&with.target);
+        let target = with.target.ref_parts();
         let root = match &with.target.kind {
             TermKind::Ref(terms) => match terms.first().map(|term| &term.kind) {
                 Some(TermKind::Var(name)) => &**name,
@@ -158,7 +158,7 @@ impl WithValues<'_> {
     }
 
     fn validate_builtin(&self, target: &Term) -> Result<(), Problem> {
-        let reference = exprs::parts(target);
+        let reference = target.ref_parts();
         let Some(function) = self.compiler.options.functions.by_reference(reference) else {
             return Ok(());
         };
@@ -196,7 +196,7 @@ impl WithValues<'_> {
 
     fn is_builtin(&self, term: &Term) -> Result<bool, Problem> {
         let (TermKind::Ref(_) | TermKind::Var(_)) = &term.kind else { return Ok(false) };
-        let Some(name) = function_name(exprs::parts(term)) else { return Ok(false) };
+        let Some(name) = function_name(term.ref_parts()) else { return Ok(false) };
         if self
             .compiler
             .options

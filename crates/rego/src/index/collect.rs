@@ -45,7 +45,7 @@ impl Requirement {
     }
 
     pub(super) fn is_composite(&self) -> bool {
-        !terms::is_scalar(&self.value)
+        !self.value.is_scalar()
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -408,7 +408,7 @@ impl<'a> Scope<'a> {
         let root = parts.first().is_some_and(
             |first| matches!(&first.kind, TermKind::Var(name) if terms::is_root(name)),
         );
-        root && parts.iter().skip(1).all(terms::is_constant) && !(self.is_virtual)(parts)
+        root && parts.iter().skip(1).all(Term::is_constant) && !(self.is_virtual)(parts)
     }
 }
 
@@ -423,7 +423,7 @@ fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     let TermKind::Ref(parts) = &term.kind else { return None };
     let scalar = |term: &Term| {
         let constant = constants.get(&**terms::variable(term)?)?;
-        terms::is_scalar(constant).then(|| (*constant).clone())
+        constant.is_scalar().then(|| (*constant).clone())
     };
     if !parts.iter().skip(1).any(|part| scalar(part).is_some()) {
         return None;
@@ -445,7 +445,8 @@ struct Reader<'s, 'a> {
 impl<'a> Reader<'_, 'a> {
     fn call<'r>(&mut self, function: &Term, args: &'r [Term], constants: &mut Constants<'r>) {
         let plugged: Vec<Option<Term>> = args.iter().map(|arg| plug(arg, constants)).collect();
-        let name: Vec<&str> = terms::operator(function)
+        let name: Vec<&str> = function
+            .ref_parts()
             .iter()
             .map(|term| match &term.kind {
                 TermKind::Var(name) => &**name,
@@ -627,7 +628,7 @@ impl<'a> Reader<'_, 'a> {
         constants: &mut Constants<'r>,
     ) -> bool {
         if let Some(name) = terms::variable(a) {
-            if terms::is_constant(b) {
+            if b.is_constant() {
                 constants.insert(name, b);
             } else if let Some(constant) =
                 terms::variable(b).and_then(|name| constants.get(&**name).copied())
@@ -668,7 +669,7 @@ impl<'a> Reader<'_, 'a> {
         }
         let value =
             terms::variable(b).and_then(|name| constants.get(&**name).copied()).unwrap_or(b);
-        if !terms::is_scalar(value) {
+        if !value.is_scalar() {
             return false;
         }
         self.insert_value(prefix, value.clone(), MatchKind::Member, None);
@@ -701,7 +702,7 @@ impl<'a> Reader<'_, 'a> {
             .and_then(|name| constants.get(&**name).copied())
             .unwrap_or(element);
         let is_var = terms::variable(known).is_some();
-        if !is_var && !terms::is_scalar(known) {
+        if !is_var && !known.is_scalar() {
             return;
         }
         if let Some(parts) = self.validated(used) {
@@ -782,7 +783,7 @@ impl<'a> Reader<'_, 'a> {
             .first()
             .is_some_and(|first| matches!(&first.kind, TermKind::Var(name) if &**name == "data"));
         if !in_data
-            || !prefix.iter().skip(1).all(terms::is_constant)
+            || !prefix.iter().skip(1).all(Term::is_constant)
             || (self.scope.is_virtual)(prefix)
         {
             return false;
@@ -882,7 +883,7 @@ impl Eq for OrdTerm {}
 
 /// Returns a term that can be required: a scalar, a variable, or an array of these.
 fn indexable_value(term: &Term) -> Option<&Term> {
-    let flat = |term: &Term| terms::is_scalar(term) || terms::variable(term).is_some();
+    let flat = |term: &Term| term.is_scalar() || terms::variable(term).is_some();
     match &term.kind {
         TermKind::Array(items) => items.iter().all(flat).then_some(term),
         _ => flat(term).then_some(term),

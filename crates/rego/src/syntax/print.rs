@@ -1,9 +1,6 @@
 //! Prints the tree as OPA's `String()` does: on one line, canonical, with calls for operators.
 
 use std::fmt::{self, Display, Formatter, Write as _};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::compare;
 use super::tree::{
@@ -11,7 +8,7 @@ use super::tree::{
     TemplatePart, Term, TermKind, Version, With,
 };
 use super::words::{infix, is_keyword_v1};
-use crate::value::deeper;
+use crate::value::{self, deeper};
 
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -151,48 +148,11 @@ pub fn is_name(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The characters that Go prints unescaped: letters, marks, numbers, punctuation, symbols and the
-/// plain space.
-static PRINTABLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$").ok());
-
-fn is_printable(ch: char) -> bool {
-    if ch.is_ascii() {
-        return (' '..='~').contains(&ch);
-    }
-    let mut buffer = [0; 4];
-    let text: &str = ch.encode_utf8(&mut buffer);
-    PRINTABLE.as_ref().is_some_and(|printable| printable.is_match(text))
-}
-
 /// Quotes a string like Go's `strconv.Quote`.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for ch in text.chars() {
-        match ch {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            ch if is_printable(ch) => out.push(ch),
-            ch => {
-                let code = u32::from(ch);
-                // Writing to a `String` can't fail.
-                let _ = match code {
-                    0..=0x1f | 0x7f => write!(out, "\\x{code:02x}"),
-                    0..=0xffff => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-        }
-    }
-    out.push('"');
+    // Writing to a `String` can't fail.
+    let _ = value::quote(&mut out, text);
     out
 }
 

@@ -57,10 +57,42 @@ impl Term {
         }
     }
 
+    /// The parts of a reference; otherwise the term itself as the only one.
+    pub(crate) fn ref_parts(&self) -> &[Self] {
+        match &self.kind {
+            TermKind::Ref(parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     /// Takes the kind out, without copying it.
     #[must_use]
     pub fn into_kind(mut self) -> TermKind {
         self.take_kind()
+    }
+
+    /// Returns `true` for null, booleans, numbers and strings.
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.kind.is_leaf() && !matches!(self.kind, TermKind::Var(_))
+    }
+
+    /// Returns `true` for a value, without any variable, reference, call or closure.
+    pub(crate) fn is_constant(&self) -> bool {
+        match &self.kind {
+            TermKind::Array(terms) | TermKind::Set(terms) => {
+                deeper(|| terms.iter().all(Self::is_constant))
+            }
+            TermKind::Object(pairs) => {
+                deeper(|| pairs.iter().all(|(key, value)| key.is_constant() && value.is_constant()))
+            }
+            TermKind::Group(inner) => inner.is_constant(),
+            _ => self.is_scalar(),
+        }
+    }
+
+    /// Returns `true` for comprehensions.
+    pub(crate) fn is_comprehension(&self) -> bool {
+        self.comprehension_body().is_some()
     }
 
     /// The body of a comprehension.

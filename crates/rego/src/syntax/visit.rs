@@ -314,14 +314,15 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
 /// Returns `true` if a term has no variables, apart from heads of references. A bare `input` or
 /// `data` is a reference.
 pub fn is_ground(term: &Term) -> bool {
-    deeper(|| is_ground_kind(&term.kind))
+    match &term.kind {
+        TermKind::Var(name) => is_root(name),
+        kind if kind.is_leaf() => true,
+        kind => deeper(|| is_ground_kind(kind)),
+    }
 }
 
 fn is_ground_kind(kind: &TermKind) -> bool {
     match kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
-        TermKind::Template(_) => false,
-        TermKind::Var(name) => is_root(name),
         TermKind::Ref(terms) | TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
         TermKind::Object(pairs) => {
@@ -334,6 +335,7 @@ fn is_ground_kind(kind: &TermKind) -> bool {
             is_ground(&inner.key) && is_ground(&inner.value) && is_ground_body(&inner.body)
         }
         TermKind::Group(inner) => is_ground(inner),
+        _ => false,
     }
 }
 

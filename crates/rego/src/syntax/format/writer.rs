@@ -183,13 +183,6 @@ pub(super) struct Writer<'a> {
     problems: Problems,
 }
 
-fn parts(term: &Term) -> &[Term] {
-    match &term.kind {
-        TermKind::Ref(parts) => parts,
-        _ => std::slice::from_ref(term),
-    }
-}
-
 fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -304,18 +297,7 @@ fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
 
 /// Returns `true` if a reference has operands that aren't constant.
 fn is_dynamic(reference: &[Term]) -> bool {
-    reference.iter().skip(1).any(|part| !is_constant(part))
-}
-
-fn is_constant(term: &Term) -> bool {
-    match &term.ungrouped().kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
-        TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_constant),
-        TermKind::Object(pairs) => {
-            pairs.iter().all(|(key, value)| is_constant(key) && is_constant(value))
-        }
-        _ => false,
-    }
+    reference.iter().skip(1).any(|part| !part.is_constant())
 }
 
 fn is_metadata(note: &Note) -> bool {
@@ -675,7 +657,7 @@ impl<'a> Writer<'a> {
         } else {
             self.style.future.clone_from(&future);
         }
-        let path = parts(&import.path);
+        let path = import.path.ref_parts();
         if let Some((first, rest)) = path.split_first() {
             let first = first.to_string();
             self.write(&first);
@@ -1311,7 +1293,7 @@ impl<'a> Writer<'a> {
     }
 
     fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
-        let notes = or_keep!(self.reference(parts(function), notes));
+        let notes = or_keep!(self.reference(function.ref_parts(), notes));
         self.write("(");
         let loc = self.loc(function);
         // The text of a function's name contains no parentheses.
@@ -1943,7 +1925,7 @@ fn text_start(term: &Term) -> usize {
     let first = match &term.kind {
         TermKind::Ref(parts) => parts.first(),
         TermKind::Call(terms) if !is_infix(terms) => {
-            terms.first().and_then(|function| parts(function).first())
+            terms.first().and_then(|function| function.ref_parts().first())
         }
         _ => None,
     };
