@@ -313,13 +313,10 @@ impl Compiler<'_> {
             dynamic: vec![Vec::new(); size],
         };
         let mut id = 0_u32;
-        for rule in self.modules.iter().flat_map(|module: &Module| &module.rules) {
-            let mut next = Some(rule);
-            while let Some(rule) = next {
-                self.add_rule(&mut graph, RuleId(id), rule);
-                id = id.saturating_add(1);
-                next = rule.else_rule.as_deref();
-            }
+        let rules = self.modules.iter().flat_map(|module: &Module| &module.rules);
+        for rule in rules.flat_map(Rule::branches) {
+            self.add_rule(&mut graph, RuleId(id), rule);
+            id = id.saturating_add(1);
         }
         self.graph = graph;
     }
@@ -390,15 +387,9 @@ impl Compiler<'_> {
             dependency.rules.retain(|rule| !certain.contains(rule));
             // An `else` branch is read together with its rule.
             for index in 0..dependency.rules.len() {
-                let mut next = dependency
-                    .rules
-                    .get(index)
-                    .and_then(|id| self.rules.get(*id))
-                    .and_then(|rule| rule.else_rule);
-                while let Some(id) = next {
-                    dependency.rules.push(id);
-                    next = self.rules.get(id).and_then(|rule| rule.else_rule);
-                }
+                let Some(id) = dependency.rules.get(index) else { break };
+                let branches = self.rules.branches(*id).skip(1);
+                dependency.rules.extend(branches);
             }
         }
         dynamic.retain(|dependency| !dependency.rules.is_empty());
@@ -408,12 +399,8 @@ impl Compiler<'_> {
     }
 
     fn depend(&self, graph: &mut Graph, from: RuleId, to: &BTreeSet<RuleId>) {
-        for id in to {
-            let mut next = Some(*id);
-            while let Some(id) = next {
-                graph.add(from, id);
-                next = self.rules.get(id).and_then(|info| info.else_rule);
-            }
+        for id in to.iter().flat_map(|id| self.rules.branches(*id)) {
+            graph.add(from, id);
         }
     }
 

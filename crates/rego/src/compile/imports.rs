@@ -112,11 +112,7 @@ fn deprecated<'f>(functions: &'f Functions, expr: &Expr) -> Option<&'f Function>
 /// they are within a comprehension.
 fn requires_deprecated(functions: &Functions, rule: &Rule) -> bool {
     let mut found = false;
-    let mut next = Some(rule);
-    while let Some(rule) = next {
-        required(functions, &rule.body, &mut found);
-        next = rule.else_rule.as_deref();
-    }
+    rule.branches().for_each(|branch| required(functions, &branch.body, &mut found));
     found
 }
 

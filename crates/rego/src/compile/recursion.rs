@@ -39,13 +39,7 @@ impl Compiler<'_> {
         let mut problems = Vec::new();
         let mut order = Vec::new();
         self.rule_tree.depth_first(&mut |node| {
-            for id in &node.values {
-                let mut next = Some(*id);
-                while let Some(id) = next {
-                    order.push(id);
-                    next = self.rules.get(id).and_then(|info| info.else_rule);
-                }
-            }
+            order.extend(node.values.iter().flat_map(|id| self.rules.branches(*id)));
             false
         });
         for id in order {

@@ -63,31 +63,24 @@ impl Rules {
     /// The rule itself, from its module.
     pub fn find<'a>(&self, id: RuleId, modules: &'a [Module]) -> Option<&'a Rule> {
         let info = self.get(id)?;
-        let mut rule = modules.get(info.module)?.rules.get(info.rule)?;
-        for _ in 0..info.branch {
-            rule = rule.else_rule.as_deref()?;
-        }
-        Some(rule)
+        modules.get(info.module)?.rules.get(info.rule)?.branches().nth(info.branch)
+    }
+
+    /// A rule and its `else` branches.
+    pub fn branches(&self, id: RuleId) -> impl Iterator<Item = RuleId> {
+        std::iter::successors(Some(id), |id| self.get(*id)?.else_rule)
     }
 
     fn new(modules: &[Module]) -> Self {
         let mut all = Vec::new();
         for (at, module) in modules.iter().enumerate() {
             for (index, rule) in module.rules.iter().enumerate() {
-                let mut next = Some(rule);
-                let mut branch = 0;
-                while let Some(rule) = next {
-                    next = rule.else_rule.as_deref();
+                for (branch, rule) in rule.branches().enumerate() {
                     let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
-                    let else_rule = next.is_some().then_some(RuleId(id.saturating_add(1)));
-                    all.push(RuleInfo {
-                        module: at,
-                        rule: index,
-                        branch,
-                        else_rule,
-                        ..info(module, rule)
-                    });
-                    branch += 1;
+                    let next = RuleId(id.saturating_add(1));
+                    let else_rule = rule.else_rule.is_some().then_some(next);
+                    let info = info(module, rule);
+                    all.push(RuleInfo { module: at, rule: index, branch, else_rule, ..info });
                 }
             }
         }

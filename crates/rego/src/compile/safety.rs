@@ -569,12 +569,8 @@ impl Compiler<'_> {
     pub(super) fn check_safety_rule_heads(&mut self) {
         let modules = std::mem::take(&mut self.modules);
         for module in &modules {
-            for rule in &module.rules {
-                let mut next = Some(rule);
-                while let Some(rule) = next {
-                    self.check_safety_rule_head(module, rule);
-                    next = rule.else_rule.as_deref();
-                }
+            for rule in module.rules.iter().flat_map(Rule::branches) {
+                self.check_safety_rule_head(module, rule);
             }
         }
         self.modules = modules;

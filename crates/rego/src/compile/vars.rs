@@ -73,15 +73,13 @@ impl<'a> Vars<'a> {
 
     /// Collects from a rule and its `else` branches.
     pub fn rule(&mut self, rule: &Rule) {
-        let mut next = Some(rule);
-        while let Some(rule) = next {
+        for rule in rule.branches() {
             self.reference(&rule.head.reference);
             self.values(&rule.head.args);
             if let Some(value) = &rule.head.value {
                 self.term(value);
             }
             self.body(&rule.body);
-            next = rule.else_rule.as_deref();
         }
     }
 

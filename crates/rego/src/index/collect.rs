@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::mapper::{Mapper, split_escaped};
 use crate::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
+use crate::syntax::visit::{Visit, walk_expr, walk_kind};
 use crate::types::terms;
 use crate::value::deeper;
 
@@ -140,8 +141,7 @@ pub(super) fn collect<'r>(
     let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
     let mut only_ground_references = true;
     for (number, rule) in (0u32..).zip(rules) {
-        let branches = std::iter::successors(Some(*rule), |rule| rule.else_rule.as_deref());
-        for (branch, definition) in (0u32..).zip(branches) {
+        for (branch, definition) in (0u32..).zip(rule.branches()) {
             if definition.default {
                 continue;
             }
@@ -927,9 +927,28 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     Some(Term { kind: TermKind::Array(parts.collect::<Option<_>>()?), span: pattern.span })
 }
 
-/// Returns `true` if a body prints. A definition that does is always evaluated.
+/// Returns `true` if a body prints, itself or in closures other than comprehensions. A definition
+/// that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
-    body.iter().any(|expr| is_print(expr) || nested_bodies_print(expr))
+    body.iter().any(|expr| {
+        let mut prints = Prints(is_print(expr));
+        if expr.kind.has_bodies() {
+            walk_kind(&mut prints, &expr.kind);
+        }
+        prints.0
+    })
+}
+
+/// Finds a call of `print` at any depth.
+struct Prints(bool);
+
+impl Visit for Prints {
+    fn expr(&mut self, expr: &Expr) {
+        self.0 = self.0 || is_print(expr);
+        if !self.0 {
+            walk_expr(self, expr);
+        }
+    }
 }
 
 fn is_print(expr: &Expr) -> bool {
@@ -940,59 +959,6 @@ fn is_print(expr: &Expr) -> bool {
             // A host that runs tests may report their cases by a function of its own.
             &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
         }
-        _ => false,
-    }
-}
-
-/// Returns `true` if a statement that holds bodies contains a `print` call at any depth.
-fn nested_bodies_print(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Every(every) => {
-            every.body.iter().any(prints)
-                || [&every.value, &every.domain].into_iter().chain(&every.key).any(term_prints)
-        }
-        ExprKind::Not(not) => not.body.iter().any(prints),
-        ExprKind::And(logical) | ExprKind::Or(logical) => {
-            deeper(|| logical.left.iter().chain(&logical.right).any(prints))
-        }
-        _ => false,
-    }
-}
-
-fn prints(expr: &Expr) -> bool {
-    let terms_print = match &expr.kind {
-        ExprKind::Call(parts) => parts.iter().any(term_prints),
-        ExprKind::Term(term) => term_prints(term),
-        ExprKind::Some(decl) => decl.symbols.iter().any(term_prints),
-        _ => false,
-    };
-    is_print(expr)
-        || terms_print
-        || nested_bodies_print(expr)
-        || expr
-            .with
-            .iter()
-            .any(|modifier| term_prints(&modifier.target) || term_prints(&modifier.value))
-}
-
-fn term_prints(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            term_prints(&comprehension.term) || comprehension.body.iter().any(prints)
-        }
-        TermKind::ObjectComprehension(comprehension) => {
-            term_prints(&comprehension.key)
-                || term_prints(&comprehension.value)
-                || comprehension.body.iter().any(prints)
-        }
-        TermKind::Array(items)
-        | TermKind::Set(items)
-        | TermKind::Ref(items)
-        | TermKind::Call(items) => items.iter().any(term_prints),
-        TermKind::Object(pairs) => {
-            pairs.iter().any(|(key, value)| term_prints(key) || term_prints(value))
-        }
-        TermKind::Group(inner) => term_prints(inner),
         _ => false,
     }
 }

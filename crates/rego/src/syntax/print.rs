@@ -416,14 +416,12 @@ impl Display for InVersion<'_, Rule> {
             return write!(f, "default {}", rule.head.display(*version));
         }
         write!(f, "{} {condition}{{ {} }}", rule.head.display(*version), body(&rule.body))?;
-        let mut next = &rule.else_rule;
-        while let Some(rule) = next {
+        for rule in rule.branches().skip(1) {
             f.write_str(" else ")?;
             if let Some(value) = &rule.head.value {
                 write!(f, "= {value}")?;
             }
             write!(f, " {condition}{{ {} }}", body(&rule.body))?;
-            next = &rule.else_rule;
         }
         Ok(())
     }

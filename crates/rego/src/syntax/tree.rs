@@ -176,43 +176,31 @@ pub enum TermKind {
 impl TermKind {
     /// OPA's name of the kind.
     pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "boolean",
-            Self::Number(_) => "number",
-            Self::String(_) => "string",
-            Self::Template(_) => "templatestring",
-            Self::Var(_) => "var",
-            Self::Ref(_) => "ref",
-            Self::Array(_) => "array",
-            Self::Object(_) => "object",
-            Self::Set(_) => "set",
-            Self::ArrayComprehension(_) => "arraycomprehension",
-            Self::SetComprehension(_) => "setcomprehension",
-            Self::ObjectComprehension(_) => "objectcomprehension",
-            Self::Call(_) => "call",
-            Self::Group(_) => "group",
-        }
+        self.rank_and_name().1
     }
 
     /// The place of the kind in OPA's order of terms.
     pub(crate) const fn rank(&self) -> u8 {
+        self.rank_and_name().0
+    }
+
+    const fn rank_and_name(&self) -> (u8, &'static str) {
         match self {
-            Self::Null => 0,
-            Self::Bool(_) => 1,
-            Self::Number(_) => 2,
-            Self::String(_) => 3,
-            Self::Template(_) => 4,
-            Self::Var(_) => 5,
-            Self::Ref(_) => 6,
-            Self::Array(_) => 7,
-            Self::Object(_) => 8,
-            Self::Set(_) => 9,
-            Self::ArrayComprehension(_) => 10,
-            Self::ObjectComprehension(_) => 11,
-            Self::SetComprehension(_) => 12,
-            Self::Call(_) => 13,
-            Self::Group(_) => 14,
+            Self::Null => (0, "null"),
+            Self::Bool(_) => (1, "boolean"),
+            Self::Number(_) => (2, "number"),
+            Self::String(_) => (3, "string"),
+            Self::Template(_) => (4, "templatestring"),
+            Self::Var(_) => (5, "var"),
+            Self::Ref(_) => (6, "ref"),
+            Self::Array(_) => (7, "array"),
+            Self::Object(_) => (8, "object"),
+            Self::Set(_) => (9, "set"),
+            Self::ArrayComprehension(_) => (10, "arraycomprehension"),
+            Self::ObjectComprehension(_) => (11, "objectcomprehension"),
+            Self::SetComprehension(_) => (12, "setcomprehension"),
+            Self::Call(_) => (13, "call"),
+            Self::Group(_) => (14, "group"),
         }
     }
 }
@@ -495,6 +483,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The rule and its `else` branches.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |rule| rule.else_rule.as_deref())
+    }
+
     /// A copy without the `else` branches.
     fn clone_branch(&self) -> Self {
         Self {
@@ -512,10 +505,8 @@ impl Clone for Rule {
     fn clone(&self) -> Self {
         let mut first = self.clone_branch();
         let mut end = &mut first.else_rule;
-        let mut next = self.else_rule.as_deref();
-        while let Some(rule) = next {
+        for rule in self.branches().skip(1) {
             end = &mut end.insert(Box::new(rule.clone_branch())).else_rule;
-            next = rule.else_rule.as_deref();
         }
         first
     }

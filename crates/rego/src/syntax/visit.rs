@@ -285,11 +285,7 @@ struct Rules<'a>(&'a mut dyn FnMut(&Rule));
 
 impl Visit for Rules<'_> {
     fn rule(&mut self, rule: &Rule) {
-        let mut next = Some(rule);
-        while let Some(rule) = next {
-            (self.0)(rule);
-            next = rule.else_rule.as_deref();
-        }
+        rule.branches().for_each(&mut *self.0);
     }
 }
 

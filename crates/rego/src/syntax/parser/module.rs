@@ -56,12 +56,8 @@ impl Parser<'_> {
         let v2 = imports.iter().any(|import| rego_version(import).1);
         let version = module_version(self.options.version, v1, v2);
         if version != Version::V0 {
-            for rule in &rules {
-                let mut next = Some(rule);
-                while let Some(rule) = next {
-                    self.check_v1(rule, &mut problems);
-                    next = rule.else_rule.as_deref();
-                }
+            for rule in rules.iter().flat_map(Rule::branches) {
+                self.check_v1(rule, &mut problems);
             }
         }
         if !problems.is_empty() {
