@@ -2,6 +2,7 @@
 //! once for all their values.
 
 use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+use crate::syntax::visit::Visit;
 use crate::threads;
 
 use super::functions::{Arity, function_name};
@@ -70,9 +71,8 @@ fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>
     let body = term.comprehension_body()?;
     let reserved = VarSet::reserved();
     let outputs = output_vars_for_body(body, arity, &reserved);
-    let mut vars = Vars::new(SAFETY);
-    vars.body(body);
-    if !vars.found().iter().all(|name| outputs.contains(name) || reserved.contains(name)) {
+    if !vars::of(body, SAFETY).iter().all(|name| outputs.contains(name) || reserved.contains(name))
+    {
         return None;
     }
     if would_iterate(body, candidates) || closes_over(body, candidates) {
@@ -129,9 +129,8 @@ fn closes_over(body: &Body, candidates: &VarSet) -> bool {
         if found || !term.is_comprehension() {
             return found;
         }
-        let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
-        vars.value(term);
-        found = !vars.found().intersect(candidates).is_empty();
+        let uses = vars::of(term, VarsParams { skip_ref_head: true, ..vars::ALL });
+        found = !uses.intersect(candidates).is_empty();
         true
     });
     found

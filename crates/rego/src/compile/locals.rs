@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::syntax::tree::{
     Body, Expr, ExprKind, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
-use crate::syntax::visit::{VisitMut, walk_body_mut, walk_term_mut};
+use crate::syntax::visit::{Visit, VisitMut, walk_body_mut, walk_term_mut};
 use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
@@ -214,16 +214,10 @@ impl<'a> LocalsRewriter<'a> {
         unused.sort();
         let place = |new: &Name, name: &Name| {
             // Except for declarations, both bodies have the same expressions.
-            let found = after.iter().find(|expr| {
-                let mut vars = Vars::new(vars::ALL);
-                vars.expr(expr);
-                vars.found().contains(new)
-            });
+            let found = after.iter().find(|expr| vars::of(*expr, vars::ALL).contains(new));
             let found = found.or_else(|| {
                 before.iter().find(|expr| {
-                    let mut vars = Vars::new(vars::ALL);
-                    vars.expr(expr);
-                    exprs::is_assignment(expr) && vars.found().contains(name)
+                    exprs::is_assignment(expr) && vars::of(*expr, vars::ALL).contains(name)
                 })
             });
             found.or(before.first()).map(|expr| expr.span).unwrap_or_default()
@@ -377,10 +371,9 @@ impl<'a> LocalsRewriter<'a> {
         let mut bound = Vars::new(PATTERN);
         bound.term(&key);
         bound.term(&value);
-        let mut used = Vars::new(VarsParams { skip_closures: true, ..vars::ALL });
-        used.term(&domain);
+        let used = vars::of(&domain, VarsParams { skip_closures: true, ..vars::ALL });
         let mut failed = false;
-        for name in bound.found().intersect(used.found()).sorted() {
+        for name in bound.found().intersect(&used).sorted() {
             if !is_wildcard(&name) {
                 failed = true;
                 self.compile_problem(span, format!("var {name} assigned before"));

@@ -5,6 +5,7 @@
 
 use crate::problem::Problem;
 use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::visit::Visit;
 
 use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
@@ -121,9 +122,7 @@ impl PrintRewriter<'_> {
         let span = expr.span;
         let ExprKind::Call(terms) = &mut expr.kind else { return };
         for term in terms.iter().skip(1) {
-            let mut found = Vars::new(SAFETY);
-            found.term(term);
-            for name in found.found().diff(safe).sorted() {
+            for name in vars::of(term, SAFETY).diff(safe).sorted() {
                 let shown = self.rewritten.get(&name).unwrap_or(&name);
                 let message = format!("var {} is undeclared", exprs::show_var(shown));
                 problems.push(Problem::compile(term.span, message));

@@ -14,7 +14,7 @@ use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::print_calls::PrintRewriter;
 use super::resolve::{Globals, Resolver, declared_body_vars};
 use super::templates::{TemplateRewriter, is_template};
-use super::vars::{self, Vars};
+use super::vars;
 use super::with_values::WithValues;
 use super::{
     CompileOptions, Compiled, Compiler, calls, comprehension_indices, exprs, imports, normalize,
@@ -54,9 +54,7 @@ pub struct CompiledQuery {
 
 /// Creates the generator of names for one stage; each stage of a query begins anew.
 fn generator(body: &Body) -> LocalVarGenerator {
-    let mut vars = Vars::new(vars::ALL);
-    vars.body(body);
-    LocalVarGenerator::new("__localq", vars.take())
+    LocalVarGenerator::new("__localq", vars::of(body, vars::ALL))
 }
 
 /// Compiles a query against compiled modules.

@@ -2,8 +2,9 @@
 //! before it's needed. Also puts them in that order, in which OPA evaluates them.
 
 use crate::problem::{Problem, ProblemCode};
+use crate::syntax::print;
 use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With};
-use crate::syntax::{print, visit};
+use crate::syntax::visit::{self, Visit};
 use crate::threads;
 
 use super::functions::Arity;
@@ -64,9 +65,7 @@ pub fn output_vars_for_expr(
         return VarSet::default();
     }
     for with in &expr.with {
-        let mut vars = Vars::new(SAFETY);
-        vars.with(with);
-        if !vars.found().is_subset(safe) {
+        if !vars::of(with, SAFETY).is_subset(safe) {
             return VarSet::default();
         }
     }
@@ -195,9 +194,7 @@ pub fn output_vars_for_body<'a>(
 pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     let mut occurrences: NameMap<usize> = NameMap::default();
     for expr in body {
-        let mut vars = Vars::new(SAFETY);
-        vars.expr(expr);
-        for name in vars.found().iter() {
+        for name in vars::of(expr, SAFETY).iter() {
             *occurrences.entry(Name::clone(name)).or_default() += 1;
         }
     }
@@ -295,9 +292,7 @@ pub fn reorder_body_for_safety(
 ) -> (Body, Vec<Unsafe>) {
     let needs = |body: &Body| unsafe_implicit_body_vars(body, arity);
     let params = VarsParams { needs: Some(&needs), ..SAFETY };
-    let mut vars = Vars::new(params);
-    vars.body(&body);
-    let body_vars = vars.take();
+    let body_vars = vars::of(&body, params);
     let mut safe = body_vars.intersect(globals);
     let mut occurrences: NameMap<Vec<usize>> = NameMap::default();
     let mut has_every = false;
@@ -376,9 +371,7 @@ pub fn reorder_body_for_safety(
                     }
                 }
             }
-            let mut all = Vars::new(params);
-            all.expr(expr);
-            if !all.found().is_subset(&safe) {
+            if !vars::of(expr, params).is_subset(&safe) {
                 leftovers.push(at);
             }
         }
@@ -466,11 +459,8 @@ impl Closures<'_> {
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
             let needs = |body: &Body| unsafe_implicit_body_vars(body, self.arity);
-            let mut vars = Vars::new(VarsParams { needs: Some(&needs), ..SAFETY });
-            vars.body(body);
-            for name in term.diff(vars.found()).diff(&self.globals).iter() {
-                lacking.add(name);
-            }
+            let inner = vars::of(body, VarsParams { needs: Some(&needs), ..SAFETY });
+            lacking.update(&term.diff(&inner).diff(&self.globals));
         }
         let taken = std::mem::take(body);
         let (reordered, problems) =

@@ -12,7 +12,7 @@ use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
-use super::vars::{self, SAFETY, Vars};
+use super::vars::{self, SAFETY};
 use super::walk;
 use super::{Compiler, exprs};
 
@@ -163,9 +163,7 @@ impl TemplateRewriter<'_> {
         if alone {
             return Some(Term { kind: TermKind::Set(vec![term]), span });
         }
-        let mut found = Vars::new(SAFETY);
-        found.term(&term);
-        for name in found.found().diff(&self.safe).sorted() {
+        for name in vars::of(&term, SAFETY).diff(&self.safe).sorted() {
             let shown = self.rewritten.get(&name).unwrap_or(&name);
             let message = format!("var {} is undeclared", exprs::show_var(shown));
             self.problems.push(Problem::compile(span, message));
