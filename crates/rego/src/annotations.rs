@@ -296,7 +296,7 @@ pub fn document_path_in(package: &[Term], rule: &Rule) -> Vec<Term> {
                 path.push(Term { kind: TermKind::String(Arc::clone(name)), span: term.span });
             }
             // Other terms, also constant ones, have been moved to the body by OPA at this point.
-            _ if super::types::terms::is_scalar(term.ungrouped()) => {
+            _ if term.ungrouped().is_scalar() => {
                 path.push(term.ungrouped().clone());
             }
             _ => break,

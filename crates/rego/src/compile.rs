@@ -23,7 +23,6 @@ mod names;
 mod normalize;
 mod order;
 mod print_calls;
-mod printed;
 mod query;
 mod recursion;
 mod resolve;
@@ -47,85 +46,67 @@ pub use dependency_graph::{DynamicDependency, Graph};
 pub use functions::{Arity, Function, Functions, function_name};
 pub use imports::check_v1;
 pub use names::{LocalVarGenerator, NameMap, VarMap, VarSet};
-pub use printed::{Quoted, RefText, Text};
 pub use query::{CompiledQuery, QueryContext, compile_query};
 pub use rule_tree::{ModuleTreeNode, RuleId, RuleInfo, Rules, TreeNode};
 
-/// A compile stage, by OPA's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // each is explained in its file
-pub enum Stage {
-    ResolveRefs,
-    CheckUnusedImports,
-    InitLocalVarGen,
-    RewriteRuleHeadRefs,
-    CheckKeywordOverrides,
-    CheckDuplicateImports,
-    RemoveImports,
-    SetModuleTree,
-    SetRuleTree,
-    RewriteLocalVars,
-    RewriteTemplateStrings,
-    CheckVoidCalls,
-    RewritePrintCalls,
-    RewriteExprTerms,
-    ParseMetadataBlocks,
-    SetAnnotationSet,
-    RewriteRegoMetadataCalls,
-    SetGraph,
-    RewriteComprehensionTerms,
-    RewriteRefsInHead,
-    RewriteWithValues,
-    CheckRuleConflicts,
-    CheckUndefinedFuncs,
-    CheckSafetyRuleHeads,
-    CheckSafetyRuleBodies,
-    RewriteEquals,
-    RewriteDynamicTerms,
-    RewriteTestRulesForTracing,
-    CheckRecursion,
-    CheckTypes,
-    CheckUnsafeBuiltins,
-    CheckDeprecatedBuiltins,
-    BuildComprehensionIndices,
+/// Defines the stages, in order: the names and the methods that run them.
+macro_rules! stages {
+    ($($stage:ident => $run:ident),+ $(,)?) => {
+        /// A compile stage, by OPA's name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs)] // each is explained in its file
+        pub enum Stage {
+            $($stage),+
+        }
+
+        /// All stages, in order.
+        pub const STAGES: [Stage; 33] = [$(Stage::$stage),+];
+
+        impl Compiler<'_> {
+            fn run(&mut self, stage: Stage) {
+                match stage {
+                    $(Stage::$stage => self.$run()),+
+                }
+            }
+        }
+    };
 }
 
-/// All stages, in order.
-pub const STAGES: [Stage; 33] = [
-    Stage::ResolveRefs,
-    Stage::CheckUnusedImports,
-    Stage::InitLocalVarGen,
-    Stage::RewriteRuleHeadRefs,
-    Stage::CheckKeywordOverrides,
-    Stage::CheckDuplicateImports,
-    Stage::RemoveImports,
-    Stage::SetModuleTree,
-    Stage::SetRuleTree,
-    Stage::RewriteLocalVars,
-    Stage::RewriteTemplateStrings,
-    Stage::CheckVoidCalls,
-    Stage::RewritePrintCalls,
-    Stage::RewriteExprTerms,
-    Stage::ParseMetadataBlocks,
-    Stage::SetAnnotationSet,
-    Stage::RewriteRegoMetadataCalls,
-    Stage::SetGraph,
-    Stage::RewriteComprehensionTerms,
-    Stage::RewriteRefsInHead,
-    Stage::RewriteWithValues,
-    Stage::CheckRuleConflicts,
-    Stage::CheckUndefinedFuncs,
-    Stage::CheckSafetyRuleHeads,
-    Stage::CheckSafetyRuleBodies,
-    Stage::RewriteEquals,
-    Stage::RewriteDynamicTerms,
-    Stage::RewriteTestRulesForTracing,
-    Stage::CheckRecursion,
-    Stage::CheckTypes,
-    Stage::CheckUnsafeBuiltins,
-    Stage::CheckDeprecatedBuiltins,
-    Stage::BuildComprehensionIndices,
-];
+stages! {
+    ResolveRefs => resolve_all_refs,
+    CheckUnusedImports => check_unused_imports,
+    InitLocalVarGen => init_local_var_gen,
+    RewriteRuleHeadRefs => rewrite_rule_head_refs,
+    CheckKeywordOverrides => check_keyword_overrides,
+    CheckDuplicateImports => check_duplicate_imports,
+    RemoveImports => remove_imports,
+    SetModuleTree => set_module_tree,
+    SetRuleTree => set_rule_tree,
+    RewriteLocalVars => rewrite_local_vars,
+    RewriteTemplateStrings => rewrite_template_strings,
+    CheckVoidCalls => check_void_calls,
+    RewritePrintCalls => rewrite_print_calls,
+    RewriteExprTerms => rewrite_expr_terms,
+    ParseMetadataBlocks => parse_metadata_blocks,
+    SetAnnotationSet => set_annotation_set,
+    RewriteRegoMetadataCalls => rewrite_rego_metadata_calls,
+    SetGraph => set_graph,
+    RewriteComprehensionTerms => rewrite_comprehension_terms,
+    RewriteRefsInHead => rewrite_refs_in_head,
+    RewriteWithValues => rewrite_with_values,
+    CheckRuleConflicts => check_rule_conflicts,
+    CheckUndefinedFuncs => check_undefined_funcs,
+    CheckSafetyRuleHeads => check_safety_rule_heads,
+    CheckSafetyRuleBodies => check_safety_rule_bodies,
+    RewriteEquals => rewrite_equals,
+    RewriteDynamicTerms => rewrite_dynamic_terms,
+    RewriteTestRulesForTracing => rewrite_test_rules_for_tracing,
+    CheckRecursion => check_recursion,
+    CheckTypes => check_types,
+    CheckUnsafeBuiltins => check_unsafe_builtins,
+    CheckDeprecatedBuiltins => check_deprecated_builtins,
+    BuildComprehensionIndices => build_comprehension_indices,
+}
 
 /// A callback that sees the modules after each stage.
 pub type Observer<'a> = &'a dyn Fn(Stage, &[Module]);
@@ -261,38 +242,23 @@ pub fn compile(
             break;
         }
     }
-    let Compiler {
-        modules,
-        rule_tree,
-        module_tree,
-        rules,
-        graph,
-        rewritten,
-        subjects,
-        sorted,
-        types,
-        mut found,
-        ..
-    } = compiler;
-    if found.is_empty() {
-        let functions = Arc::clone(&options.functions);
-        let all = Compiled {
-            modules,
-            rule_tree,
-            module_tree,
-            rules,
-            graph,
-            rewritten,
-            subjects,
-            sorted,
-            functions,
-            types,
-        };
-        return Ok(all);
+    if !compiler.found.is_empty() {
+        super::problem::sort_by_position(&mut compiler.found, sources);
+        compiler.found.dedup();
+        return Err(compiler.found);
     }
-    super::problem::sort_by_position(&mut found, sources);
-    found.dedup();
-    Err(found)
+    Ok(Compiled {
+        modules: compiler.modules,
+        rule_tree: compiler.rule_tree,
+        module_tree: compiler.module_tree,
+        rules: compiler.rules,
+        graph: compiler.graph,
+        rewritten: compiler.rewritten,
+        subjects: compiler.subjects,
+        sorted: compiler.sorted,
+        functions: Arc::clone(&options.functions),
+        types: compiler.types,
+    })
 }
 
 impl<'a> Compiler<'a> {
@@ -328,44 +294,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn run(&mut self, stage: Stage) {
-        match stage {
-            Stage::ResolveRefs => self.resolve_all_refs(),
-            Stage::CheckUnusedImports => self.check_unused_imports(),
-            Stage::InitLocalVarGen => self.init_local_var_gen(),
-            Stage::RewriteRuleHeadRefs => self.rewrite_rule_head_refs(),
-            Stage::CheckKeywordOverrides => self.check_keyword_overrides(),
-            Stage::CheckDuplicateImports => self.check_duplicate_imports(),
-            Stage::RemoveImports => self.remove_imports(),
-            Stage::SetModuleTree => self.set_module_tree(),
-            Stage::SetRuleTree => self.set_rule_tree(),
-            Stage::RewriteLocalVars => self.rewrite_local_vars(),
-            Stage::RewriteTemplateStrings => self.rewrite_template_strings(),
-            Stage::CheckVoidCalls => self.check_void_calls(),
-            Stage::RewritePrintCalls => self.rewrite_print_calls(),
-            Stage::RewriteExprTerms => self.rewrite_expr_terms(),
-            // OPA's commands read the blocks when they parse, and reject invalid ones.
-            Stage::ParseMetadataBlocks => {}
-            Stage::SetAnnotationSet => self.set_annotation_set(),
-            Stage::RewriteRegoMetadataCalls => self.rewrite_rego_metadata_calls(),
-            Stage::SetGraph => self.set_graph(),
-            Stage::RewriteComprehensionTerms => self.rewrite_comprehension_terms(),
-            Stage::RewriteRefsInHead => self.rewrite_refs_in_head(),
-            Stage::RewriteWithValues => self.rewrite_with_values(),
-            Stage::CheckRuleConflicts => self.check_rule_conflicts(),
-            Stage::CheckUndefinedFuncs => self.check_undefined_funcs(),
-            Stage::CheckSafetyRuleHeads => self.check_safety_rule_heads(),
-            Stage::CheckSafetyRuleBodies => self.check_safety_rule_bodies(),
-            Stage::RewriteEquals => self.rewrite_equals(),
-            Stage::RewriteDynamicTerms => self.rewrite_dynamic_terms(),
-            Stage::RewriteTestRulesForTracing => self.rewrite_test_rules_for_tracing(),
-            Stage::CheckRecursion => self.check_recursion(),
-            Stage::CheckTypes => self.check_types(),
-            Stage::CheckUnsafeBuiltins => self.check_unsafe_builtins(),
-            Stage::CheckDeprecatedBuiltins => self.check_deprecated_builtins(),
-            Stage::BuildComprehensionIndices => self.build_comprehension_indices(),
-        }
-    }
+    /// Does nothing: OPA's commands read the blocks when they parse, and reject invalid ones.
+    fn parse_metadata_blocks(&mut self) {}
 
     /// Creates the generator of variable names, none of which occurs in a module.
     fn init_local_var_gen(&mut self) {
@@ -396,24 +326,18 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Formats a value for messages.
-fn value_text(value: &Value) -> String {
-    Text(&value_term(value, Span::default())).to_string()
-}
-
 /// Converts a value to a term.
 fn value_term(value: &Value, span: Span) -> Term {
+    let terms = |values: &mut dyn Iterator<Item = &Value>| -> Vec<Term> {
+        values.map(|value| value_term(value, span)).collect()
+    };
     let kind = match value {
         Value::Null => TermKind::Null,
         Value::Bool(value) => TermKind::Bool(*value),
         Value::Number(number) => TermKind::Number(number.clone()),
         Value::String(text) => TermKind::String(text.to_name()),
-        Value::Array(items) => stack::deep(|| {
-            TermKind::Array(items.iter().map(|item| value_term(item, span)).collect())
-        }),
-        Value::Set(items) => {
-            stack::deep(|| TermKind::Set(items.iter().map(|item| value_term(item, span)).collect()))
-        }
+        Value::Array(items) => stack::deep(|| TermKind::Array(terms(&mut items.iter()))),
+        Value::Set(items) => stack::deep(|| TermKind::Set(terms(&mut items.iter()))),
         Value::Object(members) => stack::deep(|| {
             let member =
                 |(key, value): (&Value, &Value)| (value_term(key, span), value_term(value, span));

@@ -192,10 +192,8 @@ fn first_change(read: &Module, written: &Module) -> Option<Span> {
 }
 
 fn same_rule(a: &Rule, b: &Rule) -> bool {
-    let branches =
-        |rule| std::iter::successors(Some(rule), |rule: &&Rule| rule.else_rule.as_deref());
-    let mut pairs = branches(a).zip(branches(b));
-    branches(a).count() == branches(b).count() && pairs.all(|(a, b)| same_branch(a, b))
+    let mut pairs = a.branches().zip(b.branches());
+    a.branches().count() == b.branches().count() && pairs.all(|(a, b)| same_branch(a, b))
 }
 
 fn same_branch(a: &Rule, b: &Rule) -> bool {

@@ -284,7 +284,7 @@ fn reference(parts: &[Term]) -> Reference {
 
 fn head_value(rule: &Rule, constants: &mut HashMap<Value, u32>) -> HeadValue {
     let head = &rule.head;
-    let is_partial = head.key.is_some() || !head.reference.iter().skip(1).all(terms::is_constant);
+    let is_partial = head.key.is_some() || !head.reference.iter().skip(1).all(Term::is_constant);
     let Some(value) = head.value.as_ref().filter(|_| !is_partial) else {
         return if is_partial { HeadValue::Unknown } else { HeadValue::Valueless };
     };

@@ -6,7 +6,7 @@ pub(crate) mod format;
 mod lexer;
 pub(crate) mod normalize;
 pub(crate) mod parser;
-mod print;
+pub(crate) mod print;
 #[cfg(test)]
 mod tests;
 mod token;

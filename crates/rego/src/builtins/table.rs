@@ -8,41 +8,21 @@ use std::sync::LazyLock;
 
 use super::{Builtin, Family, Run};
 
-const FAMILIES: &[Family] = &[
-    super::aggregates::FUNCTIONS,
-    super::casts::FUNCTIONS,
-    super::collections::FUNCTIONS,
-    super::comparison::FUNCTIONS,
-    super::encoding::FUNCTIONS,
-    super::glob::FUNCTIONS,
-    super::glob_intersect::FUNCTIONS,
-    super::graph::FUNCTIONS,
-    super::http::FUNCTIONS,
-    super::json_patch::FUNCTIONS,
-    super::json_schema::FUNCTIONS,
-    super::net::FUNCTIONS,
-    super::net_lookup::FUNCTIONS,
-    super::numbers::FUNCTIONS,
-    super::objects::FUNCTIONS,
-    super::parse_module::FUNCTIONS,
-    super::regex::FUNCTIONS,
-    super::render_template::FUNCTIONS,
-    super::runtime::FUNCTIONS,
-    super::semver::FUNCTIONS,
-    super::sprintf::FUNCTIONS,
-    super::strings::FUNCTIONS,
-    super::time::FUNCTIONS,
-    super::uri::FUNCTIONS,
-    #[cfg(feature = "crypto")]
-    super::aws::FUNCTIONS,
-    #[cfg(feature = "crypto")]
-    super::crypto::FUNCTIONS,
-    #[cfg(feature = "crypto")]
-    super::jwt::FUNCTIONS,
-    super::units::FUNCTIONS,
-    super::uuid::FUNCTIONS,
-    super::yaml::FUNCTIONS,
-];
+macro_rules! families {
+    ($($family:ident)+; crypto: $($crypto:ident)+) => {
+        const FAMILIES: &[Family] = &[
+            $(super::$family::FUNCTIONS,)+
+            $(#[cfg(feature = "crypto")] super::$crypto::FUNCTIONS,)+
+        ];
+    };
+}
+
+families! {
+    aggregates casts collections comparison encoding glob glob_intersect graph http json_patch
+    json_schema net net_lookup numbers objects parse_module regex render_template runtime semver
+    sprintf strings time units uri uuid yaml;
+    crypto: aws crypto jwt
+}
 
 /// Functions that are left to the engine or to a compile stage.
 const MACHINE: &[&str] = &[

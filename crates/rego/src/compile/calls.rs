@@ -2,39 +2,32 @@
 
 use crate::problem::Problem;
 use crate::syntax::tree::{Expr, Name, Term};
+use crate::syntax::{print, visit};
 
 use super::functions::Arity;
 use super::names::NameMap;
-use super::printed::RefText;
-use super::walk::Node;
+use super::walk::{self, Node};
 use super::{Compiler, exprs};
 
 impl Compiler<'_> {
     /// Checks that calls name existing functions and pass as many arguments as these take.
     pub(super) fn check_undefined_funcs(&mut self) {
         let mut found = Vec::new();
-        for module in &self.modules {
-            for rule in &module.rules {
-                check_undefined_funcs(
-                    self,
-                    &self.rewritten,
-                    |f| super::walk::rule(rule, &mut |node| f(node)),
-                    &mut found,
-                );
-            }
+        for rule in self.modules.iter().flat_map(|module| &module.rules) {
+            check_undefined_funcs(self, &self.rewritten, rule, &mut found);
         }
         self.problems(found);
     }
 }
 
 /// Checks all calls.
-pub fn check_undefined_funcs<'a>(
+pub fn check_undefined_funcs(
     compiler: &Compiler<'_>,
     rewritten: &NameMap<Name>,
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
+    place: &impl visit::Node,
     found: &mut Vec<Problem>,
 ) {
-    show(&mut |node| {
+    walk::read(place, |node| {
         let Node::Expr(expr) = node else { return false };
         let Some(operator) = exprs::operator(expr) else { return false };
         match check(compiler, rewritten, expr, operator) {
@@ -53,7 +46,7 @@ fn check(
     expr: &Expr,
     operator: &[Term],
 ) -> Option<Problem> {
-    let name = || RefText(&super::recursion::author_ref(rewritten, operator)).to_string();
+    let name = || print::reference(&super::recursion::author_ref(rewritten, operator)).to_string();
     let Some(arity) = compiler.arity(operator) else {
         let problem = Problem::types(expr.span, format!("undefined function {}", name()));
         let hint = super::hints::unknown_function(compiler, &name());

@@ -6,13 +6,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::annotations::{AnnotationSet, Schema, SchemaAnnotation};
 use crate::problem::Problem;
 use crate::syntax::tree::{Body, Module, Name, Rule, Term, TermKind};
+use crate::syntax::{print, visit};
 use crate::types::{Checker, Declared, Schemas, Type, TypedRule, schema_type};
 
 use super::dependency_graph::Graph;
 use super::names::NameMap;
 use super::rule_tree::{RuleId, rule_path};
 use super::walk::{self, Node, NodeMut};
-use super::{Compiled, Compiler, RefText, exprs};
+use super::{Compiled, Compiler, exprs};
 
 impl Compiler<'_> {
     /// Checks the types of all rules.
@@ -28,13 +29,8 @@ impl Compiler<'_> {
         }
         let hoisted = HoistedTerms::default();
         let names = |parts: &[Term]| {
-            let show = |f: &mut dyn FnMut(Node<'_>) -> bool| {
-                self.modules
-                    .iter()
-                    .flat_map(|module| &module.rules)
-                    .for_each(|rule| walk::rule(rule, &mut |node| f(node)));
-            };
-            reference_as_written(parts, &[&self.subjects, hoisted.get(show)], &[&self.rewritten])
+            let rules = || self.modules.iter().flat_map(|module| &module.rules);
+            reference_as_written(parts, &[&self.subjects, hoisted.get(rules)], &[&self.rewritten])
         };
         let dependents = |target: &[Term]| dependents(self, &self.graph, &self.modules, target);
         let annotated = AnnotatedSchemas::new(self);
@@ -106,7 +102,7 @@ impl<'a> AnnotatedSchemas<'a> {
             Schema::Reference(reference) => reference,
         };
         let Some(schemas) = self.schemas else { return Ok(None) };
-        let name = RefText(reference).to_string();
+        let name = print::reference(reference).to_string();
         if let Some(known) = self.read.borrow().get(&name) {
             return Ok(Some(known.clone()));
         }
@@ -129,12 +125,8 @@ pub(super) fn check_query(
 ) -> Vec<Problem> {
     let hoisted = HoistedTerms::default();
     let names = |parts: &[Term]| {
-        let show = |f: &mut dyn FnMut(Node<'_>) -> bool| walk::body(body, &mut |node| f(node));
-        reference_as_written(
-            parts,
-            &[subjects, hoisted.get(show)],
-            &[rewritten, &compiled.rewritten],
-        )
+        let hoisted = hoisted.get(|| std::iter::once(body));
+        reference_as_written(parts, &[subjects, hoisted], &[rewritten, &compiled.rewritten])
     };
     let dependents =
         |target: &[Term]| dependents(compiler, &compiled.graph, &compiled.modules, target);
@@ -147,20 +139,24 @@ pub(super) fn check_query(
 struct HoistedTerms(OnceCell<NameMap<Term>>);
 
 impl HoistedTerms {
-    fn get(&self, show: impl FnOnce(&mut dyn FnMut(Node<'_>) -> bool)) -> &NameMap<Term> {
+    fn get<'n, N: visit::Node + 'n, I: Iterator<Item = &'n N>>(
+        &self,
+        places: impl FnOnce() -> I,
+    ) -> &NameMap<Term> {
         self.0.get_or_init(|| {
             let mut hoisted = NameMap::default();
-            show(&mut |node| {
+            let mut add = |node: Node<'_>| {
                 if let Node::Expr(expr) = node
                     && expr.generated
                     && exprs::is_equality(expr)
                     && let [Term { kind: TermKind::Var(name), .. }, term] = exprs::operands(expr)
-                    && (matches!(term.kind, TermKind::Ref(_)) || exprs::is_comprehension(term))
+                    && (matches!(term.kind, TermKind::Ref(_)) || term.is_comprehension())
                 {
                     hoisted.insert(Name::clone(name), term.clone());
                 }
                 false
-            });
+            };
+            places().for_each(|place| walk::read(place, &mut add));
             hoisted
         })
     }
@@ -177,7 +173,7 @@ fn reference_as_written(
     for part in &mut parts {
         for _ in 0..16 {
             let mut again = false;
-            walk::term_mut(part, walk::Order::Sorted, &mut |node| {
+            walk::change(part, walk::Order::Sorted, |node| {
                 if let NodeMut::Term(term) = node
                     && let TermKind::Var(name) = &term.kind
                 {
@@ -203,7 +199,7 @@ fn reference_as_written(
 fn replaced(compiler: &Compiler<'_>) -> HashSet<*const Rule> {
     let mut found = BTreeSet::new();
     for rule in compiler.modules.iter().flat_map(|module| &module.rules) {
-        walk::rule(rule, &mut |node| {
+        walk::read(rule, |node| {
             if let Node::With(with) = node
                 && let TermKind::Ref(target) = &with.target.kind
             {

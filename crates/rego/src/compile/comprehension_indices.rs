@@ -2,12 +2,13 @@
 //! once for all their values.
 
 use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind};
+use crate::syntax::visit::Visit;
 use crate::threads;
 
 use super::functions::{Arity, function_name};
 use super::names::VarSet;
 use super::safety::output_vars_for_body;
-use super::vars::{SAFETY, Vars, VarsParams};
+use super::vars::{self, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
@@ -15,7 +16,7 @@ use super::{Compiler, exprs};
 /// it.
 pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
     let mut candidates = candidates;
-    walk::body_mut(body, walk::Order::Kept, &mut |node| {
+    walk::change(body, walk::Order::Kept, |node| {
         if let NodeMut::Body(body) = node {
             for expr in body {
                 if let Some(keys) = comprehension(expr)
@@ -23,12 +24,7 @@ pub fn build(arity: &dyn Arity, candidates: VarSet, body: &mut Body) {
                 {
                     set_keys(expr, keys);
                 }
-                let params = VarsParams {
-                    skip_closures: true,
-                    skip_ref_call_head: true,
-                    ..VarsParams::default()
-                };
-                let mut vars = Vars::from(params, std::mem::take(&mut candidates));
+                let mut vars = Vars::from(SAFETY, std::mem::take(&mut candidates));
                 vars.expr(expr);
                 candidates = vars.take();
             }
@@ -44,9 +40,9 @@ fn comprehension(expr: &Expr) -> Option<&Term> {
     }
     let [left, right, ..] = exprs::operands(expr) else { return None };
     let is_var = |term: &Term| matches!(term.kind, TermKind::Var(_));
-    if is_var(left) && exprs::is_comprehension(right) {
+    if is_var(left) && right.is_comprehension() {
         Some(right)
-    } else if is_var(right) && exprs::is_comprehension(left) {
+    } else if is_var(right) && left.is_comprehension() {
         Some(left)
     } else {
         None
@@ -72,18 +68,11 @@ fn set_keys(expr: &mut Expr, keys: Vec<Name>) {
 }
 
 fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>> {
-    let body = match &term.kind {
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            &comprehension.body
-        }
-        TermKind::ObjectComprehension(comprehension) => &comprehension.body,
-        _ => return None,
-    };
+    let body = term.comprehension_body()?;
     let reserved = VarSet::reserved();
     let outputs = output_vars_for_body(body, arity, &reserved);
-    let mut vars = Vars::new(SAFETY);
-    vars.body(body);
-    if !vars.found().iter().all(|name| outputs.contains(name) || reserved.contains(name)) {
+    if !vars::of(body, SAFETY).iter().all(|name| outputs.contains(name) || reserved.contains(name))
+    {
         return None;
     }
     if would_iterate(body, candidates) || closes_over(body, candidates) {
@@ -97,7 +86,7 @@ fn keys(arity: &dyn Arity, candidates: &VarSet, term: &Term) -> Option<Vec<Name>
 fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
     let mut seen = VarSet::default();
     let mut iterates = false;
-    walk::body(body, &mut |node| {
+    walk::read(body, |node| {
         if iterates {
             return true;
         }
@@ -110,20 +99,19 @@ fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
                     .and_then(function_name)
                     .is_some_and(|name| name == "walk");
                 if let (true, Some(output)) = (walk, exprs::operands(expr).get(1)) {
-                    iterates = uses_candidate(&super::vars::of_term(output), &seen);
+                    iterates = uses_candidate(&vars::of_term(output), &seen);
                 }
             }
             Node::Term(term) => match &term.kind {
                 TermKind::Ref(terms) => {
-                    let mut vars =
-                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
                     vars.reference(terms);
                     iterates = uses_candidate(vars.found(), &seen);
                 }
                 TermKind::Var(name) => {
                     seen.add(name);
                 }
-                _ if exprs::is_comprehension(term) => return true,
+                _ if term.is_comprehension() => return true,
                 _ => {}
             },
             _ => {}
@@ -136,17 +124,13 @@ fn would_iterate(body: &Body, candidates: &VarSet) -> bool {
 /// Returns `true` if a comprehension within the body uses variables from outside.
 fn closes_over(body: &Body, candidates: &VarSet) -> bool {
     let mut found = false;
-    walk::body(body, &mut |node| {
-        if found {
-            return true;
+    walk::read(body, |node| {
+        let Node::Term(term) = node else { return found };
+        if found || !term.is_comprehension() {
+            return found;
         }
-        let Node::Term(term) = node else { return false };
-        if !exprs::is_comprehension(term) {
-            return false;
-        }
-        let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
-        vars.value(term);
-        found = !vars.found().intersect(candidates).is_empty();
+        let uses = vars::of(term, VarsParams { skip_ref_head: true, ..vars::ALL });
+        found = !uses.intersect(candidates).is_empty();
         true
     });
     found
@@ -159,10 +143,9 @@ impl Compiler<'_> {
         let arities = self.arities();
         threads::map(modules.iter_mut().collect(), |module| {
             walk::rules_mut(std::slice::from_mut(module), |rule| {
-                let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                let mut vars = Vars::from(vars::ALL, VarSet::reserved());
                 vars.values(&rule.head.args);
                 build(&arities, vars.take(), &mut rule.body);
-                false
             });
         });
         self.modules = modules;

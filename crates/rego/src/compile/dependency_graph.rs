@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::syntax::tree::{Body, Expr, Module, Name, Rule, Term, TermKind};
+use crate::syntax::visit;
 
 use super::names::{NameMap, VarSet};
 use super::rule_tree::{RuleId, RuleInfo, is_scalar_value};
@@ -164,7 +165,7 @@ fn term_values<'a>(term: &'a Term, known: &KnownValues<'a>) -> Option<Vec<&'a Te
             for operand in operands {
                 let mut next = Vec::new();
                 for value in values {
-                    if exprs::is_constant(operand) {
+                    if operand.is_constant() {
                         next.extend(member(value, operand));
                     } else {
                         next.extend(members(value)?);
@@ -177,7 +178,7 @@ fn term_values<'a>(term: &'a Term, known: &KnownValues<'a>) -> Option<Vec<&'a Te
             }
             Some(values)
         }
-        _ => exprs::is_constant(term).then(|| vec![term]),
+        _ => term.is_constant().then(|| vec![term]),
     }
 }
 
@@ -209,14 +210,14 @@ fn members(of: &Term) -> Option<Vec<&Term>> {
 
 /// Returns `true` if an operand of a reference isn't constant.
 pub fn has_var_term(reference: &[Term]) -> bool {
-    reference.iter().skip(1).any(|term| !exprs::is_constant(term))
+    reference.iter().skip(1).any(|term| !term.is_constant())
 }
 
 /// The references that a reference can be equal to, given the known values of its variables.
 fn expand(reference: &[Term], known: &KnownValues<'_>) -> Vec<Vec<Term>> {
     let mut expanded = vec![reference.to_vec()];
     for (index, term) in reference.iter().enumerate().skip(1) {
-        if exprs::is_constant(term) {
+        if term.is_constant() {
             continue;
         }
         let values = term_values(term, known).unwrap_or_default();
@@ -247,9 +248,9 @@ fn vars_before(rule: &Rule, index: usize) -> VarSet {
         }
         false
     };
-    walk::head(&rule.head, &mut add);
+    walk::read(&rule.head, &mut add);
     for expr in rule.body.iter().take(index) {
-        walk::expr(expr, &mut add);
+        walk::read(expr, &mut add);
     }
     if let Some(Term { kind: TermKind::Var(name), .. }) = rule.head.reference.first() {
         found.add(name);
@@ -277,7 +278,7 @@ pub fn selecting_positions(
                 continue;
             }
         }
-        if exprs::is_constant(term) {
+        if term.is_constant() {
             if !is_scalar_value(term, value) {
                 return None;
             }
@@ -289,11 +290,8 @@ pub fn selecting_positions(
 }
 
 /// Calls back with each reference to `data` under a node.
-fn each_ref<'a>(
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-    mut f: impl FnMut(&'a [Term]),
-) {
-    show(&mut |node| {
+fn each_ref(node: &impl visit::Node, mut f: impl FnMut(&[Term])) {
+    walk::read(node, |node| {
         if let Node::Term(Term { kind: TermKind::Ref(terms), .. }) = node
             && terms
                 .first()
@@ -315,13 +313,10 @@ impl Compiler<'_> {
             dynamic: vec![Vec::new(); size],
         };
         let mut id = 0_u32;
-        for rule in self.modules.iter().flat_map(|module: &Module| &module.rules) {
-            let mut next = Some(rule);
-            while let Some(rule) = next {
-                self.add_rule(&mut graph, RuleId(id), rule);
-                id = id.saturating_add(1);
-                next = rule.else_rule.as_deref();
-            }
+        let rules = self.modules.iter().flat_map(|module: &Module| &module.rules);
+        for rule in rules.flat_map(Rule::branches) {
+            self.add_rule(&mut graph, RuleId(id), rule);
+            id = id.saturating_add(1);
         }
         self.graph = graph;
     }
@@ -332,26 +327,15 @@ impl Compiler<'_> {
         let mut certain: BTreeSet<RuleId> = BTreeSet::new();
         let last = rule.body.len();
         for at in 0..=last {
-            let mut references: Vec<&[Term]> = Vec::new();
-            match rule.body.get(at) {
-                Some(expr) => each_ref(
-                    |f| walk::expr(expr, &mut |node| f(node)),
-                    |reference| references.push(reference),
-                ),
-                None => each_ref(
-                    |f| walk::head(&rule.head, &mut |node| f(node)),
-                    |reference| references.push(reference),
-                ),
-            }
             let mut known: Option<KnownValues<'_>> = None;
             let mut bound: Option<VarSet> = None;
-            for reference in references {
+            let add = |reference: &[Term]| {
                 let mut found = BTreeSet::new();
                 if !has_var_term(reference) {
                     self.rules_dynamic(reference, &mut found);
                     self.depend(graph, id, &found);
                     certain.extend(found);
-                    continue;
+                    return;
                 }
                 let known = known.get_or_insert_with(|| {
                     let bindings = bindings.get_or_insert_with(|| ordered_bindings(&rule.body));
@@ -371,7 +355,7 @@ impl Compiler<'_> {
                     }
                 }
                 if found.is_empty() {
-                    continue;
+                    return;
                 }
                 self.depend(graph, id, &found);
                 let bound = bound.get_or_insert_with(|| vars_before(rule, at));
@@ -393,21 +377,19 @@ impl Compiler<'_> {
                         rules: uncertain,
                     });
                 }
+            };
+            match rule.body.get(at) {
+                Some(expr) => each_ref(expr, add),
+                None => each_ref(&rule.head, add),
             }
         }
         for dependency in &mut dynamic {
             dependency.rules.retain(|rule| !certain.contains(rule));
             // An `else` branch is read together with its rule.
             for index in 0..dependency.rules.len() {
-                let mut next = dependency
-                    .rules
-                    .get(index)
-                    .and_then(|id| self.rules.get(*id))
-                    .and_then(|rule| rule.else_rule);
-                while let Some(id) = next {
-                    dependency.rules.push(id);
-                    next = self.rules.get(id).and_then(|rule| rule.else_rule);
-                }
+                let Some(id) = dependency.rules.get(index) else { break };
+                let branches = self.rules.branches(*id).skip(1);
+                dependency.rules.extend(branches);
             }
         }
         dynamic.retain(|dependency| !dependency.rules.is_empty());
@@ -417,12 +399,8 @@ impl Compiler<'_> {
     }
 
     fn depend(&self, graph: &mut Graph, from: RuleId, to: &BTreeSet<RuleId>) {
-        for id in to {
-            let mut next = Some(*id);
-            while let Some(id) = next {
-                graph.add(from, id);
-                next = self.rules.get(id).and_then(|info| info.else_rule);
-            }
+        for id in to.iter().flat_map(|id| self.rules.branches(*id)) {
+            graph.add(from, id);
         }
     }
 

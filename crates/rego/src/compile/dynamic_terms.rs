@@ -1,134 +1,94 @@
 //! Hoists references and comprehensions within terms into statements of their own; replaces `==` by
 //! `=`.
 
-use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::tree::{Body, Expr, ExprKind, Term, TermKind, With};
+use crate::syntax::visit::{VisitMut, walk_kind_mut, walk_term_mut};
+use crate::value::deeper;
 
-use super::comprehension_terms::generate_equality;
+use super::comprehension_terms::{generate_equality, replace_by_var};
 use super::names::LocalVarGenerator;
-use super::stack::deep;
 use super::walk::{self, NodeMut};
 use super::{Compiler, exprs, order};
 
 /// Hoists references and comprehensions out of terms.
 pub struct DynamicTerms<'a> {
-    pub generator: &'a mut LocalVarGenerator,
+    generator: &'a mut LocalVarGenerator,
+    /// The statements so far of the current body.
+    result: Body,
+    /// The `with` of the current statement.
+    with: Vec<With>,
 }
 
-impl DynamicTerms<'_> {
-    /// Rewrites a body.
-    pub fn body(&mut self, body: &mut Body) {
-        let mut result = Vec::with_capacity(body.len());
-        for mut expr in std::mem::take(body) {
-            let with = std::mem::take(&mut expr.with);
-            self.kind(&mut expr, &with, &mut result);
-            expr.with = with;
-            result.push(expr);
-        }
-        *body = result;
+impl<'a> DynamicTerms<'a> {
+    /// Creates a rewriter.
+    pub fn new(generator: &'a mut LocalVarGenerator) -> Self {
+        Self { generator, result: Vec::new(), with: Vec::new() }
     }
 
-    fn kind(&mut self, expr: &mut Expr, with: &[With], result: &mut Body) {
+    /// Rewrites a term that may itself remain a reference or a comprehension.
+    fn in_term(&mut self, term: &mut Term) {
+        if let TermKind::Ref(terms) = &mut term.kind {
+            terms.iter_mut().skip(1).for_each(|term| self.term(term));
+        } else if let Some(body) = term.comprehension_body_mut() {
+            deeper(|| self.body(body));
+        } else {
+            self.term(term);
+        }
+    }
+}
+
+impl VisitMut for DynamicTerms<'_> {
+    fn body(&mut self, body: &mut Body) {
+        let result = std::mem::replace(&mut self.result, Vec::with_capacity(body.len()));
+        let with = std::mem::take(&mut self.with);
+        for mut expr in std::mem::take(body) {
+            self.with = std::mem::take(&mut expr.with);
+            self.expr(&mut expr);
+            expr.with = std::mem::take(&mut self.with);
+            self.result.push(expr);
+        }
+        self.with = with;
+        *body = std::mem::replace(&mut self.result, result);
+    }
+
+    /// Rewrites a statement, without its `with`.
+    fn expr(&mut self, expr: &mut Expr) {
         let equality = exprs::is_equality(expr);
         match &mut expr.kind {
             ExprKind::Call(terms) if equality => {
                 if let [_, left, right] = terms.as_mut_slice() {
-                    self.in_term(left, with, result);
-                    self.in_term(right, with, result);
+                    self.in_term(left);
+                    self.in_term(right);
                 }
             }
-            ExprKind::Call(terms) => {
-                for term in terms.iter_mut().skip(1) {
-                    self.hoist_in(term, with, result);
-                }
-            }
-            ExprKind::Every(every) => deep(|| {
-                self.hoist_in(&mut every.domain, with, result);
-                self.body(&mut every.body);
-            }),
-            ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
-            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-                self.body(&mut logical.left);
-                self.body(&mut logical.right);
-            }),
-            ExprKind::Term(term) => self.in_term(term, with, result),
+            ExprKind::Call(terms) => terms.iter_mut().skip(1).for_each(|term| self.term(term)),
+            ExprKind::Term(term) => self.in_term(term),
             ExprKind::Some(_) => {}
+            kind => walk_kind_mut(self, kind),
         }
     }
 
-    /// Rewrites a term that may itself remain a reference or a comprehension.
-    fn in_term(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
+    fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
-            TermKind::Ref(terms) => {
-                for term in terms.iter_mut().skip(1) {
-                    self.hoist_in(term, with, result);
-                }
+            TermKind::Call(_) | TermKind::Template(_) | TermKind::Group(_) => {}
+            TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => {
+                walk_term_mut(self, term);
+                order::sort(term);
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                deep(|| self.body(&mut comprehension.body));
+            kind if kind.is_leaf() => {}
+            _ => {
+                deeper(|| self.in_term(term));
+                let mut equality = replace_by_var(self.generator, term);
+                equality.with.clone_from(&self.with);
+                self.result.push(equality);
             }
-            TermKind::ObjectComprehension(comprehension) => {
-                deep(|| self.body(&mut comprehension.body))
-            }
-            _ => self.hoist_in(term, with, result),
         }
-    }
-
-    fn hoist_in(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
-        match &mut term.kind {
-            TermKind::Ref(terms) => {
-                deep(|| {
-                    for term in terms.iter_mut().skip(1) {
-                        self.hoist_in(term, with, result);
-                    }
-                });
-                self.hoist(term, with, result);
-            }
-            TermKind::Array(terms) => deep(|| {
-                for term in terms {
-                    self.hoist_in(term, with, result);
-                }
-            }),
-            TermKind::Object(pairs) => deep(|| {
-                for (key, value) in pairs.iter_mut() {
-                    self.hoist_in(key, with, result);
-                    self.hoist_in(value, with, result);
-                }
-                order::sort_object(pairs);
-            }),
-            TermKind::Set(terms) => deep(|| {
-                for term in terms.iter_mut() {
-                    self.hoist_in(term, with, result);
-                }
-                order::sort_set(terms);
-            }),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                deep(|| self.body(&mut comprehension.body));
-                self.hoist(term, with, result);
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                deep(|| self.body(&mut comprehension.body));
-                self.hoist(term, with, result);
-            }
-            _ => {}
-        }
-    }
-
-    fn hoist(&mut self, term: &mut Term, with: &[With], result: &mut Body) {
-        let span = term.span;
-        let name: Name = self.generator.generate();
-        let hoisted = std::mem::replace(term, exprs::var(Name::clone(&name), span));
-        let mut equality = exprs::equality(exprs::var(name, span), hoisted, span);
-        equality.generated = true;
-        equality.with = with.to_vec();
-        result.push(equality);
     }
 }
 
 /// Replaces `==` by `=` in a body.
 pub fn rewrite_equals(body: &mut Body) {
-    walk::body_mut(body, walk::Order::Sorted, &mut replace_equal);
+    walk::change(body, walk::Order::Sorted, replace_equal);
 }
 
 fn replace_equal(node: NodeMut<'_>) -> bool {
@@ -151,7 +111,7 @@ fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
             match &mut expr.kind {
                 ExprKind::Call(terms) if equality => {
                     for term in terms.iter_mut().skip(1).take(2) {
-                        if matches!(term.kind, TermKind::Ref(_)) || exprs::is_comprehension(term) {
+                        if matches!(term.kind, TermKind::Ref(_)) || term.is_comprehension() {
                             let mut made = generate_equality(generator, term.clone());
                             made.with.clone_from(&expr.with);
                             if let Some(var) = exprs::operands(&made).first() {
@@ -162,7 +122,7 @@ fn rewrite_test_equalities(generator: &mut LocalVarGenerator, body: &mut Body) {
                     }
                 }
                 ExprKind::Every(every) => {
-                    deep(|| rewrite_test_equalities(generator, &mut every.body))
+                    deeper(|| rewrite_test_equalities(generator, &mut every.body))
                 }
                 _ => {}
             }
@@ -176,24 +136,18 @@ impl Compiler<'_> {
     /// Replaces `==` by `=` in all rules.
     pub(super) fn rewrite_equals(&mut self) {
         walk::rules_mut(&mut self.modules, |rule| {
-            let head = &mut rule.head;
-            let reference = head.reference.iter_mut().skip(1);
-            for term in reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
-            {
-                walk::term_mut(term, walk::Order::Sorted, &mut replace_equal);
+            for term in rule.head.reference.iter_mut().skip(1) {
+                walk::change(term, walk::Order::Sorted, replace_equal);
             }
+            walk::change(&mut rule.head, walk::Order::Sorted, replace_equal);
             rewrite_equals(&mut rule.body);
-            false
         });
     }
 
     /// Hoists references and comprehensions out of the terms of all rules.
     pub(super) fn rewrite_dynamic_terms(&mut self) {
-        let mut rewriter = DynamicTerms { generator: &mut self.generator };
-        walk::rules_mut(&mut self.modules, |rule| {
-            rewriter.body(&mut rule.body);
-            false
-        });
+        let mut rewriter = DynamicTerms::new(&mut self.generator);
+        walk::rules_mut(&mut self.modules, |rule| rewriter.body(&mut rule.body));
     }
 
     /// Hoists the operands of comparisons in all tests, if the options ask for it.
@@ -208,7 +162,6 @@ impl Compiler<'_> {
             {
                 rewrite_test_equalities(generator, &mut rule.body);
             }
-            false
         });
     }
 }

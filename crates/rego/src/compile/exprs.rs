@@ -1,11 +1,11 @@
 //! Helpers that inspect and build expressions, terms and heads.
 
 use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Rule, Span, Term, TermKind};
+use crate::syntax::visit::is_ground;
 
 use super::functions::function_name;
 use super::names::is_wildcard;
-use super::stack::deep;
-use super::walk;
+use super::walk::{self, Node};
 
 /// The name of the function that an expression calls.
 pub fn operator(expr: &Expr) -> Option<&[Term]> {
@@ -90,69 +90,13 @@ pub fn append(body: &mut Body, more: impl IntoIterator<Item = Expr>) {
     body.extend(more);
 }
 
-/// Returns `true` if a term is a comprehension.
-pub fn is_comprehension(term: &Term) -> bool {
-    matches!(
-        term.kind,
-        TermKind::ArrayComprehension(_)
-            | TermKind::SetComprehension(_)
-            | TermKind::ObjectComprehension(_)
-    )
-}
-
-/// Returns `true` if a term is a string, a number, a boolean or null.
-pub fn is_scalar(term: &Term) -> bool {
-    matches!(
-        term.kind,
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_)
-    )
-}
-
-/// Returns `true` if a term is a value, without any variable, reference, call or closure.
-pub fn is_constant(term: &Term) -> bool {
-    is_scalar(term)
-        || !walk::any_in_term(term, |part| {
-            matches!(
-                part.kind,
-                TermKind::Var(_) | TermKind::Ref(_) | TermKind::Call(_) | TermKind::Template(_)
-            ) || is_comprehension(part)
-        })
-}
-
-/// Returns `true` if a term has no variables. As in OPA, heads of references don't count.
-pub fn is_ground(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
-        TermKind::Var(_) | TermKind::Template(_) => false,
-        TermKind::Ref(terms) => is_ground_ref(terms),
-        TermKind::Array(terms) | TermKind::Set(terms) | TermKind::Call(terms) => {
-            deep(|| terms.iter().all(is_ground))
-        }
-        TermKind::Object(pairs) => {
-            deep(|| pairs.iter().all(|(key, value)| is_ground(key) && is_ground(value)))
-        }
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            deep(|| is_ground(&comprehension.term) && comprehension.body.iter().all(is_ground_expr))
-        }
-        TermKind::ObjectComprehension(comprehension) => deep(|| {
-            is_ground(&comprehension.key)
-                && is_ground(&comprehension.value)
-                && comprehension.body.iter().all(is_ground_expr)
-        }),
-        TermKind::Group(term) => deep(|| is_ground(term)),
-    }
-}
-
-fn is_ground_expr(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Term(term) => is_ground(term),
-        ExprKind::Call(terms) => terms.iter().skip(1).all(is_ground),
-        ExprKind::Some(_) | ExprKind::Every(_) => false,
-        ExprKind::Not(not) => not.body.iter().all(is_ground_expr),
-        ExprKind::And(logical) | ExprKind::Or(logical) => {
-            logical.left.iter().chain(&logical.right).all(is_ground_expr)
-        }
-    }
+/// Returns `true` if a statement has a body or a comprehension in it.
+pub fn has_closures(expr: &Expr) -> bool {
+    walk::any(expr, |node| match node {
+        Node::Expr(expr) => expr.kind.has_bodies(),
+        Node::Term(term) => term.is_comprehension(),
+        _ => false,
+    })
 }
 
 /// Returns `true` if the operands of a reference have no variables.
@@ -169,9 +113,9 @@ pub fn ground_prefix(terms: &[Term]) -> &[Term] {
 
 /// Returns `true` if a term contains a reference or a comprehension.
 pub fn requires_eval(term: &Term) -> bool {
-    !is_scalar(term)
-        && walk::any_in_term(term, |part| {
-            matches!(part.kind, TermKind::Ref(_)) || is_comprehension(part)
+    !term.is_scalar()
+        && walk::any_term(term, |part| {
+            matches!(part.kind, TermKind::Ref(_)) || part.is_comprehension()
         })
 }
 
@@ -183,7 +127,7 @@ pub fn head_may_have_vars(head: &Head) -> bool {
         .chain(&head.key)
         .chain(&head.value)
         .chain(reference)
-        .any(|term| !is_scalar(term))
+        .any(|term| !term.is_scalar())
 }
 
 /// Returns `true` if a rule defines elements of a set.
@@ -197,7 +141,7 @@ pub fn is_constant_rule(rule: &Rule) -> bool {
         && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
             TermKind::Var(_) => true,
             TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => is_ground(value),
-            _ => is_scalar(value),
+            _ => value.is_scalar(),
         })
 }
 
@@ -211,14 +155,6 @@ pub fn root_document(term: &Term) -> Option<&Name> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// The parts of a reference; a variable is a reference of one part.
-pub fn parts(term: &Term) -> &[Term] {
-    match &term.kind {
-        TermKind::Ref(terms) => terms,
-        _ => std::slice::from_ref(term),
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::builtins::is_missing;
 use crate::problem::Problem;
 use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind, Version};
+use crate::syntax::visit;
 use crate::syntax::words::is_keyword_v1;
 use crate::threads;
 
 use super::names::NameMap;
-use super::printed::Text;
 use super::resolve::import_name;
 use super::walk::{self, Node};
 use super::{Compiler, Function, Functions, exprs};
@@ -42,7 +42,7 @@ fn check_expr(node: Node<'_>, found: &mut Vec<Problem>) {
 /// The problems of a body that assigns to `data` or `input`.
 pub fn check_root_document_overrides_in_body(body: &Body) -> Vec<Problem> {
     let mut found = Vec::new();
-    walk::body(body, &mut |node| {
+    walk::read(body, |node| {
         check_expr(node, &mut found);
         false
     });
@@ -68,7 +68,7 @@ fn check_root_document_overrides(module: &Module) -> Vec<Problem> {
         }
     }
     for rule in &module.rules {
-        walk::rule(rule, &mut |node| {
+        walk::read(rule, |node| {
             check_expr(node, &mut found);
             false
         });
@@ -82,22 +82,19 @@ pub fn is_v1_compatible(module: &Module) -> bool {
 }
 
 /// The problems of calls that are used as values although their functions have no result.
-pub fn check_void_calls<'a>(
-    compiler: &Compiler<'_>,
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-) -> Vec<Problem> {
+pub fn check_void_calls(compiler: &Compiler<'_>, place: &impl visit::Node) -> Vec<Problem> {
     let mut found = Vec::new();
-    show(&mut |node| {
+    walk::read(place, |node| {
         if let Node::Term(term) = node
             && let TermKind::Call(terms) = &term.kind
             && let Some(operator) = terms.first()
             && compiler
                 .options
                 .functions
-                .by_reference(exprs::parts(operator))
+                .by_reference(operator.ref_parts())
                 .is_some_and(|function| function.void)
         {
-            found.push(Problem::types(term.span, format!("{} used as value", Text(term))));
+            found.push(Problem::types(term.span, format!("{term} used as value")));
         }
         false
     });
@@ -115,46 +112,30 @@ fn deprecated<'f>(functions: &'f Functions, expr: &Expr) -> Option<&'f Function>
 /// they are within a comprehension.
 fn requires_deprecated(functions: &Functions, rule: &Rule) -> bool {
     let mut found = false;
-    let mut next = Some(rule);
-    while let Some(rule) = next {
-        required(functions, &rule.body, &mut found);
-        next = rule.else_rule.as_deref();
-    }
+    rule.branches().for_each(|branch| required(functions, &branch.body, &mut found));
     found
 }
 
 fn required(functions: &Functions, body: &Body, found: &mut bool) {
-    walk::body(body, &mut |node| {
+    walk::read(body, |node| {
         let Node::Expr(expr) = node else { return *found };
         *found |= deprecated(functions, expr).is_some();
-        let is_closure = matches!(
-            expr.kind,
-            ExprKind::Every(_) | ExprKind::Not(_) | ExprKind::And(_) | ExprKind::Or(_)
-        );
-        if is_closure {
-            walk::expr(expr, &mut |node| {
+        if expr.kind.has_bodies() {
+            walk::read(expr, |node| {
                 let Node::Term(term) = node else { return *found };
-                let body = match &term.kind {
-                    TermKind::ArrayComprehension(comprehension)
-                    | TermKind::SetComprehension(comprehension) => &comprehension.body,
-                    TermKind::ObjectComprehension(comprehension) => &comprehension.body,
-                    _ => return *found,
-                };
+                let Some(body) = term.comprehension_body() else { return *found };
                 required(functions, body, found);
                 true
             });
         }
-        is_closure || *found
+        expr.kind.has_bodies() || *found
     });
 }
 
 /// The problems of calls of deprecated functions.
-pub fn check_deprecated_builtins<'a>(
-    functions: &Functions,
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-) -> Vec<Problem> {
+pub fn check_deprecated_builtins(functions: &Functions, place: &impl visit::Node) -> Vec<Problem> {
     let mut found = Vec::new();
-    show(&mut |node| {
+    walk::read(place, |node| {
         let (operator, span) = match node {
             Node::Expr(expr) => match &expr.kind {
                 ExprKind::Call(terms) => (terms.first(), expr.span),
@@ -169,7 +150,7 @@ pub fn check_deprecated_builtins<'a>(
             _ => return false,
         };
         if let Some(function) =
-            operator.and_then(|operator| functions.by_reference(exprs::parts(operator)))
+            operator.and_then(|operator| functions.by_reference(operator.ref_parts()))
             && function.deprecated
         {
             let message =
@@ -188,7 +169,7 @@ fn duplicate_imports(module: &Module) -> Vec<Problem> {
     for (index, import) in module.imports.iter().enumerate() {
         let Some(name) = import_name(import) else { continue };
         if let Some(other) = names.get(&name).and_then(|other| module.imports.get(*other)) {
-            let message = format!("import must not shadow {}", Text(other));
+            let message = format!("import must not shadow {other}");
             found.push(Problem::compile(import.span, message));
         } else {
             names.insert(name, index);
@@ -204,9 +185,7 @@ pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
     let mut found = duplicate_imports(&module);
     found.extend(check_root_document_overrides(&module));
     for rule in &module.rules {
-        found.extend(check_deprecated_builtins(functions, |show| {
-            walk::rule(rule, &mut |node| show(node));
-        }));
+        found.extend(check_deprecated_builtins(functions, rule));
     }
     for rule in &module.rules {
         if let [Term { kind: TermKind::Var(name), span }] = rule.head.reference.as_slice()
@@ -254,7 +233,7 @@ impl Compiler<'_> {
     pub(super) fn check_void_calls(&mut self) {
         let mut found = Vec::new();
         for rule in self.modules.iter().flat_map(|module| &module.rules) {
-            found.extend(check_void_calls(self, |f| walk::rule(rule, &mut |node| f(node))));
+            found.extend(check_void_calls(self, rule));
         }
         self.problems(found);
     }
@@ -269,9 +248,7 @@ impl Compiler<'_> {
         for module in &self.modules {
             if self.options.strict || is_v1_compatible(module) {
                 for rule in &module.rules {
-                    found.extend(check_deprecated_builtins(&self.options.functions, |f| {
-                        walk::rule(rule, &mut |node| f(node))
-                    }));
+                    found.extend(check_deprecated_builtins(&self.options.functions, rule));
                 }
             }
         }
@@ -284,9 +261,7 @@ impl Compiler<'_> {
     pub(super) fn check_unsafe_builtins(&mut self) {
         let forbidden = &*self.options.unsafe_builtins;
         let of_module = |module: &Module| -> Vec<Problem> {
-            let of_rule =
-                |rule| check_unsafe_builtins(forbidden, |f| walk::rule(rule, &mut |node| f(node)));
-            module.rules.iter().flat_map(of_rule).collect()
+            module.rules.iter().flat_map(|rule| check_unsafe_builtins(forbidden, rule)).collect()
         };
         let found = threads::map(self.modules.iter().collect(), of_module);
         for problem in found.into_iter().flatten() {
@@ -296,12 +271,9 @@ impl Compiler<'_> {
 }
 
 /// The problems of calls of forbidden functions and of functions that aren't supported.
-pub fn check_unsafe_builtins<'a>(
-    forbidden: &[Arc<str>],
-    show: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-) -> Vec<Problem> {
+pub fn check_unsafe_builtins(forbidden: &[Arc<str>], place: &impl visit::Node) -> Vec<Problem> {
     let mut found = Vec::new();
-    show(&mut |node| {
+    walk::read(place, |node| {
         if let Node::Expr(expr) = node
             && let Some(name) = exprs::operator(expr).and_then(super::functions::function_name)
         {

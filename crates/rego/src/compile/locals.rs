@@ -4,13 +4,13 @@ use crate::problem::Problem;
 use crate::syntax::tree::{
     Body, Expr, ExprKind, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
+use crate::syntax::visit::{Visit, VisitMut, walk_body_mut, walk_term_mut};
+use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
-use super::printed::Text;
 use super::resolve::{declared_body_vars, declared_vars};
 use super::safety::output_vars_for_pair;
-use super::stack::deep;
-use super::vars::{self, PATTERN, Vars, VarsParams};
+use super::vars::{self, PATTERN, SAFETY, Vars, VarsParams};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, order};
 
@@ -140,7 +140,7 @@ impl<'a> LocalsRewriter<'a> {
     }
 
     /// Rewrites a body. The variables in `used` are used outside of it.
-    pub fn body(&mut self, body: &mut Body, used: Option<&VarSet>) {
+    pub fn scope(&mut self, body: &mut Body, used: Option<&VarSet>) {
         let before = if self.strict { Some(body.clone()) } else { None };
         let mut declared_at: Vec<(Span, VarSet)> = Vec::new();
         let first = body.first().map(|expr| expr.span).unwrap_or_default();
@@ -171,7 +171,7 @@ impl<'a> LocalsRewriter<'a> {
                     true
                 }
                 _ => {
-                    self.in_expr(&mut expr);
+                    self.expr(&mut expr);
                     true
                 }
             };
@@ -214,16 +214,10 @@ impl<'a> LocalsRewriter<'a> {
         unused.sort();
         let place = |new: &Name, name: &Name| {
             // Except for declarations, both bodies have the same expressions.
-            let found = after.iter().find(|expr| {
-                let mut vars = Vars::new(VarsParams::default());
-                vars.expr(expr);
-                vars.found().contains(new)
-            });
+            let found = after.iter().find(|expr| vars::of(*expr, vars::ALL).contains(new));
             let found = found.or_else(|| {
                 before.iter().find(|expr| {
-                    let mut vars = Vars::new(VarsParams::default());
-                    vars.expr(expr);
-                    exprs::is_assignment(expr) && vars.found().contains(name)
+                    exprs::is_assignment(expr) && vars::of(*expr, vars::ALL).contains(name)
                 })
             });
             found.or(before.first()).map(|expr| expr.span).unwrap_or_default()
@@ -254,7 +248,7 @@ impl<'a> LocalsRewriter<'a> {
         if declared.is_empty() {
             return;
         }
-        let mut vars = Vars::new(VarsParams::default());
+        let mut vars = Vars::new(vars::ALL);
         vars.body(body);
         let mut found = vars.take();
         for name in used.into_iter().flat_map(VarSet::iter) {
@@ -295,7 +289,7 @@ impl<'a> LocalsRewriter<'a> {
     fn every(&mut self, expr: &mut Expr) -> bool {
         let span = expr.span;
         if let ExprKind::Every(every) = &mut expr.kind {
-            self.term_recursive(&mut every.domain);
+            self.term(&mut every.domain);
         }
         self.stack.push();
         let kept = self.every_scope(expr, span);
@@ -319,7 +313,7 @@ impl<'a> LocalsRewriter<'a> {
             let Some(new) = self.declare(name, Occurrence::Declared, span) else { return false };
             *name = new;
         }
-        deep(|| self.body(&mut every.body, Some(&VarSet::default())));
+        deeper(|| self.scope(&mut every.body, Some(&VarSet::default())));
         self.walk_closure_again(expr);
         true
     }
@@ -328,17 +322,17 @@ impl<'a> LocalsRewriter<'a> {
     fn walk_closure_again(&mut self, expr: &mut Expr) {
         if self.depth < MAX_REPEATED_DEPTH {
             self.depth += 1;
-            self.in_expr(expr);
+            self.expr(expr);
             self.depth -= 1;
             return;
         }
         if let ExprKind::And(logical) | ExprKind::Or(logical) = &mut expr.kind {
             // Operands without braces haven't been walked yet.
             if !logical.explicit_left {
-                deep(|| self.in_exprs(&mut logical.left));
+                deeper(|| walk_body_mut(self, &mut logical.left));
             }
             if !logical.explicit_right {
-                deep(|| self.in_exprs(&mut logical.right));
+                deeper(|| walk_body_mut(self, &mut logical.right));
             }
         }
         for with in &mut expr.with {
@@ -377,10 +371,9 @@ impl<'a> LocalsRewriter<'a> {
         let mut bound = Vars::new(PATTERN);
         bound.term(&key);
         bound.term(&value);
-        let mut used = Vars::new(VarsParams { skip_closures: true, ..VarsParams::default() });
-        used.term(&domain);
+        let used = vars::of(&domain, VarsParams { skip_closures: true, ..vars::ALL });
         let mut failed = false;
-        for name in bound.found().intersect(used.found()).sorted() {
+        for name in bound.found().intersect(&used).sorted() {
             if !is_wildcard(&name) {
                 failed = true;
                 self.compile_problem(span, format!("var {name} assigned before"));
@@ -400,7 +393,7 @@ impl<'a> LocalsRewriter<'a> {
             }
         }
         expr.kind = ExprKind::Call(vec![exprs::function("eq", span), value, right]);
-        self.in_expr(expr);
+        self.expr(expr);
         true
     }
 
@@ -408,14 +401,14 @@ impl<'a> LocalsRewriter<'a> {
         let ExprKind::Not(not) = &mut expr.kind else { return };
         if !not.explicit {
             let before = self.problems.len();
-            deep(|| self.implicit_body(&mut not.body, ASSIGN_IN_NEGATED));
+            deeper(|| self.implicit_body(&mut not.body, ASSIGN_IN_NEGATED));
             if self.problems.len() == before {
-                self.in_expr(expr);
+                self.expr(expr);
             }
             return;
         }
         self.stack.push();
-        deep(|| self.body(&mut not.body, Some(&VarSet::default())));
+        deeper(|| self.scope(&mut not.body, Some(&VarSet::default())));
         self.walk_closure_again(expr);
         self.stack.pop();
     }
@@ -434,10 +427,10 @@ impl<'a> LocalsRewriter<'a> {
     }
 
     fn operand(&mut self, body: &mut Body, explicit: bool, message: &'static str) {
-        deep(|| {
+        deeper(|| {
             if explicit {
                 self.stack.push();
-                self.body(body, Some(&VarSet::default()));
+                self.scope(body, Some(&VarSet::default()));
                 self.stack.pop();
             } else {
                 self.implicit_body(body, message);
@@ -459,42 +452,6 @@ impl<'a> LocalsRewriter<'a> {
         }
     }
 
-    fn in_expr(&mut self, expr: &mut Expr) {
-        match &mut expr.kind {
-            ExprKind::Term(term) => self.term_recursive(term),
-            ExprKind::Call(terms) => {
-                for term in terms {
-                    self.term_recursive(term);
-                }
-            }
-            ExprKind::Some(decl) => {
-                for term in &mut decl.symbols {
-                    self.term_recursive(term);
-                }
-            }
-            ExprKind::Every(every) => deep(|| {
-                for term in every.key.iter_mut().chain([&mut every.value, &mut every.domain]) {
-                    self.term_recursive(term);
-                }
-                self.in_exprs(&mut every.body);
-            }),
-            ExprKind::Not(not) => deep(|| self.in_exprs(&mut not.body)),
-            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-                self.in_exprs(&mut logical.left);
-                self.in_exprs(&mut logical.right);
-            }),
-        }
-        for with in &mut expr.with {
-            self.with(with);
-        }
-    }
-
-    fn in_exprs(&mut self, body: &mut Body) {
-        for expr in body {
-            self.in_expr(expr);
-        }
-    }
-
     fn assignment(&mut self, expr: &mut Expr) {
         if expr.negated {
             return self.compile_problem(expr.span, ASSIGN_IN_NEGATED);
@@ -502,9 +459,9 @@ impl<'a> LocalsRewriter<'a> {
         let before = self.problems.len();
         let ExprKind::Call(terms) = &mut expr.kind else { return };
         let [operator, left, right] = terms.as_mut_slice() else { return };
-        self.term_recursive(right);
+        self.term(right);
         for with in &mut expr.with {
-            self.term_recursive(&mut with.value);
+            self.term(&mut with.value);
         }
         self.assignee(left);
         if self.problems.len() == before {
@@ -528,19 +485,20 @@ impl<'a> LocalsRewriter<'a> {
                 }
             }
             TermKind::Array(terms) => {
-                deep(|| terms.iter_mut().for_each(|term| self.assignee(term)))
+                deeper(|| terms.iter_mut().for_each(|term| self.assignee(term)))
             }
             TermKind::Object(pairs) => {
-                deep(|| pairs.iter_mut().for_each(|(_, value)| self.assignee(value)));
+                deeper(|| pairs.iter_mut().for_each(|(_, value)| self.assignee(value)));
             }
             _ => self.compile_problem(span, format!("cannot assign to {}", term.kind.name())),
         }
     }
+}
 
-    /// Rewrites a term and all its subterms.
-    pub fn term_recursive(&mut self, term: &mut Term) {
+/// Renames variables. Only comprehensions are scopes of their own here.
+impl VisitMut for LocalsRewriter<'_> {
+    fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
-            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
             TermKind::Var(name) => {
                 if let Some(new) = self.stack.declared(name).cloned() {
                     self.stack.seen(name);
@@ -561,8 +519,8 @@ impl<'a> LocalsRewriter<'a> {
                     {
                         term.kind = TermKind::Var(Name::clone(new));
                     }
-                } else if let TermKind::Ref(terms) = &mut term.kind {
-                    deep(|| terms.iter_mut().for_each(|term| self.term_recursive(term)));
+                } else {
+                    walk_term_mut(self, term);
                 }
             }
             TermKind::Call(terms) => {
@@ -572,57 +530,38 @@ impl<'a> LocalsRewriter<'a> {
                         shadowed |= self.stack.declared(name).is_some_and(|new| new != name);
                     });
                     if shadowed {
-                        let message = format!("called function {} shadowed", Text(operator));
+                        let message = format!("called function {operator} shadowed");
                         self.compile_problem(term.span, message);
                     }
                 }
-                deep(|| terms.iter_mut().for_each(|term| self.term_recursive(term)));
+                walk_term_mut(self, term);
             }
-            TermKind::Array(terms) => {
-                deep(|| terms.iter_mut().for_each(|term| self.term_recursive(term)));
-            }
-            TermKind::Set(terms) => deep(|| {
-                terms.iter_mut().for_each(|term| self.term_recursive(term));
-                order::sort_set(terms);
-            }),
-            TermKind::Object(pairs) => deep(|| {
-                for (key, value) in pairs.iter_mut() {
-                    self.term_recursive(key);
-                    self.term_recursive(value);
-                }
-                order::sort_object(pairs);
-            }),
             TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deep(|| {
+            | TermKind::SetComprehension(comprehension) => deeper(|| {
                 let used = vars::of_term(&comprehension.term);
                 self.stack.push();
-                self.body(&mut comprehension.body, Some(&used));
-                self.term_recursive(&mut comprehension.term);
+                self.scope(&mut comprehension.body, Some(&used));
+                self.term(&mut comprehension.term);
                 self.stack.pop();
             }),
-            TermKind::ObjectComprehension(comprehension) => deep(|| {
+            TermKind::ObjectComprehension(comprehension) => deeper(|| {
                 let mut used = vars::of_term(&comprehension.key);
                 used.update(&vars::of_term(&comprehension.value));
                 self.stack.push();
-                self.body(&mut comprehension.body, Some(&used));
-                self.term_recursive(&mut comprehension.key);
-                self.term_recursive(&mut comprehension.value);
+                self.scope(&mut comprehension.body, Some(&used));
+                self.term(&mut comprehension.key);
+                self.term(&mut comprehension.value);
                 self.stack.pop();
             }),
-            TermKind::Template(template) => deep(|| {
-                for part in &mut template.parts {
-                    match part {
-                        TemplatePart::Text(term) => self.term_recursive(term),
-                        TemplatePart::Expr(expr) => self.in_expr(expr),
-                    }
-                }
-            }),
-            TermKind::Group(term) => deep(|| self.term_recursive(term)),
+            _ => {
+                walk_term_mut(self, term);
+                order::sort(term);
+            }
         }
     }
 
     fn with(&mut self, with: &mut With) {
-        self.term_recursive(&mut with.target);
+        self.term(&mut with.target);
         // `with input as …` refers to the document, even if a variable is called `input`.
         if let Some(shadow) = self.stack.declared("input") {
             match &mut with.target.kind {
@@ -640,58 +579,44 @@ impl<'a> LocalsRewriter<'a> {
                 _ => {}
             }
         }
-        self.term_recursive(&mut with.value);
+        self.term(&mut with.value);
     }
 }
 
-/// Rewrites the comprehensions of a head, each of which is a scope of its own.
-fn rewrite_nested_head_vars(
-    rewriter: &mut LocalsRewriter<'_>,
-    rewritten: &mut NameMap<Name>,
-    term: &mut Term,
-) {
-    match &mut term.kind {
-        TermKind::ArrayComprehension(_)
-        | TermKind::SetComprehension(_)
-        | TermKind::ObjectComprehension(_) => {
-            let unused = std::mem::take(&mut rewriter.stack.unused);
-            rewriter.stack = LocalDeclaredVars::default();
-            rewriter.term_recursive(term);
-            rewritten.extend(std::mem::take(&mut rewriter.stack.rewritten));
-            rewriter.stack.unused.splice(0..0, unused);
+/// Rewrites the comprehensions and templates of a head, each of which is a scope of its own.
+struct HeadVars<'a, 'b> {
+    rewriter: LocalsRewriter<'a>,
+    rewritten: &'b mut NameMap<Name>,
+}
+
+impl HeadVars<'_, '_> {
+    fn scope(&mut self, rewrite: impl FnOnce(&mut LocalsRewriter<'_>)) {
+        let unused = std::mem::take(&mut self.rewriter.stack.unused);
+        self.rewriter.stack = LocalDeclaredVars::default();
+        rewrite(&mut self.rewriter);
+        self.rewritten.extend(std::mem::take(&mut self.rewriter.stack.rewritten));
+        self.rewriter.stack.unused.splice(0..0, unused);
+    }
+}
+
+impl VisitMut for HeadVars<'_, '_> {
+    fn term(&mut self, term: &mut Term) {
+        if term.is_comprehension() {
+            return self.scope(|rewriter| rewriter.term(term));
         }
-        TermKind::Template(template) => {
-            let unused = std::mem::take(&mut rewriter.stack.unused);
-            rewriter.stack = LocalDeclaredVars::default();
-            for part in &mut template.parts {
-                if let TemplatePart::Expr(expr) = part {
-                    rewriter.stack.push();
-                    rewriter.in_expr(expr);
-                    rewriter.stack.pop();
+        if let TermKind::Template(template) = &mut term.kind {
+            return self.scope(|rewriter| {
+                for part in &mut template.parts {
+                    if let TemplatePart::Expr(expr) = part {
+                        rewriter.stack.push();
+                        rewriter.expr(expr);
+                        rewriter.stack.pop();
+                    }
                 }
-            }
-            rewritten.extend(std::mem::take(&mut rewriter.stack.rewritten));
-            rewriter.stack.unused.splice(0..0, unused);
+            });
         }
-        TermKind::Object(pairs) => deep(|| {
-            for (key, value) in pairs.iter_mut() {
-                rewrite_nested_head_vars(rewriter, rewritten, key);
-                rewrite_nested_head_vars(rewriter, rewritten, value);
-            }
-            order::sort_object(pairs);
-        }),
-        TermKind::Set(terms) => deep(|| {
-            for term in terms.iter_mut() {
-                rewrite_nested_head_vars(rewriter, rewritten, term);
-            }
-            order::sort_set(terms);
-        }),
-        TermKind::Array(terms) | TermKind::Ref(terms) | TermKind::Call(terms) => deep(|| {
-            for term in terms.iter_mut() {
-                rewrite_nested_head_vars(rewriter, rewritten, term);
-            }
-        }),
-        _ => {}
+        walk_term_mut(self, term);
+        order::sort(term);
     }
 }
 
@@ -745,19 +670,19 @@ impl Compiler<'_> {
         let mut used = VarSet::default();
         let strict = self.options.strict;
         if !only_scalars {
-            let mut rewriter =
+            let rewriter =
                 LocalsRewriter::new(&mut self.generator, LocalDeclaredVars::default(), strict);
+            let mut visitor = HeadVars { rewriter, rewritten: &mut self.rewritten };
             let head = &mut rule.head;
             for term in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
-                rewrite_nested_head_vars(&mut rewriter, &mut self.rewritten, term);
+                visitor.term(term);
             }
-            let unused = std::mem::take(&mut rewriter.stack.unused);
-            let problems = std::mem::take(&mut rewriter.problems);
+            let LocalsRewriter { stack, problems, .. } = visitor.rewriter;
             self.problems(problems);
-            for problem in unused {
+            for problem in stack.unused {
                 self.recoverable(problem);
             }
-            let mut found = Vars::new(VarsParams::default());
+            let mut found = Vars::new(vars::ALL);
             for term in rule.head.reference.iter().skip(1).chain(&rule.head.key) {
                 found.term(term);
             }
@@ -771,7 +696,7 @@ impl Compiler<'_> {
         let mut stack = LocalDeclaredVars { unused: Vec::new(), ..args.clone() };
         self.rename_shadows(rule, &mut stack);
         let mut rewriter = LocalsRewriter::new(&mut self.generator, stack, strict);
-        rewriter.body(&mut rule.body, Some(&used));
+        rewriter.scope(&mut rule.body, Some(&used));
         let LocalsRewriter { mut stack, problems, .. } = rewriter;
         self.problems(problems);
         self.rewritten.extend(std::mem::take(&mut stack.rewritten));
@@ -781,7 +706,7 @@ impl Compiler<'_> {
             for term in
                 head.args.iter_mut().chain(reference).chain(&mut head.key).chain(&mut head.value)
             {
-                walk::term_mut(term, walk::Order::Sorted, &mut |node| {
+                walk::change(term, walk::Order::Sorted, |node| {
                     if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                         && let Some(new) = new_name(scope, name)
                     {
@@ -796,9 +721,7 @@ impl Compiler<'_> {
 
     /// Renames variables that have the name of a built-in function, too.
     fn rename_shadows(&mut self, rule: &Rule, stack: &mut LocalDeclaredVars) {
-        let params =
-            VarsParams { skip_ref_call_head: true, skip_closures: true, ..VarsParams::default() };
-        let mut found = Vars::new(params);
+        let mut found = Vars::new(SAFETY);
         found.body(&rule.body);
         let mut names: Vec<Name> = found
             .found()
@@ -811,9 +734,8 @@ impl Compiler<'_> {
         }
         names.sort_unstable();
         let declared = declared_body_vars(&rule.body);
-        let mut in_with =
-            Vars::new(VarsParams { skip_ref_call_head: true, ..VarsParams::default() });
-        walk::rule(rule, &mut |node| {
+        let mut in_with = Vars::new(VarsParams { skip_ref_call_head: true, ..vars::ALL });
+        walk::read(rule, |node| {
             if let Node::With(with) = node {
                 in_with.value(&with.target);
                 in_with.value(&with.value);
@@ -850,7 +772,7 @@ fn rewrite_arg(
                 *name = new;
             }
         }
-        TermKind::Object(pairs) => deep(|| {
+        TermKind::Object(pairs) => deeper(|| {
             for (_, value) in pairs.iter_mut() {
                 rewrite_arg(value, stack, generator, problems);
             }
@@ -858,7 +780,7 @@ fn rewrite_arg(
         TermKind::Call(_) => {
             problems.push(Problem::compile(term.span, "rule arguments cannot contain calls"));
         }
-        TermKind::Ref(terms) | TermKind::Array(terms) => deep(|| {
+        TermKind::Ref(terms) | TermKind::Array(terms) => deeper(|| {
             for term in terms {
                 rewrite_arg(term, stack, generator, problems);
             }

@@ -3,7 +3,7 @@
 
 use crate::annotations::AnnotationSet;
 use crate::problem::Problem;
-use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Term, TermKind};
+use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind};
 
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs, value_term};
@@ -16,14 +16,14 @@ fn is_rule(expr: &Expr) -> bool {
     exprs::calls(expr, "rego.metadata.rule")
 }
 
-fn first_call(rule: &Rule, is: impl Fn(&Expr) -> bool) -> Option<&Expr> {
+fn first_call(rule: &Rule, is: impl Fn(&Expr) -> bool) -> Option<Span> {
     let mut found = None;
-    walk::rule(rule, &mut |node| {
+    walk::read(rule, |node| {
         if let Node::Expr(expr) = node
             && found.is_none()
             && is(expr)
         {
-            found = Some(expr);
+            found = Some(expr.span);
         }
         found.is_some()
     });
@@ -88,8 +88,8 @@ impl Compiler<'_> {
         module: &Module,
         rule: &mut Rule,
     ) -> Result<(), Problem> {
-        let chain = first_call(rule, is_chain).map(|expr| expr.span);
-        let own = first_call(rule, is_rule).map(|expr| expr.span);
+        let chain = first_call(rule, is_chain);
+        let own = first_call(rule, is_rule);
         if chain.is_none() && own.is_none() {
             return Ok(());
         }
@@ -114,8 +114,8 @@ impl Compiler<'_> {
         rule.body = body;
         let [chain, own] = &names;
         let mut visit = |node: NodeMut<'_>| replace(node, chain.as_ref(), own.as_ref());
-        walk::head_mut(&mut rule.head, walk::Order::Kept, &mut visit);
-        walk::body_mut(&mut rule.body, walk::Order::Kept, &mut visit);
+        walk::change(&mut rule.head, walk::Order::Kept, &mut visit);
+        walk::change(&mut rule.body, walk::Order::Kept, &mut visit);
         Ok(())
     }
 }

@@ -3,41 +3,28 @@
 //! Removes parentheses; turns the names of called functions, `input` and `data` into references,
 //! even where they are single names; sorts members of objects and elements of sets.
 
-use crate::syntax::tree::{Body, Expr, ExprKind, Module, Rule, Term, TermKind};
+use crate::syntax::tree::{Body, Expr, ExprKind, Module, Term, TermKind};
 
 use super::stack::deep;
 use super::walk::{self, NodeMut};
 
 /// Normalizes a module.
 pub fn module(module: &mut Module) {
-    for first in &mut module.rules {
-        rule(first);
-    }
-}
-
-fn rule(first: &mut Rule) {
-    let mut next = Some(first);
-    while let Some(rule) = next {
-        for term in rule.head.reference.iter_mut().skip(1) {
-            visit(term);
-        }
-        for term in rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value)
-        {
-            visit(term);
-        }
+    walk::rules_mut(std::slice::from_mut(module), |rule| {
+        rule.head.reference.iter_mut().skip(1).for_each(visit);
+        walk::change(&mut rule.head, walk::Order::Sorted, node);
         body(&mut rule.body);
-        next = rule.else_rule.as_deref_mut();
-    }
+    });
 }
 
 /// Normalizes a body.
 pub fn body(body: &mut Body) {
-    walk::body_mut(body, walk::Order::Sorted, &mut node);
+    walk::change(body, walk::Order::Sorted, node);
 }
 
 /// Normalizes a term.
 pub fn visit(term: &mut Term) {
-    walk::term_mut(term, walk::Order::Sorted, &mut node);
+    walk::change(term, walk::Order::Sorted, node);
 }
 
 fn node(visited: NodeMut<'_>) -> bool {
@@ -57,31 +44,25 @@ fn expr(expr: &mut Expr) -> bool {
     }
     if let ExprKind::Some(decl) = &mut expr.kind {
         // A name that is declared is a variable, even `input` or `data`.
-        for symbol in
-            decl.symbols.iter_mut().filter(|symbol| !matches!(symbol.kind, TermKind::Var(_)))
-        {
-            visit(symbol);
-        }
-        for with in &mut expr.with {
-            visit(&mut with.target);
-            visit(&mut with.value);
-        }
-        return true;
+        let declared = |symbol: &&mut Term| !matches!(symbol.kind, TermKind::Var(_));
+        decl.symbols.iter_mut().filter(declared).for_each(visit);
+    } else if let ExprKind::Call(terms) = &mut expr.kind {
+        call(terms);
+    } else {
+        return false;
     }
-    if let ExprKind::Call(terms) = &mut expr.kind {
-        if let Some(first) = terms.first_mut() {
-            operator(first);
-        }
-        for term in terms.iter_mut().skip(1) {
-            visit(term);
-        }
-        for with in &mut expr.with {
-            visit(&mut with.target);
-            visit(&mut with.value);
-        }
-        return true;
+    for with in &mut expr.with {
+        walk::change(with, walk::Order::Sorted, node);
     }
-    false
+    true
+}
+
+/// Normalizes a call: the name of the function and the arguments.
+fn call(terms: &mut [Term]) {
+    if let Some((first, arguments)) = terms.split_first_mut() {
+        operator(first);
+        arguments.iter_mut().for_each(visit);
+    }
 }
 
 fn ungroup(term: &mut Term) {
@@ -126,15 +107,10 @@ fn term(term: &mut Term) -> bool {
             }
             true
         }),
-        TermKind::Call(terms) => deep(|| {
-            if let Some(first) = terms.first_mut() {
-                operator(first);
-            }
-            for argument in terms.iter_mut().skip(1) {
-                visit(argument);
-            }
+        TermKind::Call(terms) => {
+            deep(|| call(terms));
             true
-        }),
+        }
         _ => false,
     }
 }

@@ -4,25 +4,19 @@
 //! `internal.print([{__local0__ | __local0__ = "x:"}, {__local1__ | __local1__ = input.x}])`.
 
 use crate::problem::Problem;
-use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermKind};
+use crate::syntax::tree::{Body, Comprehension, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::visit::Visit;
 
 use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
 use super::safety::output_vars_for_body;
-use super::vars::{self, SAFETY, Vars, VarsParams};
+use super::vars::{self, SAFETY, Vars};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
 /// Returns `true` if a body or a closure in it calls `print`.
 pub fn has_print(body: &Body) -> bool {
-    let mut found = false;
-    walk::body(body, &mut |node| {
-        if let Node::Expr(expr) = node {
-            found = found || is_print(expr);
-        }
-        found
-    });
-    found
+    walk::any(body, |node| matches!(node, Node::Expr(expr) if is_print(expr)))
 }
 
 fn is_print(expr: &Expr) -> bool {
@@ -46,17 +40,7 @@ impl PrintRewriter<'_> {
         for index in 0..body.len() {
             let (before, rest) = body.split_at_mut(index);
             let Some(expr) = rest.first_mut() else { continue };
-            let mut nested = false;
-            walk::expr(expr, &mut |node| {
-                nested = nested
-                    || match node {
-                        Node::Every(_) | Node::Not(_) | Node::Logical(_) => true,
-                        Node::Term(term) => exprs::is_comprehension(term),
-                        _ => false,
-                    };
-                nested
-            });
-            if nested {
+            if exprs::has_closures(expr) {
                 let mut safe = output_vars_for_body(&*before, self.arity, globals);
                 safe.update(globals);
                 self.closures(expr, &mut safe, &mut problems);
@@ -74,7 +58,7 @@ impl PrintRewriter<'_> {
             }
             let before = body.get(..index).unwrap_or_default();
             let known = output_vars_for_body(before, self.arity, globals);
-            let mut found = Vars::from(VarsParams::default(), VarSet::default());
+            let mut found = Vars::from(vars::ALL, VarSet::default());
             for expr in body.get(upto..index).unwrap_or_default() {
                 found.expr(expr);
             }
@@ -96,7 +80,7 @@ impl PrintRewriter<'_> {
     }
 
     fn closures(&mut self, expr: &mut Expr, safe: &mut VarSet, problems: &mut Vec<Problem>) {
-        walk::expr_mut(expr, walk::Order::Kept, &mut |node| match node {
+        walk::change(expr, walk::Order::Kept, |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -112,8 +96,7 @@ impl PrintRewriter<'_> {
                     _ => return false,
                 }
                 for with in &mut expr.with {
-                    self.closures_of(&mut with.target, safe, problems);
-                    self.closures_of(&mut with.value, safe, problems);
+                    self.closures_of(with, safe, problems);
                 }
                 true
             }
@@ -121,8 +104,8 @@ impl PrintRewriter<'_> {
         });
     }
 
-    fn closures_of(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) {
-        walk::term_mut(term, walk::Order::Kept, &mut |node| match node {
+    fn closures_of(&mut self, with: &mut With, safe: &VarSet, problems: &mut Vec<Problem>) {
+        walk::change(with, walk::Order::Kept, |node| match node {
             NodeMut::Term(term) => self.closure(term, safe, problems),
             _ => false,
         });
@@ -130,16 +113,8 @@ impl PrintRewriter<'_> {
 
     /// Rewrites the body of a term that is a closure; returns `true` if it is one.
     fn closure(&mut self, term: &mut Term, safe: &VarSet, problems: &mut Vec<Problem>) -> bool {
-        match &mut term.kind {
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                problems.extend(self.body(&mut comprehension.body, safe));
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                problems.extend(self.body(&mut comprehension.body, safe))
-            }
-            _ => return false,
-        }
+        let Some(body) = term.comprehension_body_mut() else { return false };
+        problems.extend(self.body(body, safe));
         true
     }
 
@@ -147,9 +122,7 @@ impl PrintRewriter<'_> {
         let span = expr.span;
         let ExprKind::Call(terms) = &mut expr.kind else { return };
         for term in terms.iter().skip(1) {
-            let mut found = Vars::new(SAFETY);
-            found.term(term);
-            for name in found.found().diff(safe).sorted() {
+            for name in vars::of(term, SAFETY).diff(safe).sorted() {
                 let shown = self.rewritten.get(&name).unwrap_or(&name);
                 let message = format!("var {} is undeclared", exprs::show_var(shown));
                 problems.push(Problem::compile(term.span, message));
@@ -177,7 +150,7 @@ impl PrintRewriter<'_> {
 
 /// Removes calls of `print` from a body and its closures.
 pub fn erase(body: &mut Body) {
-    walk::body_mut(body, walk::Order::Kept, &mut erase_in);
+    walk::change(body, walk::Order::Kept, erase_in);
 }
 
 fn erase_in(node: NodeMut<'_>) -> bool {
@@ -197,18 +170,16 @@ impl Compiler<'_> {
     /// Rewrites or removes the `print` calls of all rules.
     pub(super) fn rewrite_print_calls(&mut self) {
         if !self.options.prints {
-            walk::rules_mut(&mut self.modules, |rule| {
-                walk::head_mut(&mut rule.head, walk::Order::Kept, &mut erase_in);
-                erase(&mut rule.body);
-                false
-            });
+            for rule in self.modules.iter_mut().flat_map(|module| &mut module.rules) {
+                walk::change(rule, walk::Order::Kept, erase_in);
+            }
             return;
         }
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
         let mut problems = Vec::new();
         walk::rules_mut(&mut modules, |rule| {
-            let mut found = Vars::from(VarsParams::default(), VarSet::reserved());
+            let mut found = Vars::from(vars::ALL, VarSet::reserved());
             found.values(&rule.head.args);
             let globals = found.take();
             let mut rewriter = PrintRewriter {
@@ -226,11 +197,10 @@ impl Compiler<'_> {
                 NodeMut::Body(body) => in_body(body),
                 _ => false,
             };
-            walk::head_mut(&mut rule.head, walk::Order::Kept, &mut visit);
+            walk::change(&mut rule.head, walk::Order::Kept, &mut visit);
             if has_print(&rule.body) {
-                walk::body_mut(&mut rule.body, walk::Order::Kept, &mut visit);
+                walk::change(&mut rule.body, walk::Order::Kept, &mut visit);
             }
-            false
         });
         self.generator = generator;
         self.modules = modules;

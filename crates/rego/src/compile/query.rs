@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::problem::{Problem, Sources};
 use crate::syntax::tree::{Body, FileId, Import, Name, Package, Span, Term, TermKind, With};
+use crate::syntax::visit::VisitMut;
 
 use super::comprehension_terms::ComprehensionTerms;
 use super::dynamic_terms::DynamicTerms;
@@ -12,8 +13,8 @@ use super::locals::{LocalDeclaredVars, LocalsRewriter};
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::print_calls::PrintRewriter;
 use super::resolve::{Globals, Resolver, declared_body_vars};
-use super::templates::TemplateRewriter;
-use super::vars::{Vars, VarsParams};
+use super::templates::{TemplateRewriter, is_template};
+use super::vars;
 use super::with_values::WithValues;
 use super::{
     CompileOptions, Compiled, Compiler, calls, comprehension_indices, exprs, imports, normalize,
@@ -53,9 +54,7 @@ pub struct CompiledQuery {
 
 /// Creates the generator of names for one stage; each stage of a query begins anew.
 fn generator(body: &Body) -> LocalVarGenerator {
-    let mut vars = Vars::new(VarsParams::default());
-    vars.body(body);
-    LocalVarGenerator::new("__localq", vars.take())
+    LocalVarGenerator::new("__localq", vars::of(body, vars::ALL))
 }
 
 /// Compiles a query against compiled modules.
@@ -113,7 +112,7 @@ impl QueryCompiler<'_> {
         let mut names = generator(&body);
         let mut rewriter =
             LocalsRewriter::new(&mut names, LocalDeclaredVars::default(), options.strict);
-        rewriter.body(&mut body, None);
+        rewriter.scope(&mut body, None);
         let LocalsRewriter { stack, problems, .. } = rewriter;
         self.problems.extend(problems);
         self.problems.extend(stack.unused);
@@ -122,9 +121,7 @@ impl QueryCompiler<'_> {
 
         self.templates(&mut body, &rewritten);
         self.check()?;
-        self.problems.extend(imports::check_void_calls(compiler, |f| {
-            walk::body(&body, &mut |node| f(node))
-        }));
+        self.problems.extend(imports::check_void_calls(compiler, &body));
         self.check()?;
         if options.prints {
             let mut names = generator(&body);
@@ -136,7 +133,7 @@ impl QueryCompiler<'_> {
             super::print_calls::erase(&mut body);
         }
         let mut subjects = NameMap::default();
-        ExprTerms { generator: &mut generator(&body), subjects: &mut subjects }.body(&mut body);
+        ExprTerms::new(&mut generator(&body), &mut subjects).body(&mut body);
         ComprehensionTerms { generator: &mut generator(&body) }.body(&mut body);
 
         let mut names = generator(&body);
@@ -144,12 +141,7 @@ impl QueryCompiler<'_> {
         withs.own(&mut body);
         self.problems.extend(withs.problems);
         self.check()?;
-        calls::check_undefined_funcs(
-            compiler,
-            &rewritten,
-            |f| walk::body(&body, &mut |node| f(node)),
-            &mut self.problems,
-        );
+        calls::check_undefined_funcs(compiler, &rewritten, &body, &mut self.problems);
         self.check()?;
 
         let (mut body, lacking) =
@@ -157,7 +149,7 @@ impl QueryCompiler<'_> {
         if !lacking.is_empty() {
             return Err(safety::safety_problems(&lacking, &rewritten, compiler, None));
         }
-        DynamicTerms { generator: &mut generator(&body) }.body(&mut body);
+        DynamicTerms::new(&mut generator(&body)).body(&mut body);
         self.problems.extend(super::check_types::check_query(
             compiler,
             self.compiled,
@@ -166,16 +158,10 @@ impl QueryCompiler<'_> {
             &rewritten,
         ));
         self.check()?;
-        self.problems
-            .extend(imports::check_unsafe_builtins(&compiler.options.unsafe_builtins, |f| {
-                walk::body(&body, &mut |node| f(node))
-            }));
+        self.problems.extend(imports::check_unsafe_builtins(&options.unsafe_builtins, &body));
         self.check()?;
         if options.strict {
-            let found = imports::check_deprecated_builtins(&compiler.options.functions, |f| {
-                walk::body(&body, &mut |node| f(node))
-            });
-            self.problems.extend(found);
+            self.problems.extend(imports::check_deprecated_builtins(&options.functions, &body));
             self.check()?;
         }
         comprehension_indices::build(compiler, VarSet::reserved(), &mut body);
@@ -200,12 +186,7 @@ impl QueryCompiler<'_> {
     }
 
     fn templates(&mut self, body: &mut Body, rewritten: &NameMap<Name>) {
-        let mut any = false;
-        walk::body(body, &mut |node| {
-            any = any || matches!(node, walk::Node::Term(Term { kind: TermKind::Template(_), .. }));
-            any
-        });
-        if !any {
+        if !walk::any_term(body, is_template) {
             return;
         }
         let compiled = self.compiled;
@@ -225,9 +206,10 @@ impl QueryCompiler<'_> {
             generator: &mut names,
             rewritten,
             defined: &defined,
+            safe: VarSet::reserved(),
             problems: Vec::new(),
         };
-        rewriter.body(body, &VarSet::reserved());
+        rewriter.body(body);
         self.problems.extend(rewriter.problems);
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use crate::problem::{Problem, ProblemCode};
+use crate::syntax::print;
 use crate::syntax::tree::{Name, Term, TermKind};
 
 use super::Compiler;
 use super::dependency_graph::{DynamicDependency, selecting_positions};
 use super::names::NameMap;
 use super::order;
-use super::printed::{RefText, Text};
 use super::rule_tree::RuleId;
 use super::walk::{self, NodeMut};
 
@@ -17,7 +17,7 @@ use super::walk::{self, NodeMut};
 pub fn author_ref(rewritten: &NameMap<Name>, reference: &[Term]) -> Vec<Term> {
     let mut reference = reference.to_vec();
     for term in &mut reference {
-        walk::term_mut(term, walk::Order::Sorted, &mut |node| {
+        walk::change(term, walk::Order::Sorted, |node| {
             if let NodeMut::Term(Term { kind: TermKind::Var(name), .. }) = node
                 && let Some(author) = rewritten.get(name)
             {
@@ -39,13 +39,7 @@ impl Compiler<'_> {
         let mut problems = Vec::new();
         let mut order = Vec::new();
         self.rule_tree.depth_first(&mut |node| {
-            for id in &node.values {
-                let mut next = Some(*id);
-                while let Some(id) = next {
-                    order.push(id);
-                    next = self.rules.get(id).and_then(|info| info.else_rule);
-                }
-            }
+            order.extend(node.values.iter().flat_map(|id| self.rules.branches(*id)));
             false
         });
         for id in order {
@@ -161,7 +155,7 @@ impl Compiler<'_> {
         let target = self.rules.get(to)?;
         let length = edge.reference.len().min(target.path.len());
         let reference = author_ref(&self.rewritten, edge.reference.get(..length)?);
-        let mut text = format!(" ({}", RefText(&reference));
+        let mut text = format!(" ({}", print::reference(&reference));
         if show_from {
             text.push_str(&format!(" in {}", self.rule_text(from)));
         }
@@ -174,11 +168,11 @@ impl Compiler<'_> {
             else {
                 continue;
             };
-            let value = super::value_text(value);
+            let value = value.to_string();
             match conditions.iter().find(|(_, other, _)| order::equal(other, term)) {
                 Some((_, _, other)) if *other != value => ok = false,
                 Some(_) => {}
-                None => conditions.push((Text(term).to_string(), term.clone(), value)),
+                None => conditions.push((term.to_string(), term.clone(), value)),
             }
         }
         if !ok || conditions.is_empty() || conditions.len() > MAX_CONDITIONS {

@@ -1,14 +1,15 @@
 //! Resolves the names of rules and imports to references to `data` and `input`.
 
 use crate::problem::Problem;
+use crate::syntax::print;
 use crate::syntax::tree::{
     Body, Expr, ExprKind, Import, Module, Name, Package, Rule, TemplatePart, Term, TermKind,
 };
+use crate::syntax::visit::{VisitMut, walk_kind_mut, walk_term_mut};
 use crate::threads;
+use crate::value::deeper;
 
 use super::names::{NameMap, VarSet};
-use super::printed::Text;
-use super::stack::deep;
 use super::walk::{self, Node};
 use super::{Compiler, exprs, order, vars};
 
@@ -27,7 +28,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
     if let Some((alias, _)) = &import.alias {
         return Some(Name::clone(alias));
     }
-    match &exprs::parts(&import.path).last()?.kind {
+    match &import.path.ref_parts().last()?.kind {
         TermKind::Var(name) | TermKind::String(name) => Some(Name::clone(name)),
         _ => None,
     }
@@ -36,7 +37,7 @@ pub fn import_name(import: &Import) -> Option<Name> {
 /// Returns `true` if an import is of syntax rather than of a document.
 pub fn is_language_import(import: &Import) -> bool {
     matches!(
-        exprs::parts(&import.path),
+        import.path.ref_parts(),
         [Term { kind: TermKind::Var(name), .. }, ..] if matches!(&**name, "future" | "rego")
     )
 }
@@ -63,7 +64,7 @@ impl Globals {
         }
         for import in imports.iter().filter(|import| !is_language_import(import)) {
             if let Some(name) = import_name(import) {
-                let reference = exprs::parts(&import.path).to_vec();
+                let reference = import.path.ref_parts().to_vec();
                 globals.0.insert(name, Global { reference, used: false });
             }
         }
@@ -93,7 +94,7 @@ pub fn declared_body_vars(body: &Body) -> VarSet {
 
 /// The variables that an expression declares.
 pub fn declared_vars(expr: &Expr, declared: &mut VarSet) {
-    walk::expr(expr, &mut |node| {
+    walk::read(expr, |node| {
         match node {
             Node::Expr(expr) => match &expr.kind {
                 ExprKind::Call(terms) if exprs::is_assignment(expr) => {
@@ -123,7 +124,7 @@ pub fn declared_vars(expr: &Expr, declared: &mut VarSet) {
                 }
                 _ => {}
             },
-            Node::Term(term) => return exprs::is_comprehension(term),
+            Node::Term(term) => return term.is_comprehension(),
             _ => {}
         }
         false
@@ -143,94 +144,6 @@ impl<'a> Resolver<'a> {
         Self { globals, ignore }
     }
 
-    /// Resolves the names in a body.
-    pub fn body(&mut self, body: &mut Body) {
-        for expr in body {
-            self.expr(expr);
-        }
-    }
-
-    fn expr(&mut self, expr: &mut Expr) {
-        match &mut expr.kind {
-            ExprKind::Term(term) => self.term(term),
-            ExprKind::Call(terms) => self.terms(terms),
-            ExprKind::Some(decl) => {
-                if let Some(Term { kind: TermKind::Call(terms), .. }) = decl.symbols.first_mut() {
-                    self.terms(terms);
-                }
-            }
-            ExprKind::Every(every) => deep(|| {
-                self.ignore.push(vars::of_every(every));
-                self.term(&mut every.domain);
-                self.body(&mut every.body);
-                self.ignore.pop();
-            }),
-            ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
-            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-                self.body(&mut logical.left);
-                self.body(&mut logical.right);
-            }),
-        }
-        for with in &mut expr.with {
-            self.term(&mut with.target);
-            self.term(&mut with.value);
-        }
-    }
-
-    fn terms(&mut self, terms: &mut [Term]) {
-        for term in terms {
-            self.term(term);
-        }
-    }
-
-    /// Resolves the names in a term.
-    pub fn term(&mut self, term: &mut Term) {
-        match &mut term.kind {
-            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
-            TermKind::Var(name) => {
-                let name = Name::clone(name);
-                if let Some(reference) = self.globals.get(&name, term, &self.ignore) {
-                    term.kind = TermKind::Ref(reference);
-                }
-            }
-            TermKind::Ref(terms) => deep(|| self.reference(terms)),
-            TermKind::Array(terms) | TermKind::Call(terms) => deep(|| self.terms(terms)),
-            TermKind::Set(terms) => deep(|| {
-                self.terms(terms);
-                order::sort_set(terms);
-            }),
-            TermKind::Object(pairs) => deep(|| {
-                for (key, value) in pairs.iter_mut() {
-                    self.term(key);
-                    self.term(value);
-                }
-                order::sort_object(pairs);
-            }),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deep(|| {
-                self.ignore.push(declared_body_vars(&comprehension.body));
-                self.term(&mut comprehension.term);
-                self.body(&mut comprehension.body);
-                self.ignore.pop();
-            }),
-            TermKind::ObjectComprehension(comprehension) => deep(|| {
-                self.ignore.push(declared_body_vars(&comprehension.body));
-                self.term(&mut comprehension.key);
-                self.term(&mut comprehension.value);
-                self.body(&mut comprehension.body);
-                self.ignore.pop();
-            }),
-            TermKind::Template(template) => deep(|| {
-                for part in &mut template.parts {
-                    if let TemplatePart::Expr(expr) = part {
-                        self.expr(expr);
-                    }
-                }
-            }),
-            TermKind::Group(term) => deep(|| self.term(term)),
-        }
-    }
-
     fn reference(&mut self, terms: &mut Vec<Term>) {
         let mut head = None;
         for (index, term) in terms.iter_mut().enumerate() {
@@ -244,6 +157,50 @@ impl<'a> Resolver<'a> {
         }
         if let Some(head) = head {
             terms.splice(0..1, head);
+        }
+    }
+}
+
+impl VisitMut for Resolver<'_> {
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Some(decl) => {
+                if let Some(Term { kind: TermKind::Call(terms), .. }) = decl.symbols.first_mut() {
+                    terms.iter_mut().for_each(|term| self.term(term));
+                }
+            }
+            ExprKind::Every(every) => {
+                self.ignore.push(vars::of_every(every));
+                self.term(&mut every.domain);
+                deeper(|| self.body(&mut every.body));
+                self.ignore.pop();
+            }
+            kind => walk_kind_mut(self, kind),
+        }
+        for with in &mut expr.with {
+            self.with(with);
+        }
+    }
+
+    fn term(&mut self, term: &mut Term) {
+        if let Some(body) = term.comprehension_body() {
+            self.ignore.push(declared_body_vars(body));
+            walk_term_mut(self, term);
+            self.ignore.pop();
+            return;
+        }
+        match &mut term.kind {
+            TermKind::Var(name) => {
+                let name = Name::clone(name);
+                if let Some(reference) = self.globals.get(&name, term, &self.ignore) {
+                    term.kind = TermKind::Ref(reference);
+                }
+            }
+            TermKind::Ref(terms) => deeper(|| self.reference(terms)),
+            _ => {
+                walk_term_mut(self, term);
+                order::sort(term);
+            }
         }
     }
 }
@@ -288,7 +245,7 @@ impl Compiler<'_> {
         // The names of the rules of each package, by the package's path.
         let mut exports: std::collections::HashMap<String, Vec<Name>> =
             std::collections::HashMap::new();
-        let package = |module: &Module| super::printed::RefText(&module.package.path).to_string();
+        let package = |module: &Module| print::reference(&module.package.path).to_string();
         for module in &modules {
             let names = exports.entry(package(module)).or_default();
             for rule in &module.rules {
@@ -335,7 +292,7 @@ fn resolve_in_module(globals: &mut Globals, module: &mut Module) -> Vec<Problem>
         while let Some(rule) = next {
             if let Err(term) = resolve_in_rule(globals, rule) {
                 let message =
-                    format!("args must not shadow {} (use a different variable name)", Text(&term));
+                    format!("args must not shadow {term} (use a different variable name)");
                 problems.push(Problem::compile(rule.span, message));
                 break;
             }
@@ -352,7 +309,7 @@ fn unused_imports(globals: &Globals, module: &Module) -> Vec<Problem> {
         let global = import_name(import).and_then(|name| globals.0.get(&name));
         !global.is_some_and(|global| global.used)
     });
-    unused.map(|import| Problem::compile(import.span, format!("{} unused", Text(import)))).collect()
+    unused.map(|import| Problem::compile(import.span, format!("{import} unused"))).collect()
 }
 
 fn resolve_in_rule(globals: &mut Globals, rule: &mut Rule) -> Result<(), Term> {

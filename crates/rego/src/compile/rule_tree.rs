@@ -63,31 +63,24 @@ impl Rules {
     /// The rule itself, from its module.
     pub fn find<'a>(&self, id: RuleId, modules: &'a [Module]) -> Option<&'a Rule> {
         let info = self.get(id)?;
-        let mut rule = modules.get(info.module)?.rules.get(info.rule)?;
-        for _ in 0..info.branch {
-            rule = rule.else_rule.as_deref()?;
-        }
-        Some(rule)
+        modules.get(info.module)?.rules.get(info.rule)?.branches().nth(info.branch)
+    }
+
+    /// A rule and its `else` branches.
+    pub fn branches(&self, id: RuleId) -> impl Iterator<Item = RuleId> {
+        std::iter::successors(Some(id), |id| self.get(*id)?.else_rule)
     }
 
     fn new(modules: &[Module]) -> Self {
         let mut all = Vec::new();
         for (at, module) in modules.iter().enumerate() {
             for (index, rule) in module.rules.iter().enumerate() {
-                let mut next = Some(rule);
-                let mut branch = 0;
-                while let Some(rule) = next {
-                    next = rule.else_rule.as_deref();
+                for (branch, rule) in rule.branches().enumerate() {
                     let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
-                    let else_rule = next.is_some().then_some(RuleId(id.saturating_add(1)));
-                    all.push(RuleInfo {
-                        module: at,
-                        rule: index,
-                        branch,
-                        else_rule,
-                        ..info(module, rule)
-                    });
-                    branch += 1;
+                    let next = RuleId(id.saturating_add(1));
+                    let else_rule = rule.else_rule.is_some().then_some(next);
+                    let info = info(module, rule);
+                    all.push(RuleInfo { module: at, rule: index, branch, else_rule, ..info });
                 }
             }
         }
@@ -297,7 +290,7 @@ impl Compiler<'_> {
             found.extend(node.all());
             return;
         };
-        if exprs::is_constant(key) {
+        if key.is_constant() {
             if let Some(child) = node.child(key) {
                 self.collect_intersecting(child, reference, at + 1, found);
                 self.collect_dynamic(child, reference, at + 1, found);
@@ -324,7 +317,7 @@ impl Compiler<'_> {
             let differs = |(value, term): (&Option<Value>, &Term)| {
                 value
                     .as_ref()
-                    .is_some_and(|value| exprs::is_constant(term) && !is_scalar_value(term, value))
+                    .is_some_and(|value| term.is_constant() && !is_scalar_value(term, value))
             };
             if !pairs.into_iter().any(differs) {
                 found.insert(*id);
@@ -339,7 +332,7 @@ impl Compiler<'_> {
             let last = rule.head.reference.len().saturating_sub(1);
             for index in 1..rule.head.reference.len() {
                 let Some(term) = rule.head.reference.get_mut(index) else { continue };
-                if matches!(term.kind, TermKind::Var(_)) || exprs::is_scalar(term) {
+                if matches!(term.kind, TermKind::Var(_)) || term.is_scalar() {
                     continue;
                 }
                 let equality = self.generate_equality(term.clone());

@@ -2,13 +2,14 @@
 //! before it's needed. Also puts them in that order, in which OPA evaluates them.
 
 use crate::problem::{Problem, ProblemCode};
+use crate::syntax::print;
 use crate::syntax::tree::{Body, Expr, ExprKind, Module, Name, Rule, Span, Term, TermKind, With};
+use crate::syntax::visit::{self, Visit};
 use crate::threads;
 
 use super::functions::Arity;
 use super::names::{NameMap, VarSet, is_generated};
 use super::order;
-use super::printed::RefText;
 use super::stack::deep;
 use super::unify::{SafeVars, is_ref_safe, unify};
 use super::vars::{self, SAFETY, Vars, VarsParams};
@@ -64,16 +65,14 @@ pub fn output_vars_for_expr(
         return VarSet::default();
     }
     for with in &expr.with {
-        let mut vars = Vars::new(SAFETY);
-        vars.with(with);
-        if !vars.found().is_subset(safe) {
+        if !vars::of(with, SAFETY).is_subset(safe) {
             return VarSet::default();
         }
     }
     match &expr.kind {
         ExprKind::Term(_) => {
             let mut output = VarSet::default();
-            output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, &mut output);
+            output_vars_for_terms(expr, safe, &mut output);
             output
         }
         ExprKind::Call(terms) if exprs::is_equality(expr) => {
@@ -85,7 +84,7 @@ pub fn output_vars_for_expr(
             };
             let Some(arity) = arity.arity(operator) else { return VarSet::default() };
             output.clear();
-            output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, output);
+            output_vars_for_terms(expr, safe, output);
             let Some((inputs, outputs)) =
                 terms.split_at_checked(arity + 1).filter(|(_, rest)| !rest.is_empty())
             else {
@@ -103,7 +102,7 @@ pub fn output_vars_for_expr(
             output.clone()
         }
         ExprKind::Every(every) => {
-            output_vars_for_terms(|mut f| walk::term(&every.domain, &mut f), safe, output);
+            output_vars_for_terms(&every.domain, safe, output);
             output.clone()
         }
         ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Some(_) | ExprKind::Not(_) => {
@@ -120,7 +119,7 @@ fn output_vars_for_equality(
 ) -> VarSet {
     let [_, left, right] = terms else { return safe.clone() };
     output.clear();
-    output_vars_for_terms(|mut f| walk::expr(expr, &mut f), safe, output);
+    output_vars_for_terms(expr, safe, output);
     let mut found = output.diff(safe);
     let mut without = VarSet::default();
     if expr.from_assignment {
@@ -142,7 +141,7 @@ pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &Var
     for term in
         [left, right].into_iter().chain(with.iter().flat_map(|with| [&with.target, &with.value]))
     {
-        output_vars_for_terms(|mut f| walk::term(term, &mut f), safe, &mut output);
+        output_vars_for_terms(term, safe, &mut output);
     }
     let unified = unify(SafeVars { safe, more: &output, without: VarSet::none() }, left, right);
     output.update(&unified);
@@ -150,12 +149,8 @@ pub fn output_vars_for_pair(left: &Term, right: &Term, with: &[With], safe: &Var
 }
 
 /// Adds the variables in operands of references.
-fn output_vars_for_terms<'a>(
-    walk: impl FnOnce(&mut dyn FnMut(Node<'a>) -> bool),
-    safe: &VarSet,
-    output: &mut VarSet,
-) {
-    walk(&mut |node| {
+fn output_vars_for_terms(place: &impl visit::Node, safe: &VarSet, output: &mut VarSet) {
+    walk::read(place, |node| {
         let Node::Term(term) = node else { return false };
         match &term.kind {
             TermKind::SetComprehension(_)
@@ -167,8 +162,7 @@ fn output_vars_for_terms<'a>(
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
-                    let mut vars =
-                        Vars::new(VarsParams { skip_ref_head: true, ..VarsParams::default() });
+                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
                     vars.reference(terms);
                     output.update(vars.found());
                 }
@@ -200,9 +194,7 @@ pub fn output_vars_for_body<'a>(
 pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     let mut occurrences: NameMap<usize> = NameMap::default();
     for expr in body {
-        let mut vars = Vars::new(SAFETY);
-        vars.expr(expr);
-        for name in vars.found().iter() {
+        for name in vars::of(expr, SAFETY).iter() {
             *occurrences.entry(Name::clone(name)).or_default() += 1;
         }
     }
@@ -254,17 +246,23 @@ pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
     occurrences.into_iter().filter_map(needed).collect()
 }
 
-/// Adds the variables in the closures of an expression.
-fn vars_in_closures(expr: &Expr, found: &mut Vars<'_>) {
-    walk::expr(expr, &mut |node| {
+/// Adds the variables in the closures of an expression or of its `with`.
+fn vars_in_closures(place: &impl visit::Node, found: &mut Vars<'_>) {
+    walk::read(place, |node| {
         match node {
-            Node::Every(every) => found.body(&every.body),
-            Node::Not(not) => found.body(&not.body),
-            Node::Logical(logical) => {
-                found.body(&logical.left);
-                found.body(&logical.right);
+            Node::Term(term) if term.is_comprehension() => found.value(term),
+            Node::Expr(expr) => {
+                match &expr.kind {
+                    ExprKind::Every(every) => found.body(&every.body),
+                    ExprKind::Not(not) => found.body(&not.body),
+                    ExprKind::And(logical) | ExprKind::Or(logical) => {
+                        found.body(&logical.left);
+                        found.body(&logical.right);
+                    }
+                    _ => return false,
+                }
+                expr.with.iter().for_each(|with| vars_in_closures(with, found));
             }
-            Node::Term(term) if exprs::is_comprehension(term) => found.value(term),
             _ => return false,
         }
         true
@@ -294,9 +292,7 @@ pub fn reorder_body_for_safety(
 ) -> (Body, Vec<Unsafe>) {
     let needs = |body: &Body| unsafe_implicit_body_vars(body, arity);
     let params = VarsParams { needs: Some(&needs), ..SAFETY };
-    let mut vars = Vars::new(params);
-    vars.body(&body);
-    let body_vars = vars.take();
+    let body_vars = vars::of(&body, params);
     let mut safe = body_vars.intersect(globals);
     let mut occurrences: NameMap<Vec<usize>> = NameMap::default();
     let mut has_every = false;
@@ -306,7 +302,7 @@ pub fn reorder_body_for_safety(
         let mut vars = Vars::new(params);
         vars.expr(expr);
         let mut needs = vars.take();
-        let mut closed = Vars::new(VarsParams::default());
+        let mut closed = Vars::new(vars::ALL);
         vars_in_closures(expr, &mut closed);
         let closed = closed.take();
         if body.len() > 8 {
@@ -375,9 +371,7 @@ pub fn reorder_body_for_safety(
                     }
                 }
             }
-            let mut all = Vars::new(params);
-            all.expr(expr);
-            if !all.found().is_subset(&safe) {
+            if !vars::of(expr, params).is_subset(&safe) {
                 leftovers.push(at);
             }
         }
@@ -426,24 +420,11 @@ struct Closures<'a> {
 
 impl Closures<'_> {
     fn expr(&mut self, expr: &mut Expr) {
-        let has_closures = {
-            let mut found = false;
-            walk::expr(expr, &mut |node| {
-                found = found
-                    || match node {
-                        Node::Every(_) | Node::Not(_) | Node::Logical(_) => true,
-                        Node::Term(term) => exprs::is_comprehension(term),
-                        _ => false,
-                    };
-                found
-            });
-            found
-        };
-        if !has_closures {
+        if !exprs::has_closures(expr) {
             return;
         }
         let mut lacking = VarSet::default();
-        walk::expr_mut(expr, walk::Order::Sorted, &mut |node| match node {
+        walk::change(expr, walk::Order::Sorted, |node| match node {
             NodeMut::Body(_) => false,
             NodeMut::Expr(expr) => {
                 match &mut expr.kind {
@@ -468,19 +449,9 @@ impl Closures<'_> {
     }
 
     fn term(&mut self, term: &mut Term, lacking: &mut VarSet) -> bool {
-        match &mut term.kind {
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                let vars = vars::of_term(&comprehension.term);
-                self.body(Some(vars), &mut comprehension.body, lacking);
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                let mut vars = vars::of_term(&comprehension.key);
-                vars.update(&vars::of_term(&comprehension.value));
-                self.body(Some(vars), &mut comprehension.body, lacking);
-            }
-            _ => return false,
-        }
+        let head = vars::of_comprehension_head(term);
+        let Some(body) = term.comprehension_body_mut() else { return false };
+        self.body(head, body, lacking);
         true
     }
 
@@ -488,11 +459,8 @@ impl Closures<'_> {
     fn body(&mut self, term: Option<VarSet>, body: &mut Body, lacking: &mut VarSet) {
         if let Some(term) = term {
             let needs = |body: &Body| unsafe_implicit_body_vars(body, self.arity);
-            let mut vars = Vars::new(VarsParams { needs: Some(&needs), ..SAFETY });
-            vars.body(body);
-            for name in term.diff(vars.found()).diff(&self.globals).iter() {
-                lacking.add(name);
-            }
+            let inner = vars::of(body, VarsParams { needs: Some(&needs), ..SAFETY });
+            lacking.update(&term.diff(&inner).diff(&self.globals));
         }
         let taken = std::mem::take(body);
         let (reordered, problems) =
@@ -591,12 +559,8 @@ impl Compiler<'_> {
     pub(super) fn check_safety_rule_heads(&mut self) {
         let modules = std::mem::take(&mut self.modules);
         for module in &modules {
-            for rule in &module.rules {
-                let mut next = Some(rule);
-                while let Some(rule) = next {
-                    self.check_safety_rule_head(module, rule);
-                    next = rule.else_rule.as_deref();
-                }
+            for rule in module.rules.iter().flat_map(Rule::branches) {
+                self.check_safety_rule_head(module, rule);
             }
         }
         self.modules = modules;
@@ -608,7 +572,7 @@ impl Compiler<'_> {
         }
         let mut vars = Vars::new(SAFETY);
         vars.body(&rule.body);
-        let mut vars = Vars::from(VarsParams::default(), vars.take());
+        let mut vars = Vars::from(vars::ALL, vars.take());
         vars.values(&rule.head.args);
         let (head, places) = vars::of_head(&rule.head);
         for name in head.diff(vars.found()).sorted() {
@@ -635,7 +599,7 @@ impl Compiler<'_> {
             for (index, rule) in module.rules.iter_mut().enumerate() {
                 let mut next = Some(rule);
                 while let Some(rule) = next {
-                    let mut vars = Vars::from(VarsParams::default(), VarSet::reserved());
+                    let mut vars = Vars::from(vars::ALL, VarSet::reserved());
                     vars.values(&rule.head.args);
                     let body = std::mem::take(&mut rule.body);
                     let (body, lacking) = reorder_body_for_safety(&arities, vars.found(), body);
@@ -663,7 +627,8 @@ impl Compiler<'_> {
     /// ` in rule …`, if the line has rules with different names.
     fn scope(&self, module: &Module, rule: &Rule) -> String {
         let line = |rule: &Rule| self.place(rule.span).1;
-        let name = |rule: &Rule| RefText(exprs::ground_prefix(&rule.head.reference)).to_string();
+        let name =
+            |rule: &Rule| print::reference(exprs::ground_prefix(&rule.head.reference)).to_string();
         let (own_line, own_name) = (line(rule), name(rule));
         let shared =
             module.rules.iter().any(|other| line(other) == own_line && name(other) != own_name);

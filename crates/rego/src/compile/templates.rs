@@ -5,18 +5,24 @@
 
 use crate::problem::Problem;
 use crate::syntax::tree::{
-    Body, Comprehension, Expr, ExprKind, Name, Template, TemplatePart, Term, TermKind,
+    Body, Comprehension, Expr, ExprKind, Name, Rule, Template, TemplatePart, Term, TermKind,
 };
+use crate::syntax::visit::{VisitMut, walk_body_mut, walk_kind_mut, walk_term_mut};
+use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
-use super::stack::deep;
-use super::vars::{self, SAFETY, Vars};
-use super::walk::{self, Node};
+use super::vars::{self, SAFETY};
+use super::walk;
 use super::{Compiler, exprs};
 
 /// OPA's function that builds the text from a template's parts.
 const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
+
+/// Returns `true` if a term is a template.
+pub fn is_template(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Template(_))
+}
 
 /// Rewrites templates.
 pub struct TemplateRewriter<'a> {
@@ -25,116 +31,81 @@ pub struct TemplateRewriter<'a> {
     pub rewritten: &'a NameMap<Name>,
     /// Returns `true` for a reference to a rule that always has a value.
     pub defined: &'a dyn Fn(&[Term]) -> bool,
+    /// The variables that have values where the visitor is.
+    pub safe: VarSet,
     pub problems: Vec<Problem>,
 }
 
-impl TemplateRewriter<'_> {
-    /// Rewrites a body, before which the variables in `globals` have values. Returns all variables
-    /// that have values in it.
-    pub fn body(&mut self, body: &mut Body, globals: &VarSet) -> VarSet {
-        let mut safe = output_vars_for_body(&*body, self.compiler, globals);
-        safe.update(globals);
-        for expr in body {
-            self.expr(expr, &safe);
-        }
-        safe
+impl VisitMut for TemplateRewriter<'_> {
+    fn body(&mut self, body: &mut Body) {
+        self.safe.update(&output_vars_for_body(&*body, self.compiler, &self.safe));
+        walk_body_mut(self, body);
     }
 
-    fn expr(&mut self, expr: &mut Expr, safe: &VarSet) {
+    fn expr(&mut self, expr: &mut Expr) {
         match &mut expr.kind {
-            ExprKind::Term(term) => self.term(term, safe),
-            ExprKind::Call(terms) => self.terms(terms, safe),
-            ExprKind::Some(decl) => self.terms(&mut decl.symbols, safe),
-            ExprKind::Every(every) => deep(|| {
-                self.term(&mut every.domain, safe);
-                let mut inner = safe.clone();
-                inner.update(&vars::of_every(every));
-                self.body(&mut every.body, &inner);
+            ExprKind::Every(every) => {
+                self.term(&mut every.domain);
+                let outer = self.safe.clone();
+                self.safe.update(&vars::of_every(every));
+                deeper(|| self.body(&mut every.body));
+                self.safe = outer;
+            }
+            // As in OPA, what these statements give values to isn't known in them.
+            ExprKind::Not(not) => deeper(|| walk_body_mut(self, &mut not.body)),
+            ExprKind::And(logical) | ExprKind::Or(logical) => deeper(|| {
+                walk_body_mut(self, &mut logical.left);
+                walk_body_mut(self, &mut logical.right);
             }),
-            ExprKind::Not(not) => deep(|| self.exprs(&mut not.body, safe)),
-            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-                self.exprs(&mut logical.left, safe);
-                self.exprs(&mut logical.right, safe);
-            }),
+            kind => walk_kind_mut(self, kind),
         }
         for with in &mut expr.with {
-            self.term(&mut with.target, safe);
-            self.term(&mut with.value, safe);
+            self.with(with);
         }
     }
 
-    fn exprs(&mut self, body: &mut Body, safe: &VarSet) {
-        for expr in body {
-            self.expr(expr, safe);
-        }
-    }
-
-    fn terms(&mut self, terms: &mut [Term], safe: &VarSet) {
-        for term in terms {
-            self.term(term, safe);
-        }
-    }
-
-    /// Rewrites a term.
-    pub fn term(&mut self, term: &mut Term, safe: &VarSet) {
+    /// Rewrites a term. As in OPA, elements of sets and members of objects aren't sorted again.
+    fn term(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Template(_) => {
-                self.template(term, safe);
+                self.template(term);
                 // Its expressions may contain further templates.
-                deep(|| self.subterms(term, safe));
+                walk_term_mut(self, term);
             }
             TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deep(|| {
-                let inner = self.body(&mut comprehension.body, safe);
-                self.comprehension_term(&mut comprehension.term, &inner, safe);
+            | TermKind::SetComprehension(comprehension) => deeper(|| {
+                let inner = self.closure(&mut comprehension.body);
+                self.comprehension_term(&mut comprehension.term, &inner);
             }),
-            TermKind::ObjectComprehension(comprehension) => deep(|| {
-                let inner = self.body(&mut comprehension.body, safe);
-                self.comprehension_term(&mut comprehension.key, &inner, safe);
-                self.comprehension_term(&mut comprehension.value, &inner, safe);
+            TermKind::ObjectComprehension(comprehension) => deeper(|| {
+                let inner = self.closure(&mut comprehension.body);
+                self.comprehension_term(&mut comprehension.key, &inner);
+                self.comprehension_term(&mut comprehension.value, &inner);
             }),
-            _ => deep(|| self.subterms(term, safe)),
+            _ => walk_term_mut(self, term),
         }
+    }
+}
+
+impl TemplateRewriter<'_> {
+    /// Rewrites the body of a comprehension. Returns all variables that have values in it.
+    fn closure(&mut self, body: &mut Body) -> VarSet {
+        let outer = self.safe.clone();
+        self.body(body);
+        std::mem::replace(&mut self.safe, outer)
     }
 
     /// As in OPA, only a template that is the whole head can use the variables of the body.
-    fn comprehension_term(&mut self, term: &mut Term, inner: &VarSet, outer: &VarSet) {
-        if matches!(term.kind, TermKind::Template(_)) {
-            self.template(term, inner);
-            deep(|| self.subterms(term, outer));
-        } else {
-            self.term(term, outer);
+    fn comprehension_term(&mut self, term: &mut Term, inner: &VarSet) {
+        if is_template(term) {
+            let outer = std::mem::replace(&mut self.safe, inner.clone());
+            self.template(term);
+            self.safe = outer;
         }
+        self.term(term);
     }
 
-    fn subterms(&mut self, term: &mut Term, safe: &VarSet) {
-        match &mut term.kind {
-            // As in OPA, elements of sets and members of objects aren't sorted again.
-            TermKind::Ref(terms)
-            | TermKind::Array(terms)
-            | TermKind::Call(terms)
-            | TermKind::Set(terms) => {
-                self.terms(terms, safe);
-            }
-            TermKind::Object(pairs) => {
-                for (key, value) in pairs.iter_mut() {
-                    self.term(key, safe);
-                    self.term(value, safe);
-                }
-            }
-            TermKind::Group(term) => self.term(term, safe),
-            TermKind::Template(template) => {
-                for part in &mut template.parts {
-                    if let TemplatePart::Expr(expr) = part {
-                        self.expr(expr, safe);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn template(&mut self, term: &mut Term, safe: &VarSet) {
+    fn template(&mut self, term: &mut Term) {
         let span = term.span;
         let TermKind::Template(template) = &mut term.kind else { return };
         let template = std::mem::replace(template, Template { parts: Vec::new(), raw: false });
@@ -142,7 +113,7 @@ impl TemplateRewriter<'_> {
         for part in template.parts {
             match part {
                 TemplatePart::Text(term) => parts.push(term),
-                TemplatePart::Expr(expr) => parts.extend(self.part(expr, safe)),
+                TemplatePart::Expr(expr) => parts.extend(self.part(expr)),
             }
         }
         if parts.is_empty() {
@@ -158,7 +129,7 @@ impl TemplateRewriter<'_> {
         term.kind = TermKind::Call(vec![operator, parts]);
     }
 
-    fn part(&mut self, mut expr: Expr, safe: &VarSet) -> Option<Term> {
+    fn part(&mut self, mut expr: Expr) -> Option<Term> {
         let span = expr.span;
         let with = std::mem::take(&mut expr.with);
         let term = match expr.into_kind() {
@@ -192,9 +163,7 @@ impl TemplateRewriter<'_> {
         if alone {
             return Some(Term { kind: TermKind::Set(vec![term]), span });
         }
-        let mut found = Vars::new(SAFETY);
-        found.term(&term);
-        for name in found.found().diff(safe).sorted() {
+        for name in vars::of(&term, SAFETY).diff(&self.safe).sorted() {
             let shown = self.rewritten.get(&name).unwrap_or(&name);
             let message = format!("var {} is undeclared", exprs::show_var(shown));
             self.problems.push(Problem::compile(span, message));
@@ -210,9 +179,7 @@ impl TemplateRewriter<'_> {
 impl Compiler<'_> {
     /// Replaces the templates of all rules.
     pub(super) fn rewrite_template_strings(&mut self) {
-        let is_template =
-            |node: Node<'_>| matches!(node, Node::Term(Term { kind: TermKind::Template(_), .. }));
-        let found = |rule: &crate::syntax::tree::Rule| walk::any_in_rule(rule, is_template);
+        let found = |rule: &Rule| walk::any_term(rule, is_template);
         let any = self.modules.iter().flat_map(|module| &module.rules).any(found);
         if !any {
             return;
@@ -227,21 +194,20 @@ impl Compiler<'_> {
             generator: &mut generator,
             rewritten: &this.rewritten,
             defined: &defined,
+            safe: VarSet::default(),
             problems: Vec::new(),
         };
         walk::rules_mut(&mut modules, |rule| {
             if !found(rule) {
-                return false;
+                return;
             }
-            let mut safe = VarSet::reserved();
-            safe.update(&vars::of_terms(&rule.head.args));
-            let safe = rewriter.body(&mut rule.body, &safe);
-            for term in
-                rule.head.args.iter_mut().chain(&mut rule.head.key).chain(&mut rule.head.value)
-            {
-                rewriter.term(term, &safe);
+            rewriter.safe = VarSet::reserved();
+            rewriter.safe.update(&vars::of_terms(&rule.head.args));
+            rewriter.body(&mut rule.body);
+            let head = &mut rule.head;
+            for term in head.args.iter_mut().chain(&mut head.key).chain(&mut head.value) {
+                rewriter.term(term);
             }
-            false
         });
         let problems = rewriter.problems;
         self.generator = generator;

@@ -5,7 +5,7 @@ use crate::syntax::tree::{Name, Term, TermKind};
 use super::names::{NameMap, VarSet};
 use super::order;
 use super::stack::deep;
-use super::vars::{PATTERN, SAFETY, Vars};
+use super::vars::{self, PATTERN, SAFETY};
 
 /// The set of variables that have values: `safe` and `more`, without `without`.
 #[derive(Clone, Copy)]
@@ -42,9 +42,7 @@ pub fn is_ref_safe(terms: &[Term], safe: SafeVars<'_>) -> bool {
 
 /// Returns `true` if all variables of a term, except those of its closures, have values.
 fn is_safe(term: &Term, safe: SafeVars<'_>) -> bool {
-    let mut vars = Vars::new(SAFETY);
-    vars.term(term);
-    safe.has_all(vars.found())
+    safe.has_all(&vars::of(term, SAFETY))
 }
 
 /// The variables to which `a = b` gives values.
@@ -172,9 +170,7 @@ impl Unifier<'_> {
     }
 
     fn mark_all_safe(&mut self, term: &Term) {
-        let mut vars = Vars::new(PATTERN);
-        vars.value(term);
-        for name in vars.found().iter() {
+        for name in vars::of(term, PATTERN).iter() {
             self.mark_safe(name);
         }
     }
@@ -207,9 +203,7 @@ impl Unifier<'_> {
         if self.is_safe(name) {
             return self.mark_all_safe(pattern);
         }
-        let mut vars = Vars::new(PATTERN);
-        vars.value(pattern);
-        let mut needs = vars.take();
+        let mut needs = vars::of(pattern, PATTERN);
         needs.retain(|name| !self.is_safe(name));
         if needs.is_empty() {
             self.mark_safe(name);

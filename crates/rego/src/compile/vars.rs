@@ -1,16 +1,16 @@
 //! Collects the variables that occur in a node.
 
 use crate::syntax::tree::{
-    Body, Every, Expr, ExprKind, Head, Logical, Module, Name, Not, Rule, Span, TemplatePart, Term,
-    TermKind, With,
+    Body, Every, Expr, ExprKind, Head, Module, Name, Rule, Span, Term, TermKind, With,
 };
+use crate::syntax::visit::{self, Visit, walk_kind, walk_term};
 use crate::threads;
+use crate::value::deeper;
 
 use super::names::{NameMap, VarSet};
-use super::stack::deep;
 
 /// The parts of a node in which variables aren't collected.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct VarsParams<'a> {
     /// The heads of references.
     pub skip_ref_head: bool,
@@ -20,33 +20,28 @@ pub struct VarsParams<'a> {
     /// Comprehensions, bodies of `every`, `not`, `and`, `or`, and templates.
     pub skip_closures: bool,
     pub skip_sets: bool,
-    pub skip_templates: bool,
     /// If set, of closures without braces only the variables are collected that these need from
     /// outside, which this function determines.
     pub needs: Option<&'a dyn Fn(&Body) -> VarSet>,
 }
 
-/// The parameters of the safety checks.
-pub const SAFETY: VarsParams<'static> = VarsParams {
+/// The parameters that collect all variables.
+pub const ALL: VarsParams<'static> = VarsParams {
     skip_ref_head: false,
-    skip_ref_call_head: true,
+    skip_ref_call_head: false,
     skip_object_keys: false,
-    skip_closures: true,
+    skip_closures: false,
     skip_sets: false,
-    skip_templates: false,
     needs: None,
 };
 
+/// The parameters of the safety checks.
+pub const SAFETY: VarsParams<'static> =
+    VarsParams { skip_ref_call_head: true, skip_closures: true, ..ALL };
+
 /// The parameters for patterns: collects the variables of a term that an equality can bind.
-pub const PATTERN: VarsParams<'static> = VarsParams {
-    skip_ref_head: true,
-    skip_ref_call_head: false,
-    skip_object_keys: true,
-    skip_closures: true,
-    skip_sets: false,
-    skip_templates: false,
-    needs: None,
-};
+pub const PATTERN: VarsParams<'static> =
+    VarsParams { skip_ref_head: true, skip_object_keys: true, skip_closures: true, ..ALL };
 
 /// A collector of variables.
 pub struct Vars<'a> {
@@ -77,23 +72,14 @@ impl<'a> Vars<'a> {
     }
 
     /// Collects from a rule and its `else` branches.
-    pub fn rule(&mut self, rule: &Rule) {
-        let mut next = Some(rule);
-        while let Some(rule) = next {
+    fn all_branches(&mut self, rule: &Rule) {
+        for rule in rule.branches() {
             self.reference(&rule.head.reference);
             self.values(&rule.head.args);
             if let Some(value) = &rule.head.value {
                 self.term(value);
             }
             self.body(&rule.body);
-            next = rule.else_rule.as_deref();
-        }
-    }
-
-    /// Collects from a body.
-    pub fn body(&mut self, body: &Body) {
-        for expr in body {
-            self.expr(expr);
         }
     }
 
@@ -112,89 +98,10 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Collects from an expression.
-    pub fn expr(&mut self, expr: &Expr) {
-        if self.params.skip_closures
-            && let ExprKind::Every(every) = &expr.kind
-        {
-            return self.term(&every.domain);
-        }
-        match &expr.kind {
-            ExprKind::Term(term) => self.term(term),
-            ExprKind::Call(terms) => self.call(terms),
-            ExprKind::Some(decl) => {
-                for symbol in &decl.symbols {
-                    self.term(symbol);
-                }
-            }
-            ExprKind::Every(every) => self.every(every),
-            ExprKind::Not(not) => self.not(not),
-            ExprKind::And(logical) | ExprKind::Or(logical) => self.logical(logical),
-        }
-        for with in &expr.with {
-            self.with(with);
-        }
-    }
-
-    fn every(&mut self, every: &Every) {
-        if let Some(key) = &every.key {
-            self.value(key);
-        }
-        self.term(&every.value);
-        self.term(&every.domain);
-        deep(|| self.body(&every.body));
-    }
-
-    fn promote(&mut self, body: &Body, needs: &dyn Fn(&Body) -> VarSet) {
-        for name in needs(body).iter() {
-            self.found.add(name);
-        }
-    }
-
-    fn not(&mut self, not: &Not) {
-        if let Some(needs) = self.params.needs {
-            if !not.explicit {
-                deep(|| self.promote(&not.body, needs));
-            }
-        } else if !self.params.skip_closures {
-            deep(|| self.body(&not.body));
-        }
-    }
-
-    fn logical(&mut self, logical: &Logical) {
-        if let Some(needs) = self.params.needs {
-            if !logical.explicit_left {
-                deep(|| self.promote(&logical.left, needs));
-            }
-            if !logical.explicit_right {
-                deep(|| self.promote(&logical.right, needs));
-            }
-        } else if !self.params.skip_closures {
-            deep(|| {
-                self.body(&logical.left);
-                self.body(&logical.right);
-            });
-        }
-    }
-
-    /// Collects from a `with`.
-    pub fn with(&mut self, with: &With) {
-        if !self.params.skip_ref_call_head {
-            self.value(&with.target);
-            self.value(&with.value);
-            return;
-        }
-        if let TermKind::Ref(terms) = &with.target.kind {
-            for term in terms.iter().skip(1) {
-                self.term(term);
-            }
-        }
-        if let TermKind::Ref(terms) = &with.value.kind {
-            for term in terms.iter().skip(1) {
-                self.term(term);
-            }
-        } else {
-            self.term(&with.value);
+    /// Collects from a closure without braces what it needs from outside.
+    fn implicit_body(&mut self, body: &Body, explicit: bool, needs: &dyn Fn(&Body) -> VarSet) {
+        if !explicit {
+            deeper(|| self.found.update(&needs(body)));
         }
     }
 
@@ -205,104 +112,110 @@ impl<'a> Vars<'a> {
         }
         let mut terms = terms.iter();
         if let Some(Term { kind: TermKind::Ref(operator), .. }) = terms.next() {
-            for term in operator.iter().skip(1) {
-                self.term(term);
-            }
+            operator.iter().skip(1).for_each(|term| self.term(term));
         }
-        for term in terms {
-            self.term(term);
-        }
-    }
-
-    /// Collects from a term; if it's a variable, records its position.
-    pub fn term(&mut self, term: &Term) {
-        self.value(term);
-        if let (TermKind::Var(name), Some(places)) = (&term.kind, &mut self.places) {
-            places.insert(Name::clone(name), term.span);
-        }
+        terms.for_each(|term| self.term(term));
     }
 
     /// Collects from a term.
     pub fn value(&mut self, term: &Term) {
         let params = self.params;
         match &term.kind {
-            TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => {}
             TermKind::Var(name) => {
                 self.found.add(name);
             }
-            TermKind::Ref(terms) => deep(|| {
-                for term in terms.iter().skip(usize::from(params.skip_ref_head)) {
-                    self.value(term);
-                }
+            TermKind::Ref(terms) => deeper(|| {
+                let skipped = usize::from(params.skip_ref_head);
+                terms.iter().skip(skipped).for_each(|term| self.value(term));
             }),
-            TermKind::Array(terms) => deep(|| {
-                for term in terms {
-                    self.term(term);
-                }
-            }),
-            TermKind::Set(terms) => {
-                if !params.skip_sets {
-                    deep(|| {
-                        for term in terms {
-                            self.term(term);
-                        }
-                    });
-                }
+            TermKind::Set(_) if params.skip_sets => {}
+            TermKind::Object(pairs) if params.skip_object_keys => {
+                deeper(|| pairs.iter().for_each(|(_, value)| self.term(value)));
             }
-            TermKind::Object(pairs) => deep(|| {
-                for (key, value) in pairs {
-                    if !params.skip_object_keys {
-                        self.term(key);
-                    }
-                    self.term(value);
-                }
-            }),
-            TermKind::Call(terms) => deep(|| self.call(terms)),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                if !params.skip_closures {
-                    deep(|| {
-                        self.value(&comprehension.term);
-                        self.body(&comprehension.body);
-                    });
-                }
-            }
-            TermKind::ObjectComprehension(comprehension) => {
-                if !params.skip_closures {
-                    deep(|| {
-                        self.value(&comprehension.key);
-                        self.value(&comprehension.value);
-                        self.body(&comprehension.body);
-                    });
-                }
-            }
-            TermKind::Template(template) => {
-                if !params.skip_closures && !params.skip_templates {
-                    deep(|| {
-                        for part in &template.parts {
-                            match part {
-                                TemplatePart::Text(term) => self.term(term),
-                                TemplatePart::Expr(expr) => self.expr(expr),
-                            }
-                        }
-                    });
-                }
-            }
-            TermKind::Group(term) => deep(|| self.value(term)),
+            TermKind::Call(terms) => deeper(|| self.call(terms)),
+            TermKind::Template(_) if params.skip_closures => {}
+            _ if params.skip_closures && term.is_comprehension() => {}
+            _ => walk_term(self, term),
         }
     }
 }
 
+impl Visit for Vars<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        let VarsParams { skip_closures, needs, .. } = self.params;
+        match (&expr.kind, needs) {
+            (ExprKind::Every(every), _) if skip_closures => return self.term(&every.domain),
+            (ExprKind::Call(terms), _) => self.call(terms),
+            (ExprKind::Not(not), Some(needs)) => {
+                self.implicit_body(&not.body, not.explicit, needs);
+            }
+            (ExprKind::And(logical) | ExprKind::Or(logical), Some(needs)) => {
+                self.implicit_body(&logical.left, logical.explicit_left, needs);
+                self.implicit_body(&logical.right, logical.explicit_right, needs);
+            }
+            (kind, _) if skip_closures && kind.has_bodies() => {}
+            (kind, _) => walk_kind(self, kind),
+        }
+        for with in &expr.with {
+            self.with(with);
+        }
+    }
+
+    fn with(&mut self, with: &With) {
+        if !self.params.skip_ref_call_head {
+            self.value(&with.target);
+            self.value(&with.value);
+            return;
+        }
+        for (index, term) in [&with.target, &with.value].into_iter().enumerate() {
+            match &term.kind {
+                TermKind::Ref(terms) => terms.iter().skip(1).for_each(|term| self.term(term)),
+                // A target that isn't a reference is the name of a function.
+                _ if index == 0 => {}
+                _ => self.term(term),
+            }
+        }
+    }
+
+    /// Collects from a term; if it's a variable, records its position.
+    fn term(&mut self, term: &Term) {
+        self.value(term);
+        if let (TermKind::Var(name), Some(places)) = (&term.kind, &mut self.places) {
+            places.insert(Name::clone(name), term.span);
+        }
+    }
+}
+
+/// The variables of a node.
+pub fn of(node: &impl visit::Node, params: VarsParams<'_>) -> VarSet {
+    let mut vars = Vars::new(params);
+    node.accept(&mut vars);
+    vars.take()
+}
+
 /// All variables of a term.
 pub fn of_term(term: &Term) -> VarSet {
-    let mut vars = Vars::new(VarsParams::default());
-    vars.value(term);
-    vars.take()
+    of(term, ALL)
+}
+
+/// All variables of the head of a term that is a comprehension.
+pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
+    match &term.kind {
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            Some(of_term(&inner.term))
+        }
+        TermKind::ObjectComprehension(inner) => {
+            let mut vars = of_term(&inner.key);
+            vars.update(&of_term(&inner.value));
+            Some(vars)
+        }
+        _ => None,
+    }
 }
 
 /// All variables of terms.
 pub fn of_terms(terms: &[Term]) -> VarSet {
-    let mut vars = Vars::new(VarsParams::default());
+    let mut vars = Vars::new(ALL);
     vars.values(terms);
     vars.take()
 }
@@ -310,8 +223,8 @@ pub fn of_terms(terms: &[Term]) -> VarSet {
 /// All variables of the modules' rules.
 pub fn of_modules(modules: &[Module]) -> VarSet {
     let of_one = |module: &Module| {
-        let mut vars = Vars::new(VarsParams::default());
-        module.rules.iter().for_each(|rule| vars.rule(rule));
+        let mut vars = Vars::new(ALL);
+        module.rules.iter().for_each(|rule| vars.all_branches(rule));
         vars.take()
     };
     let mut all = VarSet::default();
@@ -326,7 +239,7 @@ pub fn of_every(every: &Every) -> VarSet {
 
 /// The variables of a rule's head, with their positions.
 pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
-    let mut vars = Vars::new(VarsParams::default());
+    let mut vars = Vars::new(ALL);
     vars.places = Some(NameMap::default());
     vars.values(&head.args);
     for term in head.key.iter().chain(&head.value) {
@@ -340,7 +253,7 @@ pub fn of_head(head: &Head) -> (VarSet, NameMap<Span>) {
 
 /// Calls `f` with each occurrence of a variable in a term, in order.
 pub fn each(term: &Term, f: &mut impl FnMut(&Name)) {
-    super::walk::term(term, &mut |node| {
+    super::walk::read(term, |node| {
         if let super::walk::Node::Term(Term { kind: TermKind::Var(name), .. }) = node {
             f(name);
         }

@@ -1,13 +1,13 @@
 //! Checks the targets of `with`, and hoists values that must be evaluated.
 
 use crate::problem::Problem;
+use crate::syntax::print;
 use crate::syntax::tree::{Body, Expr, ExprKind, Name, Term, TermKind, With};
+use crate::syntax::visit::{VisitMut, walk_body_mut, walk_expr_mut, walk_term_mut};
 
-use super::comprehension_terms::generate_equality;
+use super::comprehension_terms::replace_by_var;
 use super::functions::function_name;
 use super::names::LocalVarGenerator;
-use super::printed::{Quoted, Text};
-use super::stack::deep;
 use super::walk::{self, Node};
 use super::{Compiler, exprs, order};
 
@@ -18,15 +18,31 @@ pub struct WithValues<'a> {
     pub problems: Vec<Problem>,
 }
 
-impl WithValues<'_> {
+impl VisitMut for WithValues<'_> {
     /// Rewrites a body and then its closures.
-    pub fn body(&mut self, body: &mut Body) {
+    fn body(&mut self, body: &mut Body) {
         self.own(body);
-        for expr in body {
-            self.closures(expr);
+        walk_body_mut(self, body);
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        if !matches!(expr.kind, ExprKind::Some(_)) {
+            return walk_expr_mut(self, expr);
+        }
+        for with in &mut expr.with {
+            self.with(with);
         }
     }
 
+    fn term(&mut self, term: &mut Term) {
+        if !matches!(term.kind, TermKind::Template(_) | TermKind::Group(_)) {
+            walk_term_mut(self, term);
+            order::sort(term);
+        }
+    }
+}
+
+impl WithValues<'_> {
     /// Rewrites a body, without its closures. After the first problem of an expression, the rest of
     /// it remains unchanged.
     pub fn own(&mut self, body: &mut Body) {
@@ -44,7 +60,7 @@ impl WithValues<'_> {
                 expr.with.clone_from(after);
             } else {
                 let before = expr.with.clone();
-                self.expr(&mut expr, &mut result);
+                self.replacements(&mut expr, &mut result);
                 shared = Some((before, expr.with.clone()));
             }
             result.push(expr);
@@ -52,7 +68,7 @@ impl WithValues<'_> {
         *body = result;
     }
 
-    fn expr(&mut self, expr: &mut Expr, result: &mut Body) {
+    fn replacements(&mut self, expr: &mut Expr, result: &mut Body) {
         for with in &mut expr.with {
             match self.validate(with) {
                 Err(problem) => {
@@ -61,74 +77,9 @@ impl WithValues<'_> {
                 }
                 Ok(false) => {}
                 Ok(true) => {
-                    let span = with.value.span;
-                    let value =
-                        std::mem::replace(&mut with.value, Term { kind: TermKind::Null, span });
-                    let equality = generate_equality(self.generator, value);
-                    if let Some(var) = exprs::operands(&equality).first() {
-                        with.value = var.clone();
-                    }
-                    result.push(equality);
+                    result.push(replace_by_var(self.generator, &mut with.value));
                 }
             }
-        }
-    }
-
-    fn closures(&mut self, expr: &mut Expr) {
-        match &mut expr.kind {
-            ExprKind::Term(term) => self.term(term),
-            ExprKind::Call(terms) => self.terms(terms),
-            ExprKind::Some(_) => {}
-            ExprKind::Every(every) => deep(|| {
-                self.term(&mut every.domain);
-                self.body(&mut every.body);
-            }),
-            ExprKind::Not(not) => deep(|| self.body(&mut not.body)),
-            ExprKind::And(logical) | ExprKind::Or(logical) => deep(|| {
-                self.body(&mut logical.left);
-                self.body(&mut logical.right);
-            }),
-        }
-        for with in &mut expr.with {
-            self.term(&mut with.target);
-            self.term(&mut with.value);
-        }
-    }
-
-    fn terms(&mut self, terms: &mut [Term]) {
-        for term in terms {
-            self.term(term);
-        }
-    }
-
-    /// Rewrites the closures of a term.
-    pub fn term(&mut self, term: &mut Term) {
-        match &mut term.kind {
-            TermKind::Ref(terms) | TermKind::Array(terms) | TermKind::Call(terms) => {
-                deep(|| self.terms(terms))
-            }
-            TermKind::Set(terms) => deep(|| {
-                self.terms(terms);
-                order::sort_set(terms);
-            }),
-            TermKind::Object(pairs) => deep(|| {
-                for (key, value) in pairs.iter_mut() {
-                    self.term(key);
-                    self.term(value);
-                }
-                order::sort_object(pairs);
-            }),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deep(|| {
-                self.term(&mut comprehension.term);
-                self.body(&mut comprehension.body);
-            }),
-            TermKind::ObjectComprehension(comprehension) => deep(|| {
-                self.term(&mut comprehension.key);
-                self.term(&mut comprehension.value);
-                self.body(&mut comprehension.body);
-            }),
-            _ => {}
         }
     }
 
@@ -143,7 +94,7 @@ impl WithValues<'_> {
         }
         let is_builtin = self.is_builtin(&with.target)?;
         let span = with.target.span;
-        let target = exprs::parts(&with.target);
+        let target = with.target.ref_parts();
         let root = match &with.target.kind {
             TermKind::Ref(terms) => match terms.first().map(|term| &term.kind) {
                 Some(TermKind::Var(name)) => &**name,
@@ -192,7 +143,7 @@ impl WithValues<'_> {
                 let message =
                     "with keyword target must reference existing input, data, or a function";
                 let problem = Problem::types(span, message);
-                let name = super::printed::RefText(target).to_string();
+                let name = print::reference(target).to_string();
                 return Err(match super::hints::with_target(self.compiler, &name) {
                     Some(hint) => problem.hint(hint),
                     None => problem,
@@ -207,7 +158,7 @@ impl WithValues<'_> {
     }
 
     fn validate_builtin(&self, target: &Term) -> Result<(), Problem> {
-        let reference = exprs::parts(target);
+        let reference = target.ref_parts();
         let Some(function) = self.compiler.options.functions.by_reference(reference) else {
             return Ok(());
         };
@@ -216,12 +167,12 @@ impl WithValues<'_> {
             Err(Problem::compile(target.span, message))
         };
         if matches!(&*function.name, "eq" | "rego.metadata.chain" | "rego.metadata.rule") {
-            return problem(format!("replacement of {} invalid", Quoted(&function.name)));
+            return problem(format!("replacement of {} invalid", print::quote(&function.name)));
         }
         if function.name.starts_with("internal.") {
             return problem(format!(
                 "replacement of internal function {} invalid",
-                Quoted(&function.name)
+                print::quote(&function.name)
             ));
         }
         if function.relation {
@@ -245,7 +196,7 @@ impl WithValues<'_> {
 
     fn is_builtin(&self, term: &Term) -> Result<bool, Problem> {
         let (TermKind::Ref(_) | TermKind::Var(_)) = &term.kind else { return Ok(false) };
-        let Some(name) = function_name(exprs::parts(term)) else { return Ok(false) };
+        let Some(name) = function_name(term.ref_parts()) else { return Ok(false) };
         if self
             .compiler
             .options
@@ -255,7 +206,7 @@ impl WithValues<'_> {
         {
             let message = format!(
                 "with keyword replacing built-in function: target must not be unsafe: {}",
-                Quoted(&Text(term).to_string())
+                print::quote(&term.to_string())
             );
             return Err(Problem::compile(term.span, message));
         }
@@ -271,20 +222,8 @@ impl Compiler<'_> {
         let mut rewriter =
             WithValues { compiler: &*self, generator: &mut generator, problems: Vec::new() };
         for rule in modules.iter_mut().flat_map(|module| &mut module.rules) {
-            if !walk::any_in_rule(rule, |node| matches!(node, Node::With(_))) {
-                continue;
-            }
-            let mut next = Some(rule);
-            while let Some(rule) = next {
-                let head = &mut rule.head;
-                let reference = head.reference.iter_mut().skip(1);
-                for term in
-                    reference.chain(&mut head.args).chain(&mut head.key).chain(&mut head.value)
-                {
-                    rewriter.term(term);
-                }
-                rewriter.body(&mut rule.body);
-                next = rule.else_rule.as_deref_mut();
+            if walk::any(rule, |node| matches!(node, Node::With(_))) {
+                rewriter.rule(rule);
             }
         }
         let problems = rewriter.problems;

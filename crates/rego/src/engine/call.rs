@@ -168,13 +168,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                             machine.answered(run, call, value, &mut *next)
                         }
                         (RuleValue::Term(..), None) => next(machine),
-                        (RuleValue::Term(term, base), Some(output)) => {
-                            let mark = machine.trail.len();
+                        (RuleValue::Term(term, base), Some(output)) => machine.attempt(|machine| {
                             let holds = machine.unify(output, run.base, term, base);
-                            let flow = if holds { next(machine) } else { Ok(()) };
-                            machine.undo(mark);
-                            flow
-                        }
+                            if holds { next(machine) } else { Ok(()) }
+                        }),
                     }
                 })
             }
@@ -212,10 +209,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         value: Value,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let mark = self.trail.len();
-        let flow = if self.answer(run, call, value) { next(self) } else { Ok(()) };
-        self.undo(mark);
-        flow
+        self.attempt(
+            |machine| {
+                if machine.answer(run, call, value) { next(machine) } else { Ok(()) }
+            },
+        )
     }
 
     /// Takes a call's value: unifies it with the call's output, or, if there is none, requires it

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::cache::{CachedComprehension, ComprehensionGroups};
 use super::machine::{Bound, Machine, Run, Stop, within_rule};
+use super::reference::each_member;
 use super::{ErrorCode, EvalError, TraceNode, TraceOp};
 use crate::core::{Comprehension, ComprehensionIndex, ComprehensionKind, Every, Op, Slot, Term};
 use crate::syntax::tree::Span;
@@ -228,39 +229,23 @@ impl<'p> Machine<'p, '_> {
         if let Some((term, base)) = self.irregular(&every.domain, run.base) {
             return self.every_of_term(run, op, every, (term, base));
         }
-        let mut holds = true;
         let Some(domain) = self.value(&every.domain, run.base).map(std::borrow::Cow::into_owned)
         else {
             return Ok(false);
         };
-        match &domain {
-            Value::Array(items) => {
-                for (index, item) in (0_i64..).zip(items.iter()) {
-                    holds &= self.every_one(run, op, every, &Value::from(index), item)?;
-                    if self.ends_every(op, holds) {
-                        return Ok(false);
-                    }
-                }
-            }
-            Value::Object(members) => {
-                for (key, item) in members.iter() {
-                    holds &= self.every_one(run, op, every, key, item)?;
-                    if self.ends_every(op, holds) {
-                        return Ok(false);
-                    }
-                }
-            }
-            Value::Set(items) => {
-                for item in items.iter() {
-                    holds &= self.every_one(run, op, every, item, item)?;
-                    if self.ends_every(op, holds) {
-                        return Ok(false);
-                    }
-                }
-            }
-            _ => return Ok(false),
+        if !matches!(domain, Value::Array(_) | Value::Object(_) | Value::Set(_)) {
+            return Ok(false);
         }
-        Ok(holds)
+        let mut holds = true;
+        let result = each_member(&domain, |key, item| {
+            holds &= self.every_one(run, op, every, key, item).map_err(Some)?;
+            if self.ends_every(op, holds) { Err(None) } else { Ok(()) }
+        });
+        match result {
+            Ok(()) => Ok(holds),
+            Err(None) => Ok(false),
+            Err(Some(stop)) => Err(stop),
+        }
     }
 
     /// Returns `true` if the remaining elements of an `every` needn't be looked at.

@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
+use super::reference::keys;
 use super::replaced::{DeferredTarget, DeferredTerm, DeferredValue};
 use super::results::OtherSide;
 use super::{ErrorCode, EvalError};
 use crate::core::{Slot, Term};
-use crate::value::{Number, Value};
+use crate::value::Value;
 
 impl<'p, 'r> Machine<'p, 'r> {
     /// Defers a term of a run's frame.
@@ -69,31 +70,19 @@ impl<'p, 'r> Machine<'p, 'r> {
             return self.walk(run, value.clone(), path, other, next);
         }
         let Some((term, rest)) = path.split_first() else { return Err(deferred_read(run)) };
-        let keys: Vec<Value> = match (self.value(term, run.base), value) {
-            (Some(key), _) => vec![key.into_owned()],
-            (None, Value::Array(items)) => {
-                (0_i64..).take(items.len()).map(|at| Value::Number(Number::from(at))).collect()
-            }
-            (None, Value::Object(members)) => members.keys().cloned().collect(),
-            (None, Value::Set(items)) => items.iter().cloned().collect(),
-            (None, _) => Vec::new(),
-        };
+        let key = self.value(term, run.base);
+        let keys = key.map_or_else(|| keys(value), |key| vec![key.into_owned()]);
         let mut alternatives = Alternatives::new(run);
         for key in keys {
             self.step()?;
             let Some(found) = value.get(&key) else { continue };
             let mut done = done.to_vec();
             done.push(key.clone());
-            let mark = self.trail.len();
-            let flow = if self.unify_value(term, run.base, &key) {
-                self.deeper(|machine| {
+            alternatives.record(self.if_equal((term, run.base), &key, |machine| {
+                machine.deeper(|machine| {
                     machine.walk_input(run, (found, &done), rest, other, &mut *next)
                 })
-            } else {
-                Ok(())
-            };
-            self.undo(mark);
-            alternatives.record(flow)?;
+            }))?;
         }
         alternatives.finish()
     }

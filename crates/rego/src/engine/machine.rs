@@ -273,6 +273,30 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
+    /// Evaluates `flow` and undoes its bindings.
+    #[inline]
+    pub(super) fn attempt(&mut self, flow: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        let mark = self.trail.len();
+        let flow = flow(self);
+        self.undo(mark);
+        flow
+    }
+
+    /// Unifies a term with a value, continues if they can be equal, and undoes all bindings.
+    #[inline]
+    pub(super) fn if_equal(
+        &mut self,
+        (term, base): (&'p Term, u32),
+        value: &Value,
+        next: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
+        self.attempt(
+            |machine| {
+                if machine.unify_value(term, base, value) { next(machine) } else { Ok(()) }
+            },
+        )
+    }
+
     /// Returns a run of a body that is nested in another and shares its frame.
     pub(super) fn nested_run(&mut self, run: &Run<'p>, body: &'p Body, once: bool) -> Run<'p> {
         self.queries += 1;
@@ -384,15 +408,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         op: &'p Op,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let mark = self.trail.len();
-        let flow = match self.evaluate_single(run, op) {
-            Ok(SingleResult::Yes) => next(self),
-            Ok(SingleResult::No) => Ok(()),
-            Ok(SingleResult::Many) => self.evaluate_many(run, op, &[], next),
-            Err(stop) => Err(stop),
-        };
-        self.undo(mark);
-        flow
+        self.attempt(|machine| match machine.evaluate_single(run, op)? {
+            SingleResult::Yes => next(machine),
+            SingleResult::No => Ok(()),
+            SingleResult::Many => machine.evaluate_many(run, op, &[], next),
+        })
     }
 
     /// Evaluates an expression that has at most one answer. Returns [`SingleResult::Many`], before

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use super::groups::Search;
 use super::machine::{Machine, Run, Stop};
+use super::reference::each_member;
 use super::results::OtherSide;
 use crate::core::{Head, Op, OpKind, Ref, Side, Slot, Term};
 use crate::value::{Shared, Value};
@@ -104,7 +105,7 @@ impl<'p> Machine<'p, '_> {
         look_up: LookUp,
     ) -> Result<Search, Stop> {
         let mut groups: BTreeMap<Vec<Value>, Vec<Value>> = BTreeMap::new();
-        let mut add = |key: Value, item: &Value| {
+        each_member(value, |key, item| {
             self.step()?;
             let found = filters.iter().map(|filter| {
                 filter.path.iter().try_fold(item, |item, name| match name {
@@ -113,20 +114,10 @@ impl<'p> Machine<'p, '_> {
                 })
             });
             if let Some(found) = found.map(Option::<&Value>::cloned).collect() {
-                groups.entry(found).or_default().push(key);
+                groups.entry(found).or_default().push(key.clone());
             }
             Ok::<(), Stop>(())
-        };
-        match value {
-            Value::Array(items) => {
-                (0_i64..).zip(items.iter()).try_for_each(|(at, item)| add(Value::from(at), item))
-            }
-            Value::Object(members) => {
-                members.iter().try_for_each(|(key, item)| add(key.clone(), item))
-            }
-            Value::Set(items) => items.iter().try_for_each(|item| add(item.clone(), item)),
-            _ => Ok(()),
-        }?;
+        })?;
         let groups = groups.into_iter().map(|(found, keys)| (found, keys.into())).collect();
         Ok(Search::Grouped { _collection: value.clone(), groups })
     }

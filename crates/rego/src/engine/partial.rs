@@ -113,8 +113,8 @@ impl<'p> Machine<'p, '_> {
             if !first {
                 continue;
             }
-            let flow =
-                self.deeper(|machine| machine.partial_rule(run, set, rule, path, &mut document));
+            let flow = self
+                .deeper(|machine| machine.partial_rule(run, set, rule, Some(path), &mut document));
             if let Err(stop) = flow {
                 self.drop_candidates(candidates);
                 return Err(stop);
@@ -229,37 +229,25 @@ impl<'p> Machine<'p, '_> {
             if !first {
                 continue;
             }
-            let base = self.enter_frame(&rule.scope);
-            let within = self.framed_run(run, (&rule.body, &rule.scope, base), false);
-            self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
-            let flow = self.deeper(|machine| {
-                machine.run(&within, 0, &mut |machine| {
-                    machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
-                    machine.add(set, rule, base, &mut document)?;
-                    machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
-                    Ok(())
-                })
-            });
-            self.leave_frame(base);
-            flow?;
+            self.deeper(|machine| machine.partial_rule(run, set, rule, None, &mut document))?;
         }
         Ok(document.into_value())
     }
 
-    /// Evaluates one definition for the operands of a reference.
+    /// Evaluates one definition, for the operands of a reference or for the whole document.
     fn partial_rule(
         &mut self,
         run: &Run<'p>,
         set: &RuleSet,
         rule: &'p Rule,
-        path: &'p [Term],
+        path: Option<&'p [Term]>,
         document: &mut PartialDocument,
     ) -> Result<(), Stop> {
         let base = self.enter_frame(&rule.scope);
         let mark = self.trail.len();
         let within = self.framed_run(run, (&rule.body, &rule.scope, base), false);
         self.trace(TraceOp::Enter, TraceNode::Rule, &within, rule.span);
-        let flow = if self.bind_head(run, set, rule, path, base) {
+        let flow = if path.is_none_or(|path| self.bind_head(run, set, rule, path, base)) {
             self.run(&within, 0, &mut |machine| {
                 machine.trace(TraceOp::Exit, TraceNode::Rule, &within, rule.span);
                 machine.add(set, rule, base, document)?;

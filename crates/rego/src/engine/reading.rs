@@ -62,10 +62,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             let flow = self.deeper(|machine| {
                 machine.each_answer(run, op, &mut |machine| {
                     said = true;
-                    let mark = machine.trail.len();
-                    let flow = machine.say(run, index + 1, next);
-                    machine.undo(mark);
-                    flow
+                    machine.attempt(|machine| machine.say(run, index + 1, next))
                 })
             });
             flow.map_err(|stop| stop.at(op.span))?;

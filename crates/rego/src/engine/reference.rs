@@ -227,7 +227,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Input if !self.deferred.is_empty() => DirectLookup::Many,
             Head::Input => match &self.input {
                 Some(input) => {
-                    let found = self.descend(input, path, base);
+                    let found = self.descend(input, path, base, Value::get);
                     match found {
                         DirectLookup::Value(_) if self.own_input && !path.is_empty() => {
                             self.found_field.set(true);
@@ -241,7 +241,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             },
             Head::Var(slot) => match self.slot_value(*slot, base) {
                 Some(value) => {
-                    let found = self.descend(value, path, base);
+                    let found = self.descend(value, path, base, Value::get);
                     if matches!(found, DirectLookup::Undefined) {
                         self.suspect_closed(run, value, path);
                     }
@@ -253,7 +253,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             Head::Data(_) if self.data.is_some() || self.replaced_data > 0 => DirectLookup::Many,
             Head::Data(Resolved::Base(value, count)) => match value {
                 Some(value) => {
-                    self.descend_base(value, path.get(*count..).unwrap_or_default(), base)
+                    self.descend(value, path.get(*count..).unwrap_or_default(), base, member)
                 }
                 None => DirectLookup::Undefined,
             },
@@ -285,29 +285,15 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Looks up operands that have values.
+    /// Looks up operands that have values, in a value or, with [`member`], in base data.
     #[inline]
-    fn descend<'s>(&self, value: &'s Value, path: &'p [Term], base: u32) -> DirectLookup<'s, 'p> {
-        let mut value = value;
-        for term in path {
-            let Some(key) = self.value(term, base) else { return DirectLookup::Many };
-            match value.get(&key) {
-                Some(found) if is_other_text(value, found, &key) => return DirectLookup::Many,
-                Some(found) => value = found,
-                None => return DirectLookup::Undefined,
-            }
-        }
-        DirectLookup::Value(value)
-    }
-
-    /// Does the same in base data.
-    fn descend_base<'s>(
+    fn descend<'s>(
         &self,
-        value: &'s Value,
+        mut value: &'s Value,
         path: &'p [Term],
         base: u32,
+        member: impl for<'v> Fn(&'v Value, &Value) -> Option<&'v Value>,
     ) -> DirectLookup<'s, 'p> {
-        let mut value = value;
         for term in path {
             let Some(key) = self.value(term, base) else { return DirectLookup::Many };
             match member(value, &key) {
@@ -387,25 +373,13 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match other {
             OtherSide::Term(term, base) | OtherSide::Element(term, base, _) => {
-                let mark = self.trail.len();
-                let flow = if self.unify_owned(term, base, value) { next(self) } else { Ok(()) };
-                self.undo(mark);
-                flow
+                self.attempt(|machine| {
+                    if machine.unify_owned(term, base, value) { next(machine) } else { Ok(()) }
+                })
             }
-            OtherSide::Truth => {
-                if is_false(&value) {
-                    Ok(())
-                } else {
-                    next(self)
-                }
-            }
-            OtherSide::Value(other) => {
-                if value == *other {
-                    next(self)
-                } else {
-                    Ok(())
-                }
-            }
+            OtherSide::Truth if is_false(&value) => Ok(()),
+            OtherSide::Value(other) if value != *other => Ok(()),
+            OtherSide::Truth | OtherSide::Value(_) => next(self),
             OtherSide::Ref(reference) => {
                 self.evaluate_reference(run, reference, OtherSide::Value(&value), next)
             }
@@ -503,73 +477,32 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         let mut alternatives = Alternatives::new(run);
         tried_each(run, value);
-        if let Some(keys) = self.matches(run, value, rest, other, found_by)? {
+        let keys = self.matches(run, value, rest, other, found_by)?;
+        let mut tried = |machine: &mut Self, key: &Value, item: &Value| {
+            alternatives.record(machine.with_key(run, (term, key), item, rest, other, next))
+        };
+        if let Some(keys) = keys {
             for key in keys.iter() {
                 self.step()?;
                 let Some(item) = found_by(value, key) else { continue };
-                alternatives.record(self.with_key(run, (term, key), item, rest, other, next))?;
+                tried(self, key, item)?;
             }
             return alternatives.finish();
         }
-        match value {
-            Value::Array(items) => {
-                for (index, item) in (0_i64..).zip(items.iter()) {
-                    self.step()?;
-                    let key = Value::Number(Number::from(index));
-                    alternatives.record(self.with_key(
-                        run,
-                        (term, &key),
-                        item,
-                        rest,
-                        other,
-                        next,
-                    ))?;
-                }
+        // At most one element of a set can be equal to the other side.
+        if let Value::Set(items) = value
+            && rest.is_empty()
+            && let Some(known) = self.known_value(other)
+        {
+            if items.contains(&known) {
+                tried(self, &known, &known)?;
             }
-            Value::Object(members) => {
-                for (key, item) in members.iter() {
-                    self.step()?;
-                    alternatives.record(self.with_key(
-                        run,
-                        (term, key),
-                        item,
-                        rest,
-                        other,
-                        next,
-                    ))?;
-                }
-            }
-            Value::Set(items) => {
-                // At most one element can be equal to the other side.
-                if rest.is_empty()
-                    && let Some(known) = self.known_value(other)
-                {
-                    if items.contains(&known) {
-                        alternatives.record(self.with_key(
-                            run,
-                            (term, &known),
-                            &known,
-                            rest,
-                            other,
-                            next,
-                        ))?;
-                    }
-                    return alternatives.finish();
-                }
-                for item in items.iter() {
-                    self.step()?;
-                    alternatives.record(self.with_key(
-                        run,
-                        (term, item),
-                        item,
-                        rest,
-                        other,
-                        next,
-                    ))?;
-                }
-            }
-            _ => {}
+            return alternatives.finish();
         }
+        each_member(value, |key, item| {
+            self.step()?;
+            tried(self, key, item)
+        })?;
         alternatives.finish()
     }
 
@@ -583,14 +516,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let mark = self.trail.len();
-        let flow = if self.unify_value(term, run.base, key) {
-            self.walk(run, item.clone(), rest, other, next)
-        } else {
-            Ok(())
-        };
-        self.undo(mark);
-        flow
+        self.if_equal((term, run.base), key, |machine| {
+            machine.walk(run, item.clone(), rest, other, next)
+        })
     }
 
     /// The value of the other side, if it has one already.
@@ -686,14 +614,9 @@ impl<'p, 'r> Machine<'p, 'r> {
                 // From here on, the element is its value.
                 Term::Set(items) => {
                     if items.iter().any(is_key) {
-                        alternatives.record(self.with_key(
-                            run,
-                            (operand, &key),
-                            &key,
-                            rest,
-                            other,
-                            &mut *next,
-                        ))?;
+                        let found = (operand, &key);
+                        let flow = self.with_key(run, found, &key, rest, other, &mut *next);
+                        alternatives.record(flow)?;
                     }
                     continue;
                 }
@@ -703,14 +626,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                 run.misses();
                 continue;
             };
-            let mark = self.trail.len();
-            let flow = if self.unify_value(operand, run.base, &key) {
-                self.deeper(|machine| machine.walk_term(run, (item, base), rest, other, &mut *next))
-            } else {
-                Ok(())
-            };
-            self.undo(mark);
-            alternatives.record(flow)?;
+            alternatives.record(self.if_equal((operand, run.base), &key, |machine| {
+                machine
+                    .deeper(|machine| machine.walk_term(run, (item, base), rest, other, &mut *next))
+            }))?;
         }
         for (key, item) in unbound_keys {
             self.step()?;
@@ -769,14 +688,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         let keys = self.matches(run, value, rest, other, member)?;
         let mut tried = |machine: &mut Self, key: &Value, item: &'p Value| {
             machine.step()?;
-            let mark = machine.trail.len();
-            let flow = if machine.unify_value(term, run.base, key) {
+            alternatives.record(machine.if_equal((term, run.base), key, |machine| {
                 machine.walk_base(run, item, rest, other, next)
-            } else {
-                Ok(())
-            };
-            machine.undo(mark);
-            alternatives.record(flow)
+            }))
         };
         if let Some(keys) = keys {
             for key in keys.iter() {
@@ -786,24 +700,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             return alternatives.finish();
         }
-        match value {
-            Value::Array(items) => {
-                for (index, item) in (0_i64..).zip(items.iter()) {
-                    tried(self, &Value::from(index), item)?;
-                }
-            }
-            Value::Object(members) => {
-                for (key, item) in members.iter() {
-                    tried(self, key, item)?;
-                }
-            }
-            Value::Set(items) => {
-                for item in items.iter() {
-                    tried(self, item, item)?;
-                }
-            }
-            _ => {}
-        }
+        each_member(value, |key, item| tried(self, key, item))?;
         alternatives.finish()
     }
 
@@ -839,22 +736,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         run.iterates();
         let document = self.resolve(&done);
         let mut alternatives = Alternatives::new(run);
-        let keys: Vec<Value> = match &document {
-            Some(Value::Array(items)) => (0_i64..).map(Value::from).take(items.len()).collect(),
-            Some(Value::Object(members)) => members.keys().cloned().collect(),
-            Some(Value::Set(items)) => items.iter().cloned().collect(),
-            _ => Vec::new(),
-        };
-        for key in keys {
+        for key in document.iter().flat_map(keys) {
             self.step()?;
-            alternatives.record(self.tree_key(
-                run,
-                node,
-                (term, key),
-                (rest, &done),
-                other,
-                next,
-            ))?;
+            let flow = self.tree_key(run, node, (term, key), (rest, &done), other, next);
+            alternatives.record(flow)?;
         }
         alternatives.finish()?;
         let core = self.core;
@@ -880,14 +765,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         other: OtherSide<'_, 'p>,
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let mark = self.trail.len();
-        let flow = if self.unify_value(term, run.base, &key) {
-            self.tree_child(run, node, key, (rest, done.to_vec()), other, next)
-        } else {
-            Ok(())
-        };
-        self.undo(mark);
-        flow
+        self.if_equal((term, run.base), &key.clone(), |machine| {
+            machine.tree_child(run, node, key, (rest, done.to_vec()), other, next)
+        })
     }
 
     fn tree_child(
@@ -995,6 +875,31 @@ fn tried_each(run: &Run<'_>, value: &Value) {
     match value {
         Value::Array(_) | Value::Object(_) | Value::Set(_) => run.iterates(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => run.misses(),
+    }
+}
+
+/// Calls `f` with each key of a value and what is found by it. Elements of sets are keys themselves.
+pub(super) fn each_member<'v, E>(
+    value: &'v Value,
+    mut f: impl FnMut(&Value, &'v Value) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::Array(items) => {
+            (0_i64..).zip(items.iter()).try_for_each(|(at, item)| f(&Value::from(at), item))
+        }
+        Value::Object(members) => members.iter().try_for_each(|(key, item)| f(key, item)),
+        Value::Set(items) => items.iter().try_for_each(|item| f(item, item)),
+        _ => Ok(()),
+    }
+}
+
+/// The keys of a value.
+pub(super) fn keys(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => (0_i64..).map(Value::from).take(items.len()).collect(),
+        Value::Object(members) => members.keys().cloned().collect(),
+        Value::Set(items) => items.iter().cloned().collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -229,6 +229,26 @@ impl<'p, 'r> Machine<'p, 'r> {
         candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
+        let (found, flow) = self.definitions(run, id, candidates, &[], |machine, rule, first| {
+            machine.complete_rule(run, id, rule, first, candidates.early, next)
+        });
+        if !found {
+            self.caches.keep_document(id, CachedRule::Undefined);
+            self.undefined_rule(id);
+        }
+        flow
+    }
+
+    /// Evaluates the definitions of a rule or of a function, and its default if none holds. Returns
+    /// `false` if it turned out to be undefined.
+    fn definitions(
+        &mut self,
+        run: &Run<'p>,
+        id: SetId,
+        candidates: Candidates<'p>,
+        args: &[Value],
+        mut evaluate: impl FnMut(&mut Self, &'p Rule, Option<Value>) -> (Option<Value>, Flow),
+    ) -> (bool, Flow) {
         let mut first: Option<Value> = None;
         let mut exit = None;
         let mut held = false;
@@ -240,8 +260,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 continue;
             }
             let before = self.set_unknown(false);
-            let (value, flow) =
-                self.complete_rule(run, id, rule, first.clone(), candidates.early, next);
+            let (value, flow) = evaluate(self, rule, first.clone());
             // Whether its `else` branches are reached isn't known either.
             held = self.set_unknown(before) && value.is_none();
             unknown |= held;
@@ -253,7 +272,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 Err(stop) => {
                     self.set_unknown(before || unknown);
-                    return Err(self.explain_conflict(run, stop, rule, candidates, &[]));
+                    return (true, Err(self.explain_conflict(run, stop, rule, candidates, args)));
                 }
             }
             if value.is_some() {
@@ -263,14 +282,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
         if unknown {
             self.set_unknown(true);
-        } else if first.is_none() {
-            if let Some(rule) = candidates.default.and_then(|rule| self.core.rule(rule)) {
-                return self.complete_rule(run, id, rule, None, candidates.early, next).1;
-            }
-            self.caches.keep_document(id, CachedRule::Undefined);
-            self.undefined_rule(id);
+        } else if first.is_none()
+            && let Some(rule) = candidates.default.and_then(|rule| self.core.rule(rule))
+        {
+            return (true, evaluate(self, rule, None).1);
         }
-        exit.map_or(Ok(()), |ends| Err(Stop::Exit(ends)))
+        (unknown || first.is_some(), exit.map_or(Ok(()), |ends| Err(Stop::Exit(ends))))
     }
 
     /// Notes an early exit that spares something from which a call site is reached.
@@ -450,45 +467,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
-        let mut first: Option<Value> = None;
-        let mut exit = None;
-        let mut held = false;
-        let mut unknown = false;
-        for place in 0.. {
-            let Some((rule, is_first)) = self.candidate(candidates, place) else { break };
-            held = held && !is_first;
-            if held {
-                continue;
-            }
-            let before = self.set_unknown(false);
-            let (value, flow) =
-                self.function_rule(call, rule, first.clone(), candidates.early, next);
-            held = self.set_unknown(before) && value.is_none();
-            unknown |= held;
-            self.spared_by_exit(call.id, (rule, place), candidates, &flow);
-            match flow {
-                Ok(()) => {}
-                Err(Stop::Exit(ends)) if !candidates.early => {
-                    exit.get_or_insert(ends);
-                }
-                Err(stop) => {
-                    self.set_unknown(before || unknown);
-                    return Err(self.explain_conflict(call.run, stop, rule, candidates, call.args));
-                }
-            }
-            if value.is_some() {
-                first = value;
-                held = true;
-            }
-        }
-        if unknown {
-            self.set_unknown(true);
-        } else if first.is_none()
-            && let Some(rule) = candidates.default.and_then(|rule| self.core.rule(rule))
-        {
-            return self.function_rule(call, rule, None, candidates.early, next).1;
-        }
-        exit.map_or(Ok(()), |ends| Err(Stop::Exit(ends)))
+        let FunctionCall { run, id, args, .. } = *call;
+        let definitions = self.definitions(run, id, candidates, args, |machine, rule, first| {
+            machine.function_rule(call, rule, first, candidates.early, next)
+        });
+        definitions.1
     }
 
     fn function_rule(

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::mapper::{Mapper, split_escaped};
 use crate::syntax::tree::{Body, Expr, ExprKind, Logical, Name, Rule, Span, Term, TermKind};
+use crate::syntax::visit::{Visit, walk_expr, walk_kind};
 use crate::types::terms;
 use crate::value::deeper;
 
@@ -45,7 +46,7 @@ impl Requirement {
     }
 
     pub(super) fn is_composite(&self) -> bool {
-        !terms::is_scalar(&self.value)
+        !self.value.is_scalar()
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -140,8 +141,7 @@ pub(super) fn collect<'r>(
     let mut definitions: Vec<(Definition<'r>, Scope<'_>)> = Vec::new();
     let mut only_ground_references = true;
     for (number, rule) in (0u32..).zip(rules) {
-        let branches = std::iter::successors(Some(*rule), |rule| rule.else_rule.as_deref());
-        for (branch, definition) in (0u32..).zip(branches) {
+        for (branch, definition) in (0u32..).zip(rule.branches()) {
             if definition.default {
                 continue;
             }
@@ -408,7 +408,7 @@ impl<'a> Scope<'a> {
         let root = parts.first().is_some_and(
             |first| matches!(&first.kind, TermKind::Var(name) if terms::is_root(name)),
         );
-        root && parts.iter().skip(1).all(terms::is_constant) && !(self.is_virtual)(parts)
+        root && parts.iter().skip(1).all(Term::is_constant) && !(self.is_virtual)(parts)
     }
 }
 
@@ -423,7 +423,7 @@ fn plug(term: &Term, constants: &Constants<'_>) -> Option<Term> {
     let TermKind::Ref(parts) = &term.kind else { return None };
     let scalar = |term: &Term| {
         let constant = constants.get(&**terms::variable(term)?)?;
-        terms::is_scalar(constant).then(|| (*constant).clone())
+        constant.is_scalar().then(|| (*constant).clone())
     };
     if !parts.iter().skip(1).any(|part| scalar(part).is_some()) {
         return None;
@@ -445,7 +445,8 @@ struct Reader<'s, 'a> {
 impl<'a> Reader<'_, 'a> {
     fn call<'r>(&mut self, function: &Term, args: &'r [Term], constants: &mut Constants<'r>) {
         let plugged: Vec<Option<Term>> = args.iter().map(|arg| plug(arg, constants)).collect();
-        let name: Vec<&str> = terms::operator(function)
+        let name: Vec<&str> = function
+            .ref_parts()
             .iter()
             .map(|term| match &term.kind {
                 TermKind::Var(name) => &**name,
@@ -627,7 +628,7 @@ impl<'a> Reader<'_, 'a> {
         constants: &mut Constants<'r>,
     ) -> bool {
         if let Some(name) = terms::variable(a) {
-            if terms::is_constant(b) {
+            if b.is_constant() {
                 constants.insert(name, b);
             } else if let Some(constant) =
                 terms::variable(b).and_then(|name| constants.get(&**name).copied())
@@ -668,7 +669,7 @@ impl<'a> Reader<'_, 'a> {
         }
         let value =
             terms::variable(b).and_then(|name| constants.get(&**name).copied()).unwrap_or(b);
-        if !terms::is_scalar(value) {
+        if !value.is_scalar() {
             return false;
         }
         self.insert_value(prefix, value.clone(), MatchKind::Member, None);
@@ -701,7 +702,7 @@ impl<'a> Reader<'_, 'a> {
             .and_then(|name| constants.get(&**name).copied())
             .unwrap_or(element);
         let is_var = terms::variable(known).is_some();
-        if !is_var && !terms::is_scalar(known) {
+        if !is_var && !known.is_scalar() {
             return;
         }
         if let Some(parts) = self.validated(used) {
@@ -782,7 +783,7 @@ impl<'a> Reader<'_, 'a> {
             .first()
             .is_some_and(|first| matches!(&first.kind, TermKind::Var(name) if &**name == "data"));
         if !in_data
-            || !prefix.iter().skip(1).all(terms::is_constant)
+            || !prefix.iter().skip(1).all(Term::is_constant)
             || (self.scope.is_virtual)(prefix)
         {
             return false;
@@ -882,7 +883,7 @@ impl Eq for OrdTerm {}
 
 /// Returns a term that can be required: a scalar, a variable, or an array of these.
 fn indexable_value(term: &Term) -> Option<&Term> {
-    let flat = |term: &Term| terms::is_scalar(term) || terms::variable(term).is_some();
+    let flat = |term: &Term| term.is_scalar() || terms::variable(term).is_some();
     match &term.kind {
         TermKind::Array(items) => items.iter().all(flat).then_some(term),
         _ => flat(term).then_some(term),
@@ -926,9 +927,28 @@ fn pattern_parts(pattern: &Term, delimiters: &str) -> Option<Term> {
     Some(Term { kind: TermKind::Array(parts.collect::<Option<_>>()?), span: pattern.span })
 }
 
-/// Returns `true` if a body prints. A definition that does is always evaluated.
+/// Returns `true` if a body prints, itself or in closures other than comprehensions. A definition
+/// that does is always evaluated.
 fn skips_indexing(body: &Body) -> bool {
-    body.iter().any(|expr| is_print(expr) || nested_bodies_print(expr))
+    body.iter().any(|expr| {
+        let mut prints = Prints(is_print(expr));
+        if expr.kind.has_bodies() {
+            walk_kind(&mut prints, &expr.kind);
+        }
+        prints.0
+    })
+}
+
+/// Finds a call of `print` at any depth.
+struct Prints(bool);
+
+impl Visit for Prints {
+    fn expr(&mut self, expr: &Expr) {
+        self.0 = self.0 || is_print(expr);
+        if !self.0 {
+            walk_expr(self, expr);
+        }
+    }
 }
 
 fn is_print(expr: &Expr) -> bool {
@@ -939,59 +959,6 @@ fn is_print(expr: &Expr) -> bool {
             // A host that runs tests may report their cases by a function of its own.
             &**head == "internal" && (&**name == "print" || name.ends_with("test_case"))
         }
-        _ => false,
-    }
-}
-
-/// Returns `true` if a statement that holds bodies contains a `print` call at any depth.
-fn nested_bodies_print(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Every(every) => {
-            every.body.iter().any(prints)
-                || [&every.value, &every.domain].into_iter().chain(&every.key).any(term_prints)
-        }
-        ExprKind::Not(not) => not.body.iter().any(prints),
-        ExprKind::And(logical) | ExprKind::Or(logical) => {
-            deeper(|| logical.left.iter().chain(&logical.right).any(prints))
-        }
-        _ => false,
-    }
-}
-
-fn prints(expr: &Expr) -> bool {
-    let terms_print = match &expr.kind {
-        ExprKind::Call(parts) => parts.iter().any(term_prints),
-        ExprKind::Term(term) => term_prints(term),
-        ExprKind::Some(decl) => decl.symbols.iter().any(term_prints),
-        _ => false,
-    };
-    is_print(expr)
-        || terms_print
-        || nested_bodies_print(expr)
-        || expr
-            .with
-            .iter()
-            .any(|modifier| term_prints(&modifier.target) || term_prints(&modifier.value))
-}
-
-fn term_prints(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::ArrayComprehension(comprehension) | TermKind::SetComprehension(comprehension) => {
-            term_prints(&comprehension.term) || comprehension.body.iter().any(prints)
-        }
-        TermKind::ObjectComprehension(comprehension) => {
-            term_prints(&comprehension.key)
-                || term_prints(&comprehension.value)
-                || comprehension.body.iter().any(prints)
-        }
-        TermKind::Array(items)
-        | TermKind::Set(items)
-        | TermKind::Ref(items)
-        | TermKind::Call(items) => items.iter().any(term_prints),
-        TermKind::Object(pairs) => {
-            pairs.iter().any(|(key, value)| term_prints(key) || term_prints(value))
-        }
-        TermKind::Group(inner) => term_prints(inner),
         _ => false,
     }
 }

@@ -178,7 +178,7 @@ impl Trie {
                 }
                 (kind, _) => {
                     match terms::constant(&requirement.value)
-                        .filter(|_| terms::is_scalar(&requirement.value))
+                        .filter(|_| requirement.value.is_scalar())
                     {
                         Some(value) if *kind == MatchKind::Member => {
                             let node =
@@ -353,7 +353,7 @@ fn insert_array(arrays: &mut Vec<ArrayNode>, root: ArrayId, items: &[Term]) -> A
     for item in items {
         let made = ArrayId(u32::try_from(arrays.len()).unwrap_or(u32::MAX));
         let Some(here) = arrays.get_mut(node.index()) else { return node };
-        node = match terms::constant(item).filter(|_| terms::is_scalar(item)) {
+        node = match terms::constant(item).filter(|_| item.is_scalar()) {
             Some(value) => *here.scalars.entry(value).or_insert(made),
             None => *here.any.get_or_insert(made),
         };

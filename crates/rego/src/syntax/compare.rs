@@ -23,16 +23,16 @@ fn of_a_kind(a: &Term, b: &Term) -> Ordering {
         (TermKind::String(a), TermKind::String(b)) | (TermKind::Var(a), TermKind::Var(b)) => {
             a.cmp(b)
         }
-        (TermKind::Template(a), TermKind::Template(b)) => templates(a, b),
+        (TermKind::Template(a), TermKind::Template(b)) => WRITTEN.templates(a, b),
         (TermKind::Ref(_) | TermKind::Var(_), TermKind::Ref(_) | TermKind::Var(_)) => {
-            references(parts(a), parts(b))
+            references(a.ref_parts(), b.ref_parts())
         }
         (TermKind::Array(a), TermKind::Array(b)) => slices(a, b),
         (TermKind::Object(a), TermKind::Object(b)) => objects(a, b),
         (TermKind::Set(a), TermKind::Set(b)) => {
-            let (a, b) = (sorted(a), sorted(b));
-            let order = a.iter().zip(&b).map(|(a, b)| terms(a, b)).find(|order| order.is_ne());
-            order.unwrap_or_else(|| a.len().cmp(&b.len()))
+            lexical(&sorted(a, |element| element), &sorted(b, |element| element), |a, b| {
+                terms(a, b)
+            })
         }
         (TermKind::ArrayComprehension(a), TermKind::ArrayComprehension(b))
         | (TermKind::SetComprehension(a), TermKind::SetComprehension(b)) => {
@@ -56,14 +56,6 @@ fn rank(kind: &TermKind) -> u8 {
     }
 }
 
-/// The parts of a reference; a name is a reference of one part.
-fn parts(term: &Term) -> &[Term] {
-    match &term.kind {
-        TermKind::Ref(parts) => parts,
-        _ => std::slice::from_ref(term),
-    }
-}
-
 fn references(a: &[Term], b: &[Term]) -> Ordering {
     match (a.split_first(), b.split_first()) {
         (Some((a_first, a_rest)), Some((b_first, b_rest))) => {
@@ -79,103 +71,113 @@ fn references(a: &[Term], b: &[Term]) -> Ordering {
 }
 
 fn slices(a: &[Term], b: &[Term]) -> Ordering {
-    let order = a.iter().zip(b).map(|(a, b)| terms(a, b)).find(|order| order.is_ne());
-    order.unwrap_or_else(|| a.len().cmp(&b.len()))
+    lexical(a, b, terms)
+}
+
+/// Compares two slices by their first different members, then by their lengths.
+pub fn lexical<T>(a: &[T], b: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    let mut pairs = a.iter().zip(b).map(|(a, b)| compare(a, b));
+    pairs.find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
 fn calls(a: &[Term], b: &[Term]) -> Ordering {
     match (a.split_first(), b.split_first()) {
         (Some((a_operator, a_rest)), Some((b_operator, b_rest))) => {
-            references(parts(a_operator), parts(b_operator)).then_with(|| slices(a_rest, b_rest))
+            references(a_operator.ref_parts(), b_operator.ref_parts())
+                .then_with(|| slices(a_rest, b_rest))
         }
         _ => a.len().cmp(&b.len()),
     }
 }
 
-fn sorted(elements: &[Term]) -> Vec<&Term> {
-    let mut sorted: Vec<_> = elements.iter().collect();
-    sorted.sort_by(|a, b| terms(a, b));
-    sorted
-}
-
 fn objects(a: &[(Term, Term)], b: &[(Term, Term)]) -> Ordering {
-    let sort = |pairs: &mut Vec<&(Term, Term)>| pairs.sort_by(|a, b| terms(&a.0, &b.0));
-    let (mut a, mut b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
-    sort(&mut a);
-    sort(&mut b);
-    for (a, b) in a.iter().zip(&b) {
-        let order = terms(&a.0, &b.0).then_with(|| terms(&a.1, &b.1));
-        if order.is_ne() {
-            return order;
-        }
-    }
-    a.len().cmp(&b.len())
+    lexical(&sorted(a, |pair| &pair.0), &sorted(b, |pair| &pair.0), |a, b| {
+        terms(&a.0, &b.0).then_with(|| terms(&a.1, &b.1))
+    })
 }
 
-fn templates(a: &Template, b: &Template) -> Ordering {
-    let parts = |a: &TemplatePart, b: &TemplatePart| match (a, b) {
-        (TemplatePart::Text(a), TemplatePart::Text(b)) => terms(a, b),
-        (TemplatePart::Expr(a), TemplatePart::Expr(b)) => exprs(a, b),
-        (TemplatePart::Text(_), TemplatePart::Expr(_)) => Ordering::Less,
-        (TemplatePart::Expr(_), TemplatePart::Text(_)) => Ordering::Greater,
-    };
-    a.raw.cmp(&b.raw).then_with(|| a.parts.len().cmp(&b.parts.len())).then_with(|| {
-        let orders = a.parts.iter().zip(&b.parts).map(|(a, b)| parts(a, b));
-        orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    })
+/// Elements of a set or members of an object, sorted by their keys.
+fn sorted<T>(members: &[T], key: impl Fn(&T) -> &Term) -> Vec<&T> {
+    let mut sorted: Vec<_> = members.iter().collect();
+    sorted.sort_by(|a, b| terms(key(a), key(b)));
+    sorted
 }
 
 /// Compares two bodies.
 pub fn bodies(a: &Body, b: &Body) -> Ordering {
-    let order = a.iter().zip(b).map(|(a, b)| exprs(a, b)).find(|order| order.is_ne());
-    order.unwrap_or_else(|| a.len().cmp(&b.len()))
+    WRITTEN.bodies(a, b)
 }
 
-/// Compares two statements, regardless of their positions.
-pub fn exprs(a: &Expr, b: &Expr) -> Ordering {
-    let rank = |expr: &Expr| match expr.kind {
-        ExprKind::Some(_) => 0,
-        ExprKind::Term(_) => 1,
-        ExprKind::Call(_) => 2,
-        ExprKind::Every(_) => 3,
-        ExprKind::Not(_) => 4,
-        ExprKind::And(_) => 5,
-        ExprKind::Or(_) => 6,
-    };
-    let order = rank(a).cmp(&rank(b)).then_with(|| a.negated.cmp(&b.negated));
-    order
-        .then_with(|| match (&a.kind, &b.kind) {
-            (ExprKind::Term(a), ExprKind::Term(b)) => terms(a, b),
-            (ExprKind::Call(a), ExprKind::Call(b)) => calls(a, b),
-            (ExprKind::Some(a), ExprKind::Some(b)) => {
-                let orders = a.symbols.iter().zip(&b.symbols).map(|(a, b)| terms(a, b));
-                let order = orders.into_iter().find(|order| order.is_ne());
-                order.unwrap_or_else(|| a.symbols.len().cmp(&b.symbols.len()))
-            }
+/// An order of statements, given those of terms and of calls. Positions don't matter.
+pub struct StatementOrder {
+    pub terms: fn(&Term, &Term) -> Ordering,
+    pub calls: fn(&[Term], &[Term]) -> Ordering,
+}
+
+/// The order of statements as they are written.
+const WRITTEN: StatementOrder = StatementOrder { terms, calls };
+
+impl StatementOrder {
+    /// Compares two templates.
+    pub fn templates(&self, a: &Template, b: &Template) -> Ordering {
+        a.raw.cmp(&b.raw).then_with(|| a.parts.len().cmp(&b.parts.len())).then_with(|| {
+            lexical(&a.parts, &b.parts, |a, b| match (a, b) {
+                (TemplatePart::Text(a), TemplatePart::Text(b)) => (self.terms)(a, b),
+                (TemplatePart::Expr(a), TemplatePart::Expr(b)) => self.exprs(a, b),
+                (TemplatePart::Text(_), TemplatePart::Expr(_)) => Ordering::Less,
+                (TemplatePart::Expr(_), TemplatePart::Text(_)) => Ordering::Greater,
+            })
+        })
+    }
+
+    /// Compares two bodies.
+    pub fn bodies(&self, a: &Body, b: &Body) -> Ordering {
+        lexical(a, b, |a, b| self.exprs(a, b))
+    }
+
+    /// Compares two statements.
+    pub fn exprs(&self, a: &Expr, b: &Expr) -> Ordering {
+        let rank = |expr: &Expr| match expr.kind {
+            ExprKind::Some(_) => 0,
+            ExprKind::Term(_) => 1,
+            ExprKind::Call(_) => 2,
+            ExprKind::Every(_) => 3,
+            ExprKind::Not(_) => 4,
+            ExprKind::And(_) => 5,
+            ExprKind::Or(_) => 6,
+        };
+        let kinds = || match (&a.kind, &b.kind) {
+            (ExprKind::Term(a), ExprKind::Term(b)) => (self.terms)(a, b),
+            (ExprKind::Call(a), ExprKind::Call(b)) => (self.calls)(a, b),
+            (ExprKind::Some(a), ExprKind::Some(b)) => lexical(&a.symbols, &b.symbols, self.terms),
             (ExprKind::Every(a), ExprKind::Every(b)) => {
                 let keys = match (&a.key, &b.key) {
-                    (Some(a), Some(b)) => terms(a, b),
+                    (Some(a), Some(b)) => (self.terms)(a, b),
                     (a, b) => a.is_some().cmp(&b.is_some()),
                 };
-                keys.then_with(|| terms(&a.value, &b.value))
-                    .then_with(|| terms(&a.domain, &b.domain))
-                    .then_with(|| bodies(&a.body, &b.body))
+                keys.then_with(|| (self.terms)(&a.value, &b.value))
+                    .then_with(|| (self.terms)(&a.domain, &b.domain))
+                    .then_with(|| deeper(|| self.bodies(&a.body, &b.body)))
             }
-            (ExprKind::Not(a), ExprKind::Not(b)) => deeper(|| bodies(&a.body, &b.body)),
+            (ExprKind::Not(a), ExprKind::Not(b)) => deeper(|| self.bodies(&a.body, &b.body)),
             (ExprKind::And(a), ExprKind::And(b)) | (ExprKind::Or(a), ExprKind::Or(b)) => {
-                deeper(|| bodies(&a.left, &b.left).then_with(|| bodies(&a.right, &b.right)))
+                deeper(|| {
+                    self.bodies(&a.left, &b.left).then_with(|| self.bodies(&a.right, &b.right))
+                })
             }
             _ => Ordering::Equal,
-        })
-        .then_with(|| {
-            let order = a.with.iter().zip(&b.with).map(|(a, b)| withs(a, b));
-            let order = order.into_iter().find(|order| order.is_ne());
-            order.unwrap_or_else(|| a.with.len().cmp(&b.with.len()))
-        })
-}
+        };
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| a.negated.cmp(&b.negated))
+            .then_with(kinds)
+            .then_with(|| lexical(&a.with, &b.with, |a, b| self.withs(a, b)))
+    }
 
-fn withs(a: &With, b: &With) -> Ordering {
-    terms(&a.target, &b.target).then_with(|| terms(&a.value, &b.value))
+    /// Compares the targets and values of `with`.
+    pub fn withs(&self, a: &With, b: &With) -> Ordering {
+        (self.terms)(&a.target, &b.target).then_with(|| (self.terms)(&a.value, &b.value))
+    }
 }
 
 /// Sorts the elements of a set or the members of an object.

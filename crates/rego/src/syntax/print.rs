@@ -1,9 +1,6 @@
 //! Prints the tree as OPA's `String()` does: on one line, canonical, with calls for operators.
 
 use std::fmt::{self, Display, Formatter, Write as _};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::compare;
 use super::tree::{
@@ -11,7 +8,7 @@ use super::tree::{
     TemplatePart, Term, TermKind, Version, With,
 };
 use super::words::{infix, is_keyword_v1};
-use crate::value::deeper;
+use crate::value::{self, deeper};
 
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -103,8 +100,7 @@ fn print_call(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
 fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
     if let TermKind::Call(parts) = &term.ungrouped().kind
         && let [operator, left, right] = parts.as_slice()
-        && let TermKind::Var(name) = &operator.kind
-        && let Some(symbol) = infix(name)
+        && let Some(symbol) = function_name(operator).and_then(infix)
     {
         f.write_char('(')?;
         deeper(|| comprehension_term(left, f))?;
@@ -113,6 +109,15 @@ fn comprehension_term(term: &Term, f: &mut Formatter<'_>) -> fmt::Result {
         return f.write_char(')');
     }
     Display::fmt(term, f)
+}
+
+/// The name of a function without dots: a variable or, in compiled trees, a reference of one part.
+fn function_name(operator: &Term) -> Option<&str> {
+    match &operator.kind {
+        TermKind::Var(name) => Some(name),
+        TermKind::Ref(parts) if parts.len() == 1 => function_name(parts.first()?),
+        _ => None,
+    }
 }
 
 fn print_ref(parts: &[Term], f: &mut Formatter<'_>) -> fmt::Result {
@@ -143,48 +148,11 @@ pub fn is_name(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The characters that Go prints unescaped: letters, marks, numbers, punctuation, symbols and the
-/// plain space.
-static PRINTABLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$").ok());
-
-fn is_printable(ch: char) -> bool {
-    if ch.is_ascii() {
-        return (' '..='~').contains(&ch);
-    }
-    let mut buffer = [0; 4];
-    let text: &str = ch.encode_utf8(&mut buffer);
-    PRINTABLE.as_ref().is_some_and(|printable| printable.is_match(text))
-}
-
 /// Quotes a string like Go's `strconv.Quote`.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for ch in text.chars() {
-        match ch {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            ch if is_printable(ch) => out.push(ch),
-            ch => {
-                let code = u32::from(ch);
-                // Writing to a `String` can't fail.
-                let _ = match code {
-                    0..=0x1f | 0x7f => write!(out, "\\x{code:02x}"),
-                    0..=0xffff => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-        }
-    }
-    out.push('"');
+    // Writing to a `String` can't fail.
+    let _ = value::quote(&mut out, text);
     out
 }
 
@@ -220,6 +188,19 @@ pub fn escape_braces(text: &str) -> String {
     out
 }
 
+/// Prints a reference.
+pub fn reference(parts: &[Term]) -> impl Display + '_ {
+    Reference(parts)
+}
+
+struct Reference<'a>(&'a [Term]);
+
+impl Display for Reference<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        print_ref(self.0, f)
+    }
+}
+
 /// Prints a body.
 pub fn body(body: &Body) -> impl Display + '_ {
     Separated(body, "; ")
@@ -235,38 +216,42 @@ impl<T: Display> Display for Separated<'_, T> {
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if self.negated {
-            f.write_str("not ")?;
-        }
-        match &self.kind {
-            ExprKind::Term(term) => Display::fmt(term, f)?,
-            ExprKind::Call(parts) => match parts.as_slice() {
-                [Term { kind: TermKind::Var(name), .. }, left, right] if &**name == "eq" => {
-                    write!(f, "{left} = {right}")?;
-                }
-                parts => print_call(parts, f)?,
-            },
-            ExprKind::Some(some) => Display::fmt(some, f)?,
-            ExprKind::Every(every) => {
-                f.write_str("every ")?;
-                if let Some(key) = &every.key {
-                    write!(f, "{key}, ")?;
-                }
-                write!(f, "{} in {} {{ {} }}", every.value, every.domain, body(&every.body))?;
-            }
-            ExprKind::Not(not) => match not.body.as_slice() {
-                [only] if !not.explicit && not_needs_parens(only) => write!(f, "not ({only})")?,
-                [only] if !not.explicit => write!(f, "not {only}")?,
-                _ => write!(f, "not {{{}}}", body(&not.body))?,
-            },
-            ExprKind::And(logical) => print_logical("and", logical, f)?,
-            ExprKind::Or(logical) => print_logical("or", logical, f)?,
-        }
-        for with in &self.with {
-            write!(f, " {with}")?;
-        }
-        Ok(())
+        if self.kind.has_bodies() { deeper(|| print_expr(self, f)) } else { print_expr(self, f) }
     }
+}
+
+fn print_expr(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
+    if expr.negated {
+        f.write_str("not ")?;
+    }
+    match &expr.kind {
+        ExprKind::Term(term) => Display::fmt(term, f)?,
+        ExprKind::Call(parts) => match parts.as_slice() {
+            [operator, left, right] if function_name(operator) == Some("eq") => {
+                write!(f, "{left} = {right}")?;
+            }
+            parts => print_call(parts, f)?,
+        },
+        ExprKind::Some(some) => Display::fmt(some, f)?,
+        ExprKind::Every(every) => {
+            f.write_str("every ")?;
+            if let Some(key) = &every.key {
+                write!(f, "{key}, ")?;
+            }
+            write!(f, "{} in {} {{ {} }}", every.value, every.domain, body(&every.body))?;
+        }
+        ExprKind::Not(not) => match not.body.as_slice() {
+            [only] if !not.explicit && not_needs_parens(only) => write!(f, "not ({only})")?,
+            [only] if !not.explicit => write!(f, "not {only}")?,
+            _ => write!(f, "not {{{}}}", body(&not.body))?,
+        },
+        ExprKind::And(logical) => print_logical("and", logical, f)?,
+        ExprKind::Or(logical) => print_logical("or", logical, f)?,
+    }
+    for with in &expr.with {
+        write!(f, " {with}")?;
+    }
+    Ok(())
 }
 
 fn print_logical(operator: &str, logical: &Logical, f: &mut Formatter<'_>) -> fmt::Result {
@@ -284,10 +269,10 @@ fn print_operand(
 ) -> fmt::Result {
     match operand.as_slice() {
         [only] if !explicit && operand_needs_parens(only, operator, right) => {
-            deeper(|| write!(f, "({only})"))
+            write!(f, "({only})")
         }
-        [only] if !explicit => deeper(|| write!(f, "{only}")),
-        _ => deeper(|| write!(f, "{{ {} }}", body(operand))),
+        [only] if !explicit => write!(f, "{only}"),
+        _ => write!(f, "{{ {} }}", body(operand)),
     }
 }
 
@@ -431,14 +416,12 @@ impl Display for InVersion<'_, Rule> {
             return write!(f, "default {}", rule.head.display(*version));
         }
         write!(f, "{} {condition}{{ {} }}", rule.head.display(*version), body(&rule.body))?;
-        let mut next = &rule.else_rule;
-        while let Some(rule) = next {
+        for rule in rule.branches().skip(1) {
             f.write_str(" else ")?;
             if let Some(value) = &rule.head.value {
                 write!(f, "= {value}")?;
             }
             write!(f, " {condition}{{ {} }}", body(&rule.body))?;
-            next = &rule.else_rule;
         }
         Ok(())
     }

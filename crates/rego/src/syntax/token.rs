@@ -1,146 +1,59 @@
 //! The tokens that the lexer makes.
 
-/// A kind of token. Words are [`Tok::Ident`] until the parser has classified them, since the
-/// imports before them determine which are keywords.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tok {
-    Illegal,
-    Eof,
-    /// The space before a token, reported only if the parser asks for it.
-    Space,
-    Ident,
-    Package,
-    Import,
-    As,
-    Default,
-    Else,
-    Not,
-    Some,
-    With,
-    Null,
-    True,
-    False,
-    In,
-    Every,
-    Contains,
-    If,
-    LogicalAnd,
-    LogicalOr,
-    Number,
-    String,
-    RawString,
-    /// The text of a template string up to an expression or, if `last`, up to its end.
-    Template {
-        raw: bool,
-        last: bool,
-    },
-    LBracket,
-    RBracket,
-    LBrace,
-    RBrace,
-    LParen,
-    RParen,
-    Comma,
-    Colon,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-    And,
-    Or,
-    Unify,
-    Equal,
-    Assign,
-    Neq,
-    Gt,
-    Lt,
-    Gte,
-    Lte,
-    Dot,
-    Semicolon,
+macro_rules! tokens {
+    (
+        $($(#[$doc:meta])* $other:ident $other_name:literal)+;
+        keywords: $($keyword:ident $keyword_name:literal)+
+    ) => {
+        /// A kind of token. Words are [`Tok::Ident`] until the parser has classified them, since
+        /// the imports before them determine which are keywords.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Tok {
+            $($(#[$doc])* $other,)+
+            $($keyword,)+
+            /// The text of a template string up to an expression or, if `last`, up to its end.
+            Template {
+                raw: bool,
+                last: bool,
+            },
+        }
+
+        impl Tok {
+            /// OPA's name of the token in messages; for operators, the name of the function.
+            pub(super) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$other => $other_name,)+
+                    $(Self::$keyword => $keyword_name,)+
+                    Self::Template { raw: false, last: false } => "template-string-part",
+                    Self::Template { raw: false, last: true } => "template-string-end",
+                    Self::Template { raw: true, last: false } => "raw-template-string-part",
+                    Self::Template { raw: true, last: true } => "raw-template-string-end",
+                }
+            }
+
+            /// Returns `true` if the token is a keyword.
+            pub(super) fn is_keyword(self) -> bool {
+                matches!(self, $(Self::$keyword)|+)
+            }
+        }
+    };
 }
 
-impl Tok {
-    /// OPA's name of the token in messages; for operators, the name of the function.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Illegal => "illegal",
-            Self::Eof => "eof",
-            Self::Space => "whitespace",
-            Self::Ident => "identifier",
-            Self::Package => "package",
-            Self::Import => "import",
-            Self::As => "as",
-            Self::Default => "default",
-            Self::Else => "else",
-            Self::Not => "not",
-            Self::Some => "some",
-            Self::With => "with",
-            Self::Null => "null",
-            Self::True => "true",
-            Self::False => "false",
-            Self::In => "in",
-            Self::Every => "every",
-            Self::Contains => "contains",
-            Self::If => "if",
-            Self::LogicalAnd | Self::And => "and",
-            Self::LogicalOr | Self::Or => "or",
-            Self::Number => "number",
-            Self::String | Self::RawString => "string",
-            Self::Template { raw: false, last: false } => "template-string-part",
-            Self::Template { raw: false, last: true } => "template-string-end",
-            Self::Template { raw: true, last: false } => "raw-template-string-part",
-            Self::Template { raw: true, last: true } => "raw-template-string-end",
-            Self::LBracket => "[",
-            Self::RBracket => "]",
-            Self::LBrace => "{",
-            Self::RBrace => "}",
-            Self::LParen => "(",
-            Self::RParen => ")",
-            Self::Comma => ",",
-            Self::Colon => ":",
-            Self::Add => "plus",
-            Self::Sub => "minus",
-            Self::Mul => "mul",
-            Self::Div => "div",
-            Self::Rem => "rem",
-            Self::Unify => "eq",
-            Self::Equal => "equal",
-            Self::Assign => "assign",
-            Self::Neq => "neq",
-            Self::Gt => "gt",
-            Self::Lt => "lt",
-            Self::Gte => "gte",
-            Self::Lte => "lte",
-            Self::Dot => ".",
-            Self::Semicolon => ";",
-        }
-    }
-
-    /// Returns `true` if the token is a keyword.
-    pub(super) fn is_keyword(self) -> bool {
-        matches!(
-            self,
-            Self::Package
-                | Self::Import
-                | Self::As
-                | Self::Default
-                | Self::Else
-                | Self::Not
-                | Self::Some
-                | Self::With
-                | Self::Null
-                | Self::True
-                | Self::False
-                | Self::In
-                | Self::Every
-                | Self::Contains
-                | Self::If
-                | Self::LogicalAnd
-                | Self::LogicalOr
-        )
-    }
+tokens! {
+    Illegal "illegal"
+    Eof "eof"
+    /// The space before a token, reported only if the parser asks for it.
+    Space "whitespace"
+    Ident "identifier"
+    Number "number" String "string" RawString "string"
+    LBracket "[" RBracket "]" LBrace "{" RBrace "}" LParen "(" RParen ")"
+    Comma "," Colon ":" Dot "." Semicolon ";"
+    Add "plus" Sub "minus" Mul "mul" Div "div" Rem "rem" And "and" Or "or"
+    Unify "eq" Equal "equal" Assign "assign" Neq "neq" Gt "gt" Lt "lt" Gte "gte" Lte "lte";
+    keywords:
+    Package "package" Import "import" As "as" Default "default" Else "else" Not "not" Some "some"
+    With "with" Null "null" True "true" False "false" In "in" Every "every" Contains "contains"
+    If "if" LogicalAnd "and" LogicalOr "or"
 }
 
 #[derive(Debug, Clone, Copy)]

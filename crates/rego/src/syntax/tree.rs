@@ -57,10 +57,64 @@ impl Term {
         }
     }
 
+    /// The parts of a reference; otherwise the term itself as the only one.
+    pub(crate) fn ref_parts(&self) -> &[Self] {
+        match &self.kind {
+            TermKind::Ref(parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     /// Takes the kind out, without copying it.
     #[must_use]
     pub fn into_kind(mut self) -> TermKind {
         self.take_kind()
+    }
+
+    /// Returns `true` for null, booleans, numbers and strings.
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.kind.is_leaf() && !matches!(self.kind, TermKind::Var(_))
+    }
+
+    /// Returns `true` for a value, without any variable, reference, call or closure.
+    pub(crate) fn is_constant(&self) -> bool {
+        match &self.kind {
+            TermKind::Array(terms) | TermKind::Set(terms) => {
+                deeper(|| terms.iter().all(Self::is_constant))
+            }
+            TermKind::Object(pairs) => {
+                deeper(|| pairs.iter().all(|(key, value)| key.is_constant() && value.is_constant()))
+            }
+            TermKind::Group(inner) => inner.is_constant(),
+            _ => self.is_scalar(),
+        }
+    }
+
+    /// Returns `true` for comprehensions.
+    pub(crate) fn is_comprehension(&self) -> bool {
+        self.comprehension_body().is_some()
+    }
+
+    /// The body of a comprehension.
+    pub(crate) fn comprehension_body(&self) -> Option<&Body> {
+        match &self.kind {
+            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+                Some(&inner.body)
+            }
+            TermKind::ObjectComprehension(inner) => Some(&inner.body),
+            _ => None,
+        }
+    }
+
+    /// The body of a comprehension, mutably.
+    pub(crate) fn comprehension_body_mut(&mut self) -> Option<&mut Body> {
+        match &mut self.kind {
+            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+                Some(&mut inner.body)
+            }
+            TermKind::ObjectComprehension(inner) => Some(&mut inner.body),
+            _ => None,
+        }
     }
 }
 
@@ -122,43 +176,31 @@ pub enum TermKind {
 impl TermKind {
     /// OPA's name of the kind.
     pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "boolean",
-            Self::Number(_) => "number",
-            Self::String(_) => "string",
-            Self::Template(_) => "templatestring",
-            Self::Var(_) => "var",
-            Self::Ref(_) => "ref",
-            Self::Array(_) => "array",
-            Self::Object(_) => "object",
-            Self::Set(_) => "set",
-            Self::ArrayComprehension(_) => "arraycomprehension",
-            Self::SetComprehension(_) => "setcomprehension",
-            Self::ObjectComprehension(_) => "objectcomprehension",
-            Self::Call(_) => "call",
-            Self::Group(_) => "group",
-        }
+        self.rank_and_name().1
     }
 
     /// The place of the kind in OPA's order of terms.
     pub(crate) const fn rank(&self) -> u8 {
+        self.rank_and_name().0
+    }
+
+    const fn rank_and_name(&self) -> (u8, &'static str) {
         match self {
-            Self::Null => 0,
-            Self::Bool(_) => 1,
-            Self::Number(_) => 2,
-            Self::String(_) => 3,
-            Self::Template(_) => 4,
-            Self::Var(_) => 5,
-            Self::Ref(_) => 6,
-            Self::Array(_) => 7,
-            Self::Object(_) => 8,
-            Self::Set(_) => 9,
-            Self::ArrayComprehension(_) => 10,
-            Self::ObjectComprehension(_) => 11,
-            Self::SetComprehension(_) => 12,
-            Self::Call(_) => 13,
-            Self::Group(_) => 14,
+            Self::Null => (0, "null"),
+            Self::Bool(_) => (1, "boolean"),
+            Self::Number(_) => (2, "number"),
+            Self::String(_) => (3, "string"),
+            Self::Template(_) => (4, "templatestring"),
+            Self::Var(_) => (5, "var"),
+            Self::Ref(_) => (6, "ref"),
+            Self::Array(_) => (7, "array"),
+            Self::Object(_) => (8, "object"),
+            Self::Set(_) => (9, "set"),
+            Self::ArrayComprehension(_) => (10, "arraycomprehension"),
+            Self::ObjectComprehension(_) => (11, "objectcomprehension"),
+            Self::SetComprehension(_) => (12, "setcomprehension"),
+            Self::Call(_) => (13, "call"),
+            Self::Group(_) => (14, "group"),
         }
     }
 }
@@ -441,6 +483,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The rule and its `else` branches.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |rule| rule.else_rule.as_deref())
+    }
+
     /// A copy without the `else` branches.
     fn clone_branch(&self) -> Self {
         Self {
@@ -458,10 +505,8 @@ impl Clone for Rule {
     fn clone(&self) -> Self {
         let mut first = self.clone_branch();
         let mut end = &mut first.else_rule;
-        let mut next = self.else_rule.as_deref();
-        while let Some(rule) = next {
+        for rule in self.branches().skip(1) {
             end = &mut end.insert(Box::new(rule.clone_branch())).else_rule;
-            next = rule.else_rule.as_deref();
         }
         first
     }

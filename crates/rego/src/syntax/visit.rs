@@ -15,318 +15,193 @@ use super::tree::{
 };
 use crate::value::deeper;
 
-/// A visitor that reads nodes. By default, each method visits the node's parts.
-pub trait Visit {
-    /// Visits a term.
-    fn term(&mut self, term: &Term) {
-        walk_term(self, term);
-    }
-    /// Visits a statement.
-    fn expr(&mut self, expr: &Expr) {
-        walk_expr(self, expr);
-    }
-    /// Visits a body.
-    fn body(&mut self, body: &Body) {
-        walk_body(self, body);
-    }
-    /// Visits a `with`.
-    fn with(&mut self, with: &With) {
-        walk_with(self, with);
-    }
-    /// Visits a rule's head.
-    fn head(&mut self, head: &Head) {
-        walk_head(self, head);
-    }
-    /// Visits a rule.
-    fn rule(&mut self, rule: &Rule) {
-        walk_rule(self, rule);
-    }
-    /// Visits an import.
-    fn import(&mut self, import: &Import) {
-        self.term(&import.path);
-    }
-    /// Visits a module.
-    fn module(&mut self, module: &Module) {
-        walk_module(self, module);
-    }
-}
+/// Defines a visitor and its walk functions. Everything is the same for nodes that are read and for
+/// nodes that are changed, except for the references.
+macro_rules! visitor {
+    (
+        $(#[$doc:meta])*
+        $visitor:ident, &$($mut:ident)?, $walk_term:ident, $walk_parts:ident, $walk_expr:ident,
+        $walk_kind:ident, $walk_body:ident, $walk_with:ident, $walk_head:ident, $walk_rule:ident,
+        $walk_module:ident
+    ) => {
+        $(#[$doc])*
+        pub trait $visitor {
+            /// Visits a term.
+            fn term(&mut self, term: &$($mut)? Term) {
+                $walk_term(self, term);
+            }
+            /// Visits a statement.
+            fn expr(&mut self, expr: &$($mut)? Expr) {
+                $walk_expr(self, expr);
+            }
+            /// Visits a body.
+            fn body(&mut self, body: &$($mut)? Body) {
+                $walk_body(self, body);
+            }
+            /// Visits a `with`.
+            fn with(&mut self, with: &$($mut)? With) {
+                $walk_with(self, with);
+            }
+            /// Visits a rule's head.
+            fn head(&mut self, head: &$($mut)? Head) {
+                $walk_head(self, head);
+            }
+            /// Visits a rule.
+            fn rule(&mut self, rule: &$($mut)? Rule) {
+                $walk_rule(self, rule);
+            }
+            /// Visits an import.
+            fn import(&mut self, import: &$($mut)? Import) {
+                self.term(&$($mut)? import.path);
+            }
+            /// Visits a module.
+            fn module(&mut self, module: &$($mut)? Module) {
+                $walk_module(self, module);
+            }
+        }
 
-/// Visits a term's parts.
-pub fn walk_term<V: Visit + ?Sized>(v: &mut V, term: &Term) {
-    if !term.kind.is_leaf() {
-        deeper(|| walk_parts(v, term));
-    }
-}
+        /// Visits a term's parts.
+        pub fn $walk_term<V: $visitor + ?Sized>(v: &mut V, term: &$($mut)? Term) {
+            if !term.kind.is_leaf() {
+                deeper(|| $walk_parts(v, term));
+            }
+        }
 
-fn walk_parts<V: Visit + ?Sized>(v: &mut V, term: &Term) {
-    match &term.kind {
-        TermKind::Null
-        | TermKind::Bool(_)
-        | TermKind::Number(_)
-        | TermKind::String(_)
-        | TermKind::Var(_) => {}
-        TermKind::Template(Template { parts, .. }) => {
-            for part in parts {
-                match part {
-                    TemplatePart::Text(term) => v.term(term),
-                    TemplatePart::Expr(expr) => v.expr(expr),
+        fn $walk_parts<V: $visitor + ?Sized>(v: &mut V, term: &$($mut)? Term) {
+            match &$($mut)? term.kind {
+                TermKind::Null
+                | TermKind::Bool(_)
+                | TermKind::Number(_)
+                | TermKind::String(_)
+                | TermKind::Var(_) => {}
+                TermKind::Template(Template { parts, .. }) => {
+                    for part in parts {
+                        match part {
+                            TemplatePart::Text(term) => v.term(term),
+                            TemplatePart::Expr(expr) => v.expr(expr),
+                        }
+                    }
+                }
+                TermKind::Ref(terms)
+                | TermKind::Array(terms)
+                | TermKind::Set(terms)
+                | TermKind::Call(terms) => {
+                    for term in terms {
+                        v.term(term);
+                    }
+                }
+                TermKind::Object(pairs) => {
+                    for (key, value) in pairs {
+                        v.term(key);
+                        v.term(value);
+                    }
+                }
+                TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+                    v.term(&$($mut)? inner.term);
+                    v.body(&$($mut)? inner.body);
+                }
+                TermKind::ObjectComprehension(inner) => {
+                    v.term(&$($mut)? inner.key);
+                    v.term(&$($mut)? inner.value);
+                    v.body(&$($mut)? inner.body);
+                }
+                TermKind::Group(inner) => v.term(inner),
+            }
+        }
+
+        /// Visits a statement's parts.
+        pub fn $walk_expr<V: $visitor + ?Sized>(v: &mut V, expr: &$($mut)? Expr) {
+            $walk_kind(v, &$($mut)? expr.kind);
+            for with in &$($mut)? expr.with {
+                v.with(with);
+            }
+        }
+
+        /// Visits a statement's parts, without its `with`.
+        pub(crate) fn $walk_kind<V: $visitor + ?Sized>(v: &mut V, kind: &$($mut)? ExprKind) {
+            match kind {
+                ExprKind::Term(term) => v.term(term),
+                ExprKind::Call(terms) | ExprKind::Some(SomeDecl { symbols: terms, .. }) => {
+                    for term in terms {
+                        v.term(term);
+                    }
+                }
+                ExprKind::Every(every) => {
+                    let Every { key, value, domain, body, .. } = &$($mut)? **every;
+                    if let Some(key) = key {
+                        v.term(key);
+                    }
+                    v.term(value);
+                    v.term(domain);
+                    deeper(|| v.body(body));
+                }
+                ExprKind::Not(Not { body, .. }) => deeper(|| v.body(body)),
+                ExprKind::And(logical) | ExprKind::Or(logical) => {
+                    let Logical { left, right, .. } = &$($mut)? **logical;
+                    deeper(|| {
+                        v.body(left);
+                        v.body(right);
+                    });
                 }
             }
         }
-        TermKind::Ref(terms)
-        | TermKind::Array(terms)
-        | TermKind::Set(terms)
-        | TermKind::Call(terms) => {
-            for term in terms {
+
+        /// Visits a body's statements.
+        pub fn $walk_body<V: $visitor + ?Sized>(v: &mut V, body: &$($mut)? Body) {
+            for expr in body {
+                v.expr(expr);
+            }
+        }
+
+        /// Visits the target and value of a `with`.
+        pub fn $walk_with<V: $visitor + ?Sized>(v: &mut V, with: &$($mut)? With) {
+            v.term(&$($mut)? with.target);
+            v.term(&$($mut)? with.value);
+        }
+
+        /// Visits a head's reference, parameters, key and value. The key of `p[x]` is also part of
+        /// the reference.
+        pub fn $walk_head<V: $visitor + ?Sized>(v: &mut V, head: &$($mut)? Head) {
+            let Head { reference, args, key, value, .. } = head;
+            for term in [reference, args].into_iter().flatten().chain(key).chain(value) {
                 v.term(term);
             }
         }
-        TermKind::Object(pairs) => {
-            for (key, value) in pairs {
-                v.term(key);
-                v.term(value);
+
+        /// Visits a rule's head, body and `else` branch.
+        pub fn $walk_rule<V: $visitor + ?Sized>(v: &mut V, rule: &$($mut)? Rule) {
+            v.head(&$($mut)? rule.head);
+            v.body(&$($mut)? rule.body);
+            if let Some(rule) = &$($mut)? rule.else_rule {
+                deeper(|| v.rule(rule));
             }
         }
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            v.term(&inner.term);
-            v.body(&inner.body);
-        }
-        TermKind::ObjectComprehension(inner) => {
-            v.term(&inner.key);
-            v.term(&inner.value);
-            v.body(&inner.body);
-        }
-        TermKind::Group(inner) => v.term(inner),
-    }
-}
 
-/// Visits a statement's parts.
-pub fn walk_expr<V: Visit + ?Sized>(v: &mut V, expr: &Expr) {
-    match &expr.kind {
-        ExprKind::Term(term) => v.term(term),
-        ExprKind::Call(terms) | ExprKind::Some(SomeDecl { symbols: terms, .. }) => {
-            for term in terms {
+        /// Visits a module's package, imports and rules.
+        pub fn $walk_module<V: $visitor + ?Sized>(v: &mut V, module: &$($mut)? Module) {
+            for term in &$($mut)? module.package.path {
                 v.term(term);
             }
-        }
-        ExprKind::Every(every) => {
-            let Every { key, value, domain, body, .. } = &**every;
-            if let Some(key) = key {
-                v.term(key);
+            for import in &$($mut)? module.imports {
+                v.import(import);
             }
-            v.term(value);
-            v.term(domain);
-            v.body(body);
-        }
-        ExprKind::Not(Not { body, .. }) => v.body(body),
-        ExprKind::And(logical) | ExprKind::Or(logical) => {
-            let Logical { left, right, .. } = &**logical;
-            v.body(left);
-            v.body(right);
-        }
-    }
-    for with in &expr.with {
-        v.with(with);
-    }
-}
-
-/// Visits a body's statements.
-pub fn walk_body<V: Visit + ?Sized>(v: &mut V, body: &Body) {
-    deeper(|| body.iter().for_each(|expr| v.expr(expr)));
-}
-
-/// Visits the target and value of a `with`.
-pub fn walk_with<V: Visit + ?Sized>(v: &mut V, with: &With) {
-    v.term(&with.target);
-    v.term(&with.value);
-}
-
-/// Visits a head's reference, parameters, key and value. The key of `p[x]` is also part of the
-/// reference.
-pub fn walk_head<V: Visit + ?Sized>(v: &mut V, head: &Head) {
-    let Head { reference, args, key, value, .. } = head;
-    for term in reference.iter().chain(args).chain(key).chain(value) {
-        v.term(term);
-    }
-}
-
-/// Visits a rule's head, body and `else` branch.
-pub fn walk_rule<V: Visit + ?Sized>(v: &mut V, rule: &Rule) {
-    v.head(&rule.head);
-    v.body(&rule.body);
-    if let Some(rule) = &rule.else_rule {
-        deeper(|| v.rule(rule));
-    }
-}
-
-/// Visits a module's package, imports and rules.
-pub fn walk_module<V: Visit + ?Sized>(v: &mut V, module: &Module) {
-    for term in &module.package.path {
-        v.term(term);
-    }
-    for import in &module.imports {
-        v.import(import);
-    }
-    for rule in &module.rules {
-        v.rule(rule);
-    }
-}
-
-/// A visitor that changes nodes. By default, each method visits the node's parts.
-pub trait VisitMut {
-    /// Visits a term.
-    fn term(&mut self, term: &mut Term) {
-        walk_term_mut(self, term);
-    }
-    /// Visits a statement.
-    fn expr(&mut self, expr: &mut Expr) {
-        walk_expr_mut(self, expr);
-    }
-    /// Visits a body.
-    fn body(&mut self, body: &mut Body) {
-        walk_body_mut(self, body);
-    }
-    /// Visits a `with`.
-    fn with(&mut self, with: &mut With) {
-        walk_with_mut(self, with);
-    }
-    /// Visits a rule's head.
-    fn head(&mut self, head: &mut Head) {
-        walk_head_mut(self, head);
-    }
-    /// Visits a rule.
-    fn rule(&mut self, rule: &mut Rule) {
-        walk_rule_mut(self, rule);
-    }
-    /// Visits an import.
-    fn import(&mut self, import: &mut Import) {
-        self.term(&mut import.path);
-    }
-    /// Visits a module.
-    fn module(&mut self, module: &mut Module) {
-        walk_module_mut(self, module);
-    }
-}
-
-/// Visits a term's parts.
-pub fn walk_term_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
-    if !term.kind.is_leaf() {
-        deeper(|| walk_parts_mut(v, term));
-    }
-}
-
-fn walk_parts_mut<V: VisitMut + ?Sized>(v: &mut V, term: &mut Term) {
-    match &mut term.kind {
-        TermKind::Null
-        | TermKind::Bool(_)
-        | TermKind::Number(_)
-        | TermKind::String(_)
-        | TermKind::Var(_) => {}
-        TermKind::Template(Template { parts, .. }) => {
-            for part in parts {
-                match part {
-                    TemplatePart::Text(term) => v.term(term),
-                    TemplatePart::Expr(expr) => v.expr(expr),
-                }
+            for rule in &$($mut)? module.rules {
+                v.rule(rule);
             }
         }
-        TermKind::Ref(terms)
-        | TermKind::Array(terms)
-        | TermKind::Set(terms)
-        | TermKind::Call(terms) => {
-            for term in terms {
-                v.term(term);
-            }
-        }
-        TermKind::Object(pairs) => {
-            for (key, value) in pairs {
-                v.term(key);
-                v.term(value);
-            }
-        }
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            v.term(&mut inner.term);
-            v.body(&mut inner.body);
-        }
-        TermKind::ObjectComprehension(inner) => {
-            v.term(&mut inner.key);
-            v.term(&mut inner.value);
-            v.body(&mut inner.body);
-        }
-        TermKind::Group(inner) => v.term(inner),
-    }
+    };
 }
 
-/// Visits a statement's parts.
-pub fn walk_expr_mut<V: VisitMut + ?Sized>(v: &mut V, expr: &mut Expr) {
-    match &mut expr.kind {
-        ExprKind::Term(term) => v.term(term),
-        ExprKind::Call(terms) | ExprKind::Some(SomeDecl { symbols: terms, .. }) => {
-            for term in terms {
-                v.term(term);
-            }
-        }
-        ExprKind::Every(every) => {
-            let Every { key, value, domain, body, .. } = &mut **every;
-            if let Some(key) = key {
-                v.term(key);
-            }
-            v.term(value);
-            v.term(domain);
-            v.body(body);
-        }
-        ExprKind::Not(Not { body, .. }) => v.body(body),
-        ExprKind::And(logical) | ExprKind::Or(logical) => {
-            let Logical { left, right, .. } = &mut **logical;
-            v.body(left);
-            v.body(right);
-        }
-    }
-    for with in &mut expr.with {
-        v.with(with);
-    }
+visitor! {
+    /// A visitor that reads nodes. By default, each method visits the node's parts.
+    Visit, &, walk_term, walk_parts, walk_expr, walk_kind, walk_body, walk_with, walk_head,
+    walk_rule, walk_module
 }
 
-/// Visits a body's statements.
-pub fn walk_body_mut<V: VisitMut + ?Sized>(v: &mut V, body: &mut Body) {
-    deeper(|| body.iter_mut().for_each(|expr| v.expr(expr)));
-}
-
-/// Visits the target and value of a `with`.
-pub fn walk_with_mut<V: VisitMut + ?Sized>(v: &mut V, with: &mut With) {
-    v.term(&mut with.target);
-    v.term(&mut with.value);
-}
-
-/// Visits a head's reference, parameters, key and value. The key of `p[x]` is also part of the
-/// reference.
-pub fn walk_head_mut<V: VisitMut + ?Sized>(v: &mut V, head: &mut Head) {
-    let Head { reference, args, key, value, .. } = head;
-    for term in reference.iter_mut().chain(args).chain(key).chain(value) {
-        v.term(term);
-    }
-}
-
-/// Visits a rule's head, body and `else` branch.
-pub fn walk_rule_mut<V: VisitMut + ?Sized>(v: &mut V, rule: &mut Rule) {
-    v.head(&mut rule.head);
-    v.body(&mut rule.body);
-    if let Some(rule) = &mut rule.else_rule {
-        deeper(|| v.rule(rule));
-    }
-}
-
-/// Visits a module's package, imports and rules.
-pub fn walk_module_mut<V: VisitMut + ?Sized>(v: &mut V, module: &mut Module) {
-    for term in &mut module.package.path {
-        v.term(term);
-    }
-    for import in &mut module.imports {
-        v.import(import);
-    }
-    for rule in &mut module.rules {
-        v.rule(rule);
-    }
+visitor! {
+    /// A visitor that changes nodes. By default, each method visits the node's parts.
+    VisitMut, &mut, walk_term_mut, walk_parts_mut, walk_expr_mut, walk_kind_mut, walk_body_mut,
+    walk_with_mut, walk_head_mut, walk_rule_mut, walk_module_mut
 }
 
 /// A node that accepts visitors.
@@ -410,11 +285,7 @@ struct Rules<'a>(&'a mut dyn FnMut(&Rule));
 
 impl Visit for Rules<'_> {
     fn rule(&mut self, rule: &Rule) {
-        let mut next = Some(rule);
-        while let Some(rule) = next {
-            (self.0)(rule);
-            next = rule.else_rule.as_deref();
-        }
+        rule.branches().for_each(&mut *self.0);
     }
 }
 
@@ -439,14 +310,15 @@ pub fn vars<N: Node + ?Sized>(node: &N) -> BTreeSet<Name> {
 /// Returns `true` if a term has no variables, apart from heads of references. A bare `input` or
 /// `data` is a reference.
 pub fn is_ground(term: &Term) -> bool {
-    deeper(|| is_ground_kind(&term.kind))
+    match &term.kind {
+        TermKind::Var(name) => is_root(name),
+        kind if kind.is_leaf() => true,
+        kind => deeper(|| is_ground_kind(kind)),
+    }
 }
 
 fn is_ground_kind(kind: &TermKind) -> bool {
     match kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
-        TermKind::Template(_) => false,
-        TermKind::Var(name) => is_root(name),
         TermKind::Ref(terms) | TermKind::Call(terms) => terms.iter().skip(1).all(is_ground),
         TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_ground),
         TermKind::Object(pairs) => {
@@ -459,6 +331,7 @@ fn is_ground_kind(kind: &TermKind) -> bool {
             is_ground(&inner.key) && is_ground(&inner.value) && is_ground_body(&inner.body)
         }
         TermKind::Group(inner) => is_ground(inner),
+        _ => false,
     }
 }
 

@@ -514,7 +514,7 @@ impl<'a> Checker<'a> {
         }
         let ExprKind::Call(parts) = &expr.kind else { return Ok(()) };
         let Some((function, args)) = parts.split_first() else { return Ok(()) };
-        let name = terms::operator(function);
+        let name = function.ref_parts();
         if let [Term { kind: TermKind::Var(operator), .. }] = name
             && &**operator == "eq"
         {
@@ -545,7 +545,7 @@ impl<'a> Checker<'a> {
         let (target, value) = (self.type_of(env, &with.target), self.type_of(env, &with.value));
         match (&target, &value) {
             (Type::Function(function), Type::Function(by)) if !unifies(&target, &value) => {
-                let name = terms::operator(&with.target);
+                let name = with.target.ref_parts();
                 Err(argument_error(
                     with.span,
                     name,

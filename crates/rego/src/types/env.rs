@@ -397,7 +397,7 @@ fn found_below(mut node: &TypeTree, mut tail: &[Term]) -> Option<Type> {
         if node.is_leaf() && child.is_none() {
             return Some(select(&node.tpe, tail));
         }
-        if !node.is_leaf() && !terms::is_constant(first) {
+        if !node.is_leaf() && !first.is_constant() {
             return Some(select(&node.extent(), tail));
         }
         node = child?;
@@ -412,7 +412,7 @@ pub(super) fn select(tpe: &Type, path: &[Term]) -> Type {
     if tpe.is_unknown() {
         return Type::Unknown;
     }
-    if terms::is_scalar(first) {
+    if first.is_scalar() {
         return select(&constant_selected(tpe, first), rest);
     }
     if is_empty_collection(tpe) {

@@ -220,7 +220,7 @@ impl ReferenceCheck<'_> {
     /// Checks a reference into a collection that is always empty: a constant selects nothing, which
     /// is an error; a variable iterates over nothing.
     fn empty(&self, tpe: &Type, at: usize, operand: &Term) -> Result<(), Problem> {
-        if terms::is_scalar(operand) {
+        if operand.is_scalar() {
             return Err(self.invalid(at, &Type::Unknown, &Type::Unknown, &[]));
         }
         if let Some(name) = terms::variable(operand) {

@@ -20,14 +20,6 @@ pub fn reference(term: &Term) -> Option<&[Term]> {
     }
 }
 
-/// The parts of a function's name.
-pub fn operator(term: &Term) -> &[Term] {
-    match &term.kind {
-        TermKind::Ref(parts) => parts,
-        _ => std::slice::from_ref(term),
-    }
-}
-
 /// The name of a variable, unless it's `input` or `data`.
 pub fn variable(term: &Term) -> Option<&Name> {
     match &term.kind {
@@ -67,26 +59,6 @@ pub fn is_ground(term: &Term) -> bool {
         | TermKind::ArrayComprehension(_)
         | TermKind::SetComprehension(_)
         | TermKind::ObjectComprehension(_) => false,
-    }
-}
-
-/// Returns `true` if a term is a scalar.
-pub fn is_scalar(term: &Term) -> bool {
-    matches!(
-        term.kind,
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_)
-    )
-}
-
-/// Returns `true` if a term has a value without an evaluation.
-pub fn is_constant(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::Array(items) | TermKind::Set(items) => items.iter().all(is_constant),
-        TermKind::Object(members) => {
-            members.iter().all(|(key, value)| is_constant(key) && is_constant(value))
-        }
-        TermKind::Group(inner) => is_constant(inner),
-        _ => is_scalar(term),
     }
 }
 

@@ -172,7 +172,7 @@ impl Checker<'_> {
         }
         let whole = Type::Object(std::sync::Arc::new(tpe.clone()));
         members.into_iter().all(|(key, value)| {
-            if !terms::is_constant(key) {
+            if !key.is_constant() {
                 // It isn't known which member this is.
                 self.unify(env, value, &Type::any(), union);
                 return true;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::overlap::unifies;
 use super::ty::{Array, DisplayKey, Dynamic, Function, Object, Type};
-use crate::compile::{RefText, Text};
 use crate::problem::Problem;
+use crate::syntax::print;
 use crate::syntax::tree::{Span, Term, TermKind};
 use crate::value::Value;
 
@@ -49,12 +49,12 @@ fn text(tpe: &Type) -> String {
 
 /// A reference as OPA prints it.
 pub(super) fn reference_text(parts: &[Term]) -> String {
-    RefText(parts).to_string()
+    print::reference(parts).to_string()
 }
 
 /// A term as OPA prints it.
 pub(super) fn term_text(term: &Term) -> String {
-    Text(term).to_string()
+    term.to_string()
 }
 
 /// The error for an equality whose sides can't be equal.

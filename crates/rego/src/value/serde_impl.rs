@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Array, Number, Object, Value, deeper};
 
@@ -17,16 +17,8 @@ impl Serialize for Value {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Number(number) => number.serialize(serializer),
             Self::String(text) => serializer.serialize_str(text),
-            Self::Array(array) => deeper(|| {
-                let mut list = serializer.serialize_seq(Some(array.len()))?;
-                array.iter().try_for_each(|value| list.serialize_element(value))?;
-                list.end()
-            }),
-            Self::Set(set) => deeper(|| {
-                let mut list = serializer.serialize_seq(Some(set.len()))?;
-                set.iter().try_for_each(|value| list.serialize_element(value))?;
-                list.end()
-            }),
+            Self::Array(array) => deeper(|| serializer.collect_seq(array.iter())),
+            Self::Set(set) => deeper(|| serializer.collect_seq(set.iter())),
             Self::Object(object) => deeper(|| {
                 let mut map = serializer.serialize_map(Some(object.len()))?;
                 for (key, value) in object.iter() {
@@ -87,15 +79,11 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<Value, E> {
-        Number::parse(&value.to_string())
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("invalid number"))
+        integer(&value.to_string())
     }
 
     fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Value, E> {
-        Number::parse(&value.to_string())
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("invalid number"))
+        integer(&value.to_string())
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
@@ -151,6 +139,10 @@ impl<'de> Visitor<'de> for ValueVisitor {
         }
         Ok(Value::from(members))
     }
+}
+
+fn integer<E: serde::de::Error>(text: &str) -> Result<Value, E> {
+    Number::parse(text).map(Value::Number).ok_or_else(|| E::custom("invalid number"))
 }
 
 /// The key under which `serde_json` passes the text of a number to other types, where its feature

@@ -356,52 +356,6 @@ impl Object {
     }
 }
 
-impl FromIterator<(Value, Value)> for Object {
-    /// Of equal keys, the last remains with its value.
-    fn from_iter<I: IntoIterator<Item = (Value, Value)>>(members: I) -> Self {
-        Self(Sorted::of(members.into_iter().collect()))
-    }
-}
-
-impl<const N: usize> From<[(Value, Value); N]> for Object {
-    fn from(members: [(Value, Value); N]) -> Self {
-        members.into_iter().collect()
-    }
-}
-
-impl Extend<(Value, Value)> for Object {
-    fn extend<I: IntoIterator<Item = (Value, Value)>>(&mut self, members: I) {
-        for (key, value) in members {
-            self.insert(key, value);
-        }
-    }
-}
-
-impl<'a> IntoIterator for &'a Object {
-    type Item = (&'a Value, &'a Value);
-    type IntoIter = Members<'a>;
-
-    #[inline]
-    fn into_iter(self) -> Members<'a> {
-        self.iter()
-    }
-}
-
-impl IntoIterator for Object {
-    type Item = (Value, Value);
-    type IntoIter = IntoMembers;
-
-    fn into_iter(self) -> IntoMembers {
-        IntoMembers(self.0.into_iter())
-    }
-}
-
-impl fmt::Debug for Object {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
 /// The elements of a set, in order.
 ///
 /// ```
@@ -512,56 +466,57 @@ impl Set {
     }
 }
 
-impl FromIterator<Value> for Set {
-    /// Of equal elements, the last remains.
-    fn from_iter<I: IntoIterator<Item = Value>>(elements: I) -> Self {
-        Self(Sorted::of(elements.into_iter().map(|element| (element, ())).collect()))
-    }
-}
-
-impl<const N: usize> From<[Value; N]> for Set {
-    fn from(elements: [Value; N]) -> Self {
-        elements.into_iter().collect()
-    }
-}
-
-impl Extend<Value> for Set {
-    fn extend<I: IntoIterator<Item = Value>>(&mut self, elements: I) {
-        for element in elements {
-            self.insert(element);
+/// Implements what objects and sets have in common: iteration, conversions from and to sequences of
+/// members, and comparisons as such sequences.
+macro_rules! collection {
+    ($name:ident, $member:ty, $iter:ident, $into_iter:ident, $debug:ident, $entry:expr) => {
+        impl FromIterator<$member> for $name {
+            /// Of equal members, the last remains.
+            fn from_iter<I: IntoIterator<Item = $member>>(members: I) -> Self {
+                Self(Sorted::of(members.into_iter().map($entry).collect()))
+            }
         }
-    }
-}
 
-impl<'a> IntoIterator for &'a Set {
-    type Item = &'a Value;
-    type IntoIter = Elements<'a>;
+        impl<const N: usize> From<[$member; N]> for $name {
+            fn from(members: [$member; N]) -> Self {
+                members.into_iter().collect()
+            }
+        }
 
-    #[inline]
-    fn into_iter(self) -> Elements<'a> {
-        self.iter()
-    }
-}
+        impl Extend<$member> for $name {
+            fn extend<I: IntoIterator<Item = $member>>(&mut self, members: I) {
+                for (key, value) in members.into_iter().map($entry) {
+                    self.0.insert(key, value);
+                }
+            }
+        }
 
-impl IntoIterator for Set {
-    type Item = Value;
-    type IntoIter = IntoElements;
+        impl<'a> IntoIterator for &'a $name {
+            type Item = <$iter<'a> as Iterator>::Item;
+            type IntoIter = $iter<'a>;
 
-    fn into_iter(self) -> IntoElements {
-        IntoElements(self.0.into_iter())
-    }
-}
+            #[inline]
+            fn into_iter(self) -> $iter<'a> {
+                self.iter()
+            }
+        }
 
-impl fmt::Debug for Set {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
+        impl IntoIterator for $name {
+            type Item = $member;
+            type IntoIter = $into_iter;
 
-/// Compares and hashes as sequences of members.
-macro_rules! compared {
-    ($($name:ident),+) => {
-        $(impl PartialEq for $name {
+            fn into_iter(self) -> $into_iter {
+                $into_iter(self.0.into_iter())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.$debug().entries(self.iter()).finish()
+            }
+        }
+
+        impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 self.len() == other.len() && self.iter().eq(other.iter())
             }
@@ -588,11 +543,12 @@ macro_rules! compared {
                     member.hash(state);
                 }
             }
-        })+
+        }
     };
 }
 
-compared!(Object, Set);
+collection!(Object, (Value, Value), Members, IntoMembers, debug_map, |member| member);
+collection!(Set, Value, Elements, IntoElements, debug_set, |element| (element, ()));
 
 #[cfg(test)]
 #[allow(clippy::expect_used)]

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::rego::Sources;
 use crate::rego::internal::annotations;
-use crate::rego::internal::compile::{self, CompileOptions, Function, Functions, Stage, Text};
+use crate::rego::internal::compile::{self, CompileOptions, Function, Functions, Stage};
 use crate::rego::syntax::tree::Module;
 use crate::rego::syntax::{ParseOptions, parse_module};
 
@@ -120,7 +120,7 @@ pub fn compare(case: &Case, opa: &Json, functions: &Arc<Functions>) -> Option<(S
         }
         let Some(wanted) = wanted.get(&format!("{stage:?}")) else { return };
         for (module, theirs) in modules.iter().zip(wanted.values()) {
-            let ours = Text(module).to_string();
+            let ours = module.to_string();
             if ours != *theirs {
                 let line = theirs.lines().zip(ours.lines()).find(|(a, b)| a != b);
                 let text = line.map_or_else(

@@ -30,12 +30,10 @@ impl Lowering<'_> {
         let Placed { rule, package, set } = *placed;
         self.set = Some(set);
         let id = self.definition(rule, package, set)?;
-        let mut otherwise = Vec::new();
-        let mut next = rule.else_rule.as_deref();
-        while let Some(rule) = next {
-            otherwise.push(self.definition(rule, package, set)?);
-            next = rule.else_rule.as_deref();
-        }
+        let branches = rule.branches().skip(1);
+        let otherwise: Vec<_> = branches
+            .map(|branch| self.definition(branch, package, set))
+            .collect::<Result<_, _>>()?;
         if let super::Destination::Program(core) = &mut self.core
             && let Some(set) = core.sets.get_mut(set.0 as usize)
         {

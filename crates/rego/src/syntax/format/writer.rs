@@ -183,13 +183,6 @@ pub(super) struct Writer<'a> {
     problems: Problems,
 }
 
-fn parts(term: &Term) -> &[Term] {
-    match &term.kind {
-        TermKind::Ref(parts) => parts,
-        _ => std::slice::from_ref(term),
-    }
-}
-
 fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -304,18 +297,7 @@ fn operand_needs_parens(expr: &Expr, operator: &str, right: bool) -> bool {
 
 /// Returns `true` if a reference has operands that aren't constant.
 fn is_dynamic(reference: &[Term]) -> bool {
-    reference.iter().skip(1).any(|part| !is_constant(part))
-}
-
-fn is_constant(term: &Term) -> bool {
-    match &term.ungrouped().kind {
-        TermKind::Null | TermKind::Bool(_) | TermKind::Number(_) | TermKind::String(_) => true,
-        TermKind::Array(terms) | TermKind::Set(terms) => terms.iter().all(is_constant),
-        TermKind::Object(pairs) => {
-            pairs.iter().all(|(key, value)| is_constant(key) && is_constant(value))
-        }
-        _ => false,
-    }
+    reference.iter().skip(1).any(|part| !part.is_constant())
 }
 
 fn is_metadata(note: &Note) -> bool {
@@ -433,6 +415,12 @@ impl<'a> Writer<'a> {
 
     fn write(&mut self, text: &str) {
         self.out.push_str(text);
+    }
+
+    fn write_if(&mut self, condition: bool, text: &str) {
+        if condition {
+            self.write(text);
+        }
     }
 
     fn start_line(&mut self) {
@@ -583,9 +571,7 @@ impl<'a> Writer<'a> {
         for note in notes.rest() {
             self.write_line(&note.text);
         }
-        if !notes.rest().is_empty() {
-            self.write("\n");
-        }
+        self.write_if(!notes.rest().is_empty(), "\n");
     }
 
     fn package(&mut self, package: &Package, notes: Notes) -> WriteResult {
@@ -675,7 +661,7 @@ impl<'a> Writer<'a> {
         } else {
             self.style.future.clone_from(&future);
         }
-        let path = parts(&import.path);
+        let path = import.path.ref_parts();
         if let Some((first, rest)) = path.split_first() {
             let first = first.to_string();
             self.write(&first);
@@ -728,9 +714,7 @@ impl<'a> Writer<'a> {
         if !is_else {
             self.start_line();
         }
-        if rule.default {
-            self.write("default ");
-        }
+        self.write_if(rule.default, "default ");
         // The body of a rule such as `p := 1` is `true`.
         let is_constant = is_true_body(&rule.body) && rule.else_rule.is_none();
         self.comment_on_final_line = is_constant;
@@ -938,9 +922,7 @@ impl<'a> Writer<'a> {
         if expr.negated {
             self.write(if negated_parens { "not (" } else { "not " });
         }
-        if parens {
-            self.write("(");
-        }
+        self.write_if(parens, "(");
         notes = match &expr.kind {
             ExprKind::Some(some) => or_drop!(self.some(some, notes)),
             ExprKind::Every(every) => or_drop!(self.every(every, loc, notes)),
@@ -949,12 +931,8 @@ impl<'a> Writer<'a> {
             ExprKind::Call(terms) => or_keep!(self.statement_call(terms, notes)),
             ExprKind::Term(term) => or_keep!(self.term(term, notes)),
         };
-        if parens {
-            self.write(")");
-        }
-        if negated_parens {
-            self.write(")");
-        }
+        self.write_if(parens, ")");
+        self.write_if(negated_parens, ")");
         self.withs(expr, loc, notes)
     }
 
@@ -1025,9 +1003,7 @@ impl<'a> Writer<'a> {
                         self.write(" ");
                     }
                     notes = or_drop!(self.term(term, notes));
-                    if index + 1 < count {
-                        self.write(",");
-                    }
+                    self.write_if(index + 1 < count, ",");
                 }
                 _ => {}
             }
@@ -1063,13 +1039,9 @@ impl<'a> Writer<'a> {
         match not.body.as_slice() {
             [only] if !not.explicit => {
                 let parens = not_needs_parens(only);
-                if parens {
-                    self.write("(");
-                }
+                self.write_if(parens, "(");
                 notes = unless_comment!(self.expr(only, notes), drop);
-                if parens {
-                    self.write(")");
-                }
+                self.write_if(parens, ")");
             }
             body => {
                 if let Some(first) = body.first()
@@ -1080,9 +1052,10 @@ impl<'a> Writer<'a> {
                 self.write("{");
                 let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc, notes);
                 notes = unless_comment!(result, drop);
-                if body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row) {
-                    self.write(" ");
-                }
+                self.write_if(
+                    body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row),
+                    " ",
+                );
                 self.write("}");
             }
         }
@@ -1126,13 +1099,9 @@ impl<'a> Writer<'a> {
         let first = operand.body.first();
         if !operand.explicit {
             let Some(first) = first else { return (notes, None) };
-            if operand.parens {
-                self.write("(");
-            }
+            self.write_if(operand.parens, "(");
             let result = self.expr(first, notes);
-            if operand.parens {
-                self.write(")");
-            }
+            self.write_if(operand.parens, ")");
             return result;
         }
         let Some(first) = first else {
@@ -1146,9 +1115,10 @@ impl<'a> Writer<'a> {
         let brace = operand.brace;
         let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace, notes);
         let notes = unless_comment!(result, keep);
-        if operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row) {
-            self.write(" ");
-        }
+        self.write_if(
+            operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row),
+            " ",
+        );
         self.write("}");
         (notes, None)
     }
@@ -1295,13 +1265,9 @@ impl<'a> Writer<'a> {
 
     /// Writes a term, in parentheses if `parens` is set.
     fn in_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
-        if parens {
-            self.write("(");
-        }
+        self.write_if(parens, "(");
         let result = self.term(term, notes);
-        if parens {
-            self.write(")");
-        }
+        self.write_if(parens, ")");
         result
     }
 
@@ -1311,7 +1277,7 @@ impl<'a> Writer<'a> {
     }
 
     fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
-        let notes = or_keep!(self.reference(parts(function), notes));
+        let notes = or_keep!(self.reference(function.ref_parts(), notes));
         self.write("(");
         let loc = self.loc(function);
         // The text of a function's name contains no parentheses.
@@ -1330,9 +1296,7 @@ impl<'a> Writer<'a> {
         if sign == "in" {
             return self.member(parens || !self.style.own_parens, function, operands, notes);
         }
-        if parens {
-            self.write("(");
-        }
+        self.write_if(parens, "(");
         let [left, right] = operands else {
             self.problems.push(arity_problem(function));
             return (notes, None);
@@ -1341,9 +1305,7 @@ impl<'a> Writer<'a> {
         let sign = format!(" {sign} ");
         self.write(&sign);
         let notes = or_drop!(self.inner_side(right, notes));
-        if parens {
-            self.write(")");
-        }
+        self.write_if(parens, ")");
         (notes, None)
     }
 
@@ -1362,25 +1324,17 @@ impl<'a> Writer<'a> {
         match operands {
             [value, domain] => {
                 let parens = parens && self.style.keep_meaning;
-                if parens {
-                    self.write("(");
-                }
+                self.write_if(parens, "(");
                 let notes = or_drop!(self.inner_side(value, notes));
                 self.write(" in ");
                 let notes = or_drop!(self.inner_side(domain, notes));
-                if parens {
-                    self.write(")");
-                }
+                self.write_if(parens, ")");
                 (notes, None)
             }
             [key, value, domain] => {
-                if parens {
-                    self.write("(");
-                }
+                self.write_if(parens, "(");
                 let result = self.member_with_key(key, value, domain, notes);
-                if parens {
-                    self.write(")");
-                }
+                self.write_if(parens, ")");
                 result
             }
             _ => (notes, None),
@@ -1520,9 +1474,7 @@ impl<'a> Writer<'a> {
                 let moved = Loc { row: loc.row, ..value };
                 self.moved.insert(std::ptr::from_ref(&inner.value), moved);
                 let parens = is_union_call(&inner.key);
-                if parens {
-                    self.write("(");
-                }
+                self.write_if(parens, "(");
                 let result = match self.term(&inner.key, notes) {
                     (notes, None) => {
                         self.write(if parens { "): " } else { ": " });
@@ -1824,9 +1776,7 @@ impl<'a> Writer<'a> {
         let count = lines.len();
         for (index, line) in lines.into_iter().enumerate() {
             for (index, element) in line.into_iter().enumerate() {
-                if index > 0 {
-                    self.write(", ");
-                }
+                self.write_if(index > 0, ", ");
                 notes = or_drop!(self.entry(element, entries, notes));
             }
             if index + 1 < count {
@@ -1849,9 +1799,7 @@ impl<'a> Writer<'a> {
         match (element, entries) {
             (Element::Pair(key, value), _) => {
                 let parens = is_union_call(key);
-                if parens {
-                    self.write("(");
-                }
+                self.write_if(parens, "(");
                 let notes = or_drop!(self.term(key, notes));
                 self.write(if parens { "): " } else { ": " });
                 self.in_parens(is_union_call(value), value, notes)
@@ -1943,7 +1891,7 @@ fn text_start(term: &Term) -> usize {
     let first = match &term.kind {
         TermKind::Ref(parts) => parts.first(),
         TermKind::Call(terms) if !is_infix(terms) => {
-            terms.first().and_then(|function| parts(function).first())
+            terms.first().and_then(|function| function.ref_parts().first())
         }
         _ => None,
     };

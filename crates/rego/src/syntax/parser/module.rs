@@ -4,10 +4,11 @@ use super::super::normalize;
 use super::super::tree::{
     Body, Expr, ExprKind, Head, Import, Module, Package, Rule, Span, Term, TermKind, Version,
 };
-use super::super::words::{is_function, is_keyword_v1};
+use super::super::words::is_keyword_v1;
 use super::rules::{empty_head, true_body};
 use super::statements::{Statement, rego_version, value_name};
 use super::{Parser, hints, module_version, whole};
+use crate::builtins::lookup;
 use crate::problem::{Problem, Problems};
 
 impl Parser<'_> {
@@ -55,12 +56,8 @@ impl Parser<'_> {
         let v2 = imports.iter().any(|import| rego_version(import).1);
         let version = module_version(self.options.version, v1, v2);
         if version != Version::V0 {
-            for rule in &rules {
-                let mut next = Some(rule);
-                while let Some(rule) = next {
-                    self.check_v1(rule, &mut problems);
-                    next = rule.else_rule.as_deref();
-                }
+            for rule in rules.iter().flat_map(Rule::branches) {
+                self.check_v1(rule, &mut problems);
             }
         }
         if !problems.is_empty() {
@@ -170,7 +167,7 @@ fn rule_from_expr(expr: Expr) -> Result<Rule, String> {
             let operator = parts.first().map(ToString::to_string).unwrap_or_default();
             match operator.as_str() {
                 "eq" | "assign" => rule_from_equality(parts, span, operator == "assign"),
-                name if is_function(name) => {
+                name if lookup(name).is_some() => {
                     Err("rule name conflicts with built-in function".to_owned())
                 }
                 _ => rule_from_call(parts),
