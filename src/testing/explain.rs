@@ -15,7 +15,6 @@ use crate::explain::{Documents, LastFailed, generated_locals, operand_values, re
 use crate::load::position;
 use crate::rego::Value;
 use crate::rego::internal::engine::{TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::rego::internal::types::terms::is_scalar;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind, With};
 
 /// The most tests that are explained.
@@ -87,7 +86,7 @@ fn cause(
                 });
             let text = texts.text(value.span).to_owned();
             let operand = Operand { text, values: values.unwrap_or_default() };
-            let operands = if is_scalar(value) { Vec::new() } else { vec![operand] };
+            let operands = if value.is_scalar() { Vec::new() } else { vec![operand] };
             return Some(Cause {
                 case: keys.iter().map(cases::name).collect(),
                 position: position(texts, value.span),

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use crate::Position;
 use crate::load::position;
 use crate::rego::Sources as Texts;
-use crate::rego::internal::types::terms::is_scalar;
 use crate::rego::syntax::tree::{Module, Rule, Span, Term, TermKind};
 
 /// A definition of a rule with a test's name.
@@ -127,7 +126,7 @@ fn shape(rule: &Rule, length: usize) -> TestShape {
     let head = &rule.head;
     let keys = head.reference.get(length..).unwrap_or_default();
     // The compile stages replace all terms but scalars by variables.
-    let variable = |term: &Term| !is_scalar(term.ungrouped());
+    let variable = |term: &Term| !term.ungrouped().is_scalar();
     if head.is_function() {
         TestShape::Function
     } else if head.has_contains || (head.key.is_some() && head.value.is_none()) {

@@ -13,7 +13,6 @@ use crate::evaluate::{Covered, Evaluated, Policies};
 use crate::load::LoadOptions;
 use crate::rego::Sources as Texts;
 use crate::rego::Value;
-use crate::rego::internal::compile::RefText;
 use crate::rego::internal::program::{Hooks, Resolved};
 use crate::rego::syntax::tree::{Module, Span, Term, TermKind};
 use crate::sources::Sources;
@@ -151,7 +150,7 @@ fn package_name(path: &[String]) -> String {
     let span = Span::default();
     let head = Term { kind: TermKind::Var("data".into()), span };
     let keys = path.iter().map(|key| Term { kind: TermKind::String(key.as_str().into()), span });
-    RefText(&std::iter::once(head).chain(keys).collect::<Vec<_>>()).to_string()
+    TermKind::Ref(std::iter::once(head).chain(keys).collect()).to_string()
 }
 
 fn name(found: &TestRule) -> String {

@@ -72,7 +72,7 @@ impl Term {
     }
 
     /// Returns `true` for null, booleans, numbers and strings.
-    pub(crate) fn is_scalar(&self) -> bool {
+    pub fn is_scalar(&self) -> bool {
         self.kind.is_leaf() && !matches!(self.kind, TermKind::Var(_))
     }
 
