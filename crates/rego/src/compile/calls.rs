@@ -46,14 +46,11 @@ fn check(
     expr: &Expr,
     operator: &[Term],
 ) -> Option<Problem> {
-    let name = || print::reference(&super::recursion::author_ref(rewritten, operator)).to_string();
+    let name = || print::RefText(&super::recursion::author_ref(rewritten, operator)).to_string();
     let Some(arity) = compiler.arity(operator) else {
-        let problem = Problem::types(expr.span, format!("undefined function {}", name()));
-        let hint = super::hints::unknown_function(compiler, &name());
-        return Some(match hint {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        });
+        let mut problem = Problem::types(expr.span, format!("undefined function {}", name()));
+        problem.hints.extend(super::hints::unknown_function(compiler, &name()));
+        return Some(problem);
     };
     let operands = exprs::operands(expr).len();
     // A call that was hoisted out of a term has an additional operand for its result.

@@ -102,7 +102,7 @@ impl<'a> AnnotatedSchemas<'a> {
             Schema::Reference(reference) => reference,
         };
         let Some(schemas) = self.schemas else { return Ok(None) };
-        let name = print::reference(reference).to_string();
+        let name = print::RefText(reference).to_string();
         if let Some(known) = self.read.borrow().get(&name) {
             return Ok(Some(known.clone()));
         }

@@ -20,7 +20,7 @@ impl Compiler<'_> {
     /// A rule's path, with the author's variables.
     pub(super) fn rule_text(&self, id: RuleId) -> String {
         let path = self.rule(id).map(|(module, rule)| rule_path(module, rule)).unwrap_or_default();
-        print::reference(&author_ref(&self.rewritten, &path)).to_string()
+        print::RefText(&author_ref(&self.rewritten, &path)).to_string()
     }
 
     /// Formats a position for use within a message.
@@ -190,8 +190,8 @@ impl Compiler<'_> {
                     if let Some(other) = self.modules.get(*other) {
                         let message = format!(
                             "package {} conflicts with rule {} defined at {}",
-                            print::reference(other.package.path.get(1..).unwrap_or_default()),
-                            print::reference(&rule.head.reference),
+                            print::RefText(other.package.path.get(1..).unwrap_or_default()),
+                            print::RefText(&rule.head.reference),
                             self.place_text(rule.span)
                         );
                         found.push(Problem::types(module.package.span, message));

@@ -10,7 +10,7 @@ use crate::syntax::visit::Visit;
 use super::functions::Arity;
 use super::names::{LocalVarGenerator, NameMap, VarSet, is_generated};
 use super::safety::output_vars_for_body;
-use super::vars::{self, SAFETY, Vars};
+use super::vars::{self, Vars};
 use super::walk::{self, Node, NodeMut};
 use super::{Compiler, exprs};
 
@@ -122,11 +122,7 @@ impl PrintRewriter<'_> {
         let span = expr.span;
         let ExprKind::Call(terms) = &mut expr.kind else { return };
         for term in terms.iter().skip(1) {
-            for name in vars::of(term, SAFETY).diff(safe).sorted() {
-                let shown = self.rewritten.get(&name).unwrap_or(&name);
-                let message = format!("var {} is undeclared", exprs::show_var(shown));
-                problems.push(Problem::compile(term.span, message));
-            }
+            problems.extend(vars::undeclared(term, safe, self.rewritten));
         }
         if !problems.is_empty() {
             return;

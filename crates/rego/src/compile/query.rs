@@ -190,13 +190,7 @@ impl QueryCompiler<'_> {
             return;
         }
         let compiled = self.compiled;
-        let constant: Vec<bool> = compiled
-            .rules
-            .iter()
-            .map(|(id, _)| {
-                compiled.rules.find(id, &compiled.modules).is_some_and(exprs::is_constant_rule)
-            })
-            .collect();
+        let constant = exprs::constant_rules(&compiled.rules, &compiled.modules);
         let compiler = self.compiler;
         let defined =
             |reference: &[Term]| compiler.is_ref_to_known_defined_rule(reference, &constant);

@@ -155,7 +155,7 @@ impl Compiler<'_> {
         let target = self.rules.get(to)?;
         let length = edge.reference.len().min(target.path.len());
         let reference = author_ref(&self.rewritten, edge.reference.get(..length)?);
-        let mut text = format!(" ({}", print::reference(&reference));
+        let mut text = format!(" ({}", print::RefText(&reference));
         if show_from {
             text.push_str(&format!(" in {}", self.rule_text(from)));
         }

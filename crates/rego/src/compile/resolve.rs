@@ -245,7 +245,7 @@ impl Compiler<'_> {
         // The names of the rules of each package, by the package's path.
         let mut exports: std::collections::HashMap<String, Vec<Name>> =
             std::collections::HashMap::new();
-        let package = |module: &Module| print::reference(&module.package.path).to_string();
+        let package = |module: &Module| print::RefText(&module.package.path).to_string();
         for module in &modules {
             let names = exports.entry(package(module)).or_default();
             for rule in &module.rules {

@@ -628,7 +628,7 @@ impl Compiler<'_> {
     fn scope(&self, module: &Module, rule: &Rule) -> String {
         let line = |rule: &Rule| self.place(rule.span).1;
         let name =
-            |rule: &Rule| print::reference(exprs::ground_prefix(&rule.head.reference)).to_string();
+            |rule: &Rule| print::RefText(exprs::ground_prefix(&rule.head.reference)).to_string();
         let (own_line, own_name) = (line(rule), name(rule));
         let shared =
             module.rules.iter().any(|other| line(other) == own_line && name(other) != own_name);

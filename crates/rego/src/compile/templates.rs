@@ -12,7 +12,7 @@ use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
-use super::vars::{self, SAFETY};
+use super::vars;
 use super::walk;
 use super::{Compiler, exprs};
 
@@ -163,11 +163,7 @@ impl TemplateRewriter<'_> {
         if alone {
             return Some(Term { kind: TermKind::Set(vec![term]), span });
         }
-        for name in vars::of(&term, SAFETY).diff(&self.safe).sorted() {
-            let shown = self.rewritten.get(&name).unwrap_or(&name);
-            let message = format!("var {} is undeclared", exprs::show_var(shown));
-            self.problems.push(Problem::compile(span, message));
-        }
+        self.problems.extend(vars::undeclared(&term, &self.safe, self.rewritten));
         let var = exprs::var(self.generator.generate(), span);
         let mut capture = exprs::equality(var.clone(), term, span);
         capture.with = with;
@@ -184,7 +180,7 @@ impl Compiler<'_> {
         if !any {
             return;
         }
-        let constant = self.constant_rules();
+        let constant = exprs::constant_rules(&self.rules, &self.modules);
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
         let this = &*self;
@@ -238,12 +234,5 @@ impl Compiler<'_> {
             [only] => constant.get(only.index()).copied().unwrap_or_default(),
             _ => infos.iter().any(|info| info.default),
         }
-    }
-
-    /// The rules that are constants: a flag for each id.
-    pub(super) fn constant_rules(&self) -> Vec<bool> {
-        let constant =
-            |(id, _)| self.rules.find(id, &self.modules).is_some_and(exprs::is_constant_rule);
-        self.rules.iter().map(constant).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Collects the variables that occur in a node.
 
+use crate::problem::Problem;
 use crate::syntax::tree::{
     Body, Every, Expr, ExprKind, Head, Module, Name, Rule, Span, Term, TermKind, With,
 };
@@ -7,6 +8,7 @@ use crate::syntax::visit::{self, Visit, walk_kind, walk_term};
 use crate::threads;
 use crate::value::deeper;
 
+use super::exprs;
 use super::names::{NameMap, VarSet};
 
 /// The parts of a node in which variables aren't collected.
@@ -167,13 +169,13 @@ impl Visit for Vars<'_> {
             self.value(&with.value);
             return;
         }
-        for (index, term) in [&with.target, &with.value].into_iter().enumerate() {
-            match &term.kind {
-                TermKind::Ref(terms) => terms.iter().skip(1).for_each(|term| self.term(term)),
-                // A target that isn't a reference is the name of a function.
-                _ if index == 0 => {}
-                _ => self.term(term),
-            }
+        // A target that isn't a reference is the name of a function.
+        if let TermKind::Ref(terms) = &with.target.kind {
+            terms.iter().skip(1).for_each(|term| self.term(term));
+        }
+        match &with.value.kind {
+            TermKind::Ref(terms) => terms.iter().skip(1).for_each(|term| self.term(term)),
+            _ => self.term(&with.value),
         }
     }
 
@@ -211,6 +213,15 @@ pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
         }
         _ => None,
     }
+}
+
+/// The problems of the variables of a term that have no value.
+pub fn undeclared(term: &Term, safe: &VarSet, rewritten: &NameMap<Name>) -> Vec<Problem> {
+    let problem = |name: Name| {
+        let shown = exprs::show_var(rewritten.get(&name).unwrap_or(&name));
+        Problem::compile(term.span, format!("var {shown} is undeclared"))
+    };
+    of(term, SAFETY).diff(safe).sorted().into_iter().map(problem).collect()
 }
 
 /// All variables of terms.

@@ -142,12 +142,10 @@ impl WithValues<'_> {
             _ => {
                 let message =
                     "with keyword target must reference existing input, data, or a function";
-                let problem = Problem::types(span, message);
-                let name = print::reference(target).to_string();
-                return Err(match super::hints::with_target(self.compiler, &name) {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                });
+                let mut problem = Problem::types(span, message);
+                let name = print::RefText(target).to_string();
+                problem.hints.extend(super::hints::with_target(self.compiler, &name));
+                return Err(problem);
             }
         }
         Ok(exprs::requires_eval(&with.value))

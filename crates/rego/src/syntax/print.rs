@@ -188,14 +188,10 @@ pub fn escape_braces(text: &str) -> String {
     out
 }
 
-/// Prints a reference.
-pub fn reference(parts: &[Term]) -> impl Display + '_ {
-    Reference(parts)
-}
+/// Prints a reference, given its parts.
+pub struct RefText<'a>(pub &'a [Term]);
 
-struct Reference<'a>(&'a [Term]);
-
-impl Display for Reference<'_> {
+impl Display for RefText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         print_ref(self.0, f)
     }

@@ -49,7 +49,7 @@ fn text(tpe: &Type) -> String {
 
 /// A reference as OPA prints it.
 pub(super) fn reference_text(parts: &[Term]) -> String {
-    print::reference(parts).to_string()
+    print::RefText(parts).to_string()
 }
 
 /// A term as OPA prints it.

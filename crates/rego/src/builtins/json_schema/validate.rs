@@ -3,6 +3,7 @@
 //! Owns the description of violations: kinds, fields, wording, and which of several alternatives is
 //! explained (the closest match, by a score).
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use num_bigint::BigInt;
@@ -526,21 +527,17 @@ impl<'s> Validator<'s, '_> {
             let text = format!("Must be a multiple of {}", shown(of));
             self.problem(outcome, path, "multiple_of", text)?;
         }
-        if let Some(max) = rules.maximum.as_ref().filter(|max| number > *max) {
-            let text = format!("Must be less than or equal to {}", shown(max));
-            self.problem(outcome, path, "number_lte", text)?;
-        }
-        if let Some(max) = rules.exclusive_maximum.as_ref().filter(|max| number >= *max) {
-            let text = format!("Must be less than {}", shown(max));
-            self.problem(outcome, path, "number_lt", text)?;
-        }
-        if let Some(min) = rules.minimum.as_ref().filter(|min| number < *min) {
-            let text = format!("Must be greater than or equal to {}", shown(min));
-            self.problem(outcome, path, "number_gte", text)?;
-        }
-        if let Some(min) = rules.exclusive_minimum.as_ref().filter(|min| number <= *min) {
-            let text = format!("Must be greater than {}", shown(min));
-            self.problem(outcome, path, "number_gt", text)?;
+        let limits: [(_, fn(Ordering) -> bool, _, _); 4] = [
+            (&rules.maximum, Ordering::is_gt, "number_lte", "less than or equal to"),
+            (&rules.exclusive_maximum, Ordering::is_ge, "number_lt", "less than"),
+            (&rules.minimum, Ordering::is_lt, "number_gte", "greater than or equal to"),
+            (&rules.exclusive_minimum, Ordering::is_le, "number_gt", "greater than"),
+        ];
+        for (limit, exceeds, kind, words) in limits {
+            if let Some(limit) = limit.as_ref().filter(|limit| exceeds(number.cmp(limit))) {
+                let text = format!("Must be {words} {}", shown(limit));
+                self.problem(outcome, path, kind, text)?;
+            }
         }
         outcome.score += 1;
         Ok(())

@@ -62,53 +62,29 @@ pub(super) enum Operand {
     Function(Function),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    And,
-    Or,
+macro_rules! functions {
+    ($($(#[$doc:meta])* $function:ident $name:literal),+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Function {
+            $($(#[$doc])* $function),+
+        }
+
+        impl Function {
+            pub(super) const ALL: [(&'static str, Self); 19] = [$(($name, Self::$function)),+];
+        }
+    };
+}
+
+functions! {
+    And "and", Or "or",
     /// Fails, since values are never functions.
-    Call,
-    Not,
-    Len,
-    Index,
-    Slice,
-    Print,
-    Printf,
-    Println,
-    Html,
-    Js,
-    UrlQuery,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
+    Call "call",
+    Not "not", Len "len", Index "index", Slice "slice", Print "print", Printf "printf",
+    Println "println", Html "html", Js "js", UrlQuery "urlquery", Eq "eq", Ne "ne", Lt "lt",
+    Le "le", Gt "gt", Ge "ge"
 }
 
 impl Function {
-    pub(super) const ALL: [(&'static str, Self); 19] = [
-        ("and", Self::And),
-        ("or", Self::Or),
-        ("call", Self::Call),
-        ("not", Self::Not),
-        ("len", Self::Len),
-        ("index", Self::Index),
-        ("slice", Self::Slice),
-        ("print", Self::Print),
-        ("printf", Self::Printf),
-        ("println", Self::Println),
-        ("html", Self::Html),
-        ("js", Self::Js),
-        ("urlquery", Self::UrlQuery),
-        ("eq", Self::Eq),
-        ("ne", Self::Ne),
-        ("lt", Self::Lt),
-        ("le", Self::Le),
-        ("gt", Self::Gt),
-        ("ge", Self::Ge),
-    ];
-
     pub(super) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, keyword)| *keyword == self).map_or("", |(name, _)| name)
     }
