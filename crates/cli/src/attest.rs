@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
+use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
     AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status,
 };
-use rego_platform_gate::SignKey;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;

@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 pub use exit::Exit;
 pub use input::{Call, Evidence, Input, Ledger, Signer, SigningIdentity, SigningKey, Subject};
 pub use inventory::{
-    Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse,
-    Relaxation, Service, SignedBy, TokenUse,
+    Argument, CallSite, Inventory, LeftOut, OptionEffect, OptionUse, PackageUse, Relaxation,
+    Service, SignedBy, TokenUse,
 };
 pub use part::{Part, Tally, Unread};
 pub use policy::{Policy, Rule, Severity, Source};

@@ -42,7 +42,6 @@ use super::problem::{Problem, Sources};
 use super::syntax::tree::{Module, Name, Span, Term, TermKind};
 use super::value::Value;
 
-pub use super::syntax::print::RefText;
 pub use dependency_graph::{DynamicDependency, Graph};
 pub use functions::{Arity, Function, Functions, function_name};
 pub use imports::check_v1;

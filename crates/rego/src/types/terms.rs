@@ -28,11 +28,6 @@ pub fn variable(term: &Term) -> Option<&Name> {
     }
 }
 
-/// Returns `true` if a term is a scalar.
-pub fn is_scalar(term: &Term) -> bool {
-    term.is_scalar()
-}
-
 /// The names of all variables in a term, including those in closures, without duplicates.
 pub fn variables(term: &Term) -> Rc<[Name]> {
     struct Variables(BTreeSet<Name>);

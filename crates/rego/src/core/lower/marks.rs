@@ -50,12 +50,23 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
         }
         open.extend(used.into_iter().filter(|id| seen.insert(*id)));
     }
-    let rules = &core.rules;
+    let all = |rule: &mut Rule| marks_of(&mut rule.body);
+    let of_rules: Vec<Marks> = core.rules.iter_mut().map(all).collect();
     for set in &mut core.sets {
         let members = set.members.iter().flatten();
-        let ops = members.filter_map(|id| rules.get(id.0 as usize)).flat_map(|rule| &rule.body);
-        set.marks = ops.fold(Marks::NONE, |marks, op| marks.with(op.marks));
+        let all = members.filter_map(|id| of_rules.get(id.0 as usize));
+        set.marks = all.fold(Marks::NONE, |marks, own| marks.with(*own));
     }
+}
+
+/// Returns the marks in a body, also of the bodies within its expressions.
+fn marks_of(body: &mut Body) -> Marks {
+    let mut all = Marks::NONE;
+    for op in body {
+        all.add(op.marks);
+        deeper(|| each_body(op, &mut |body| all.add(marks_of(body))));
+    }
+    all
 }
 
 /// Marks the parts of the heads of a rule and of the comprehensions in it.
