@@ -161,7 +161,20 @@ fn known_values() -> String {
         values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
     };
     let mut out = String::from("### Known values\n\n");
-    let _ = writeln!(out, "**Kinds** of materials and digests: {}\n", list(KINDS));
+    let kinds = format!("**Kinds** of materials and digests: {}", list(KINDS));
+    let mut length = 0;
+    for word in kinds.split(' ') {
+        if length + word.len() > 118 {
+            out.push('\n');
+            length = 0;
+        } else if length > 0 {
+            out.push(' ');
+            length += 1;
+        }
+        out.push_str(word);
+        length += word.len();
+    }
+    out.push_str("\n\n");
     let _ = writeln!(out, "**Statuses** of requirements: {}\n", list(STATUSES));
     out.push_str("**`metadata`** of a digest or a reference:\n\n");
     out.push_str(&table("field", fields(METADATA)));
