@@ -1,11 +1,10 @@
 //! Helpers that inspect and build expressions, terms and heads.
 
-use crate::syntax::tree::{Body, Expr, ExprKind, Head, Module, Name, Rule, Span, Term, TermKind};
+use crate::syntax::tree::{Body, Expr, ExprKind, Head, Name, Span, Term, TermKind};
 use crate::syntax::visit::is_ground;
 
 use super::functions::function_name;
 use super::names::is_wildcard;
-use super::rule_tree::Rules;
 use super::walk::{self, Node};
 
 /// The name of the function that an expression calls.
@@ -134,21 +133,6 @@ pub fn head_may_have_vars(head: &Head) -> bool {
 /// Returns `true` if a rule defines elements of a set.
 pub fn is_multi_value(head: &Head) -> bool {
     head.value.is_none() && head.key.is_some()
-}
-
-/// The rules that are constants: a flag for each id.
-pub fn constant_rules(rules: &Rules, modules: &[Module]) -> Vec<bool> {
-    rules.iter().map(|(id, _)| rules.find(id, modules).is_some_and(is_constant_rule)).collect()
-}
-
-/// Returns `true` if a rule has a known value and no condition.
-fn is_constant_rule(rule: &Rule) -> bool {
-    is_empty_body(&rule.body)
-        && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
-            TermKind::Var(_) => true,
-            TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => is_ground(value),
-            _ => value.is_scalar(),
-        })
 }
 
 /// The name of the document if a term is just `data` or `input`.

@@ -17,8 +17,8 @@ use super::templates::{TemplateRewriter, is_template};
 use super::vars;
 use super::with_values::WithValues;
 use super::{
-    CompileOptions, Compiled, Compiler, calls, comprehension_indices, exprs, imports, normalize,
-    safety, walk,
+    CompileOptions, Compiled, Compiler, calls, comprehension_indices, imports, normalize,
+    rule_tree, safety, walk,
 };
 
 /// What a query is compiled against: the names that it can use.
@@ -190,7 +190,7 @@ impl QueryCompiler<'_> {
             return;
         }
         let compiled = self.compiled;
-        let constant = exprs::constant_rules(&compiled.rules, &compiled.modules);
+        let constant = rule_tree::constant_rules(&compiled.rules, &compiled.modules);
         let compiler = self.compiler;
         let defined =
             |reference: &[Term]| compiler.is_ref_to_known_defined_rule(reference, &constant);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::syntax::tree::{Module, Name, Rule, Span, Term, TermKind};
+use crate::syntax::visit::is_ground;
 use crate::value::Value;
 
 use super::functions::{Arity, Functions};
@@ -392,4 +393,19 @@ pub fn rule_path(module: &Module, rule: &Rule) -> Vec<Term> {
         path.push(term);
     }
     path
+}
+
+/// The rules that are constants: a flag for each id.
+pub fn constant_rules(rules: &Rules, modules: &[Module]) -> Vec<bool> {
+    rules.iter().map(|(id, _)| rules.find(id, modules).is_some_and(is_constant_rule)).collect()
+}
+
+/// Returns `true` if a rule has a known value and no condition.
+fn is_constant_rule(rule: &Rule) -> bool {
+    exprs::is_empty_body(&rule.body)
+        && rule.head.value.as_ref().is_some_and(|value| match &value.kind {
+            TermKind::Var(_) => true,
+            TermKind::Array(_) | TermKind::Object(_) | TermKind::Set(_) => is_ground(value),
+            _ => value.is_scalar(),
+        })
 }

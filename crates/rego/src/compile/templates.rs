@@ -14,7 +14,7 @@ use super::names::{LocalVarGenerator, NameMap, VarSet};
 use super::safety::output_vars_for_body;
 use super::vars;
 use super::walk;
-use super::{Compiler, exprs};
+use super::{Compiler, exprs, rule_tree};
 
 /// OPA's function that builds the text from a template's parts.
 const TEMPLATE_STRING: [&str; 2] = ["internal", "template_string"];
@@ -180,7 +180,7 @@ impl Compiler<'_> {
         if !any {
             return;
         }
-        let constant = exprs::constant_rules(&self.rules, &self.modules);
+        let constant = rule_tree::constant_rules(&self.rules, &self.modules);
         let mut modules = std::mem::take(&mut self.modules);
         let mut generator = self.generator.clone();
         let this = &*self;

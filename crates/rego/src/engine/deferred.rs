@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
-use super::reference::keys;
 use super::replaced::{DeferredTarget, DeferredTerm, DeferredValue};
-use super::results::OtherSide;
+use super::results::{OtherSide, keys};
 use super::{ErrorCode, EvalError};
 use crate::core::{Slot, Term};
 use crate::value::Value;

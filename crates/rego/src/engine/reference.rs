@@ -8,7 +8,8 @@ use std::cell::RefCell;
 
 use super::deferred::deferred_read;
 use super::machine::{Alternatives, Flow, Machine, Next, Run, Stop};
-use super::results::{OtherSide, SingleResult, SingleValue, is_false};
+use super::reached::address;
+use super::results::{OtherSide, SingleResult, SingleValue, is_false, keys};
 use crate::core::{
     Comprehension, ComprehensionKind, Core, Head, Marks, NodeId, Op, Ref, Resolved, SetId, Side,
     Term, member,
@@ -478,7 +479,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut alternatives = Alternatives::new(run);
         tried_each(run, value);
         let keys = self.matches(run, value, rest, other, found_by)?;
+        let is_input = !self.closed.is_empty() && self.is_input(value);
         let mut tried = |machine: &mut Self, key: &Value, item: &Value| {
+            // Who iterates over the input reads no member of what the gate adds to it.
+            if is_input && machine.is_excluded(run, item, rest) {
+                run.misses();
+                return Ok(());
+            }
             alternatives.record(machine.with_key(run, (term, key), item, rest, other, next))
         };
         if let Some(keys) = keys {
@@ -504,6 +511,18 @@ impl<'p, 'r> Machine<'p, 'r> {
             tried(self, key, item)
         })?;
         alternatives.finish()
+    }
+
+    /// Returns `true` for the input of the evaluation.
+    pub(super) fn is_input(&self, value: &Value) -> bool {
+        let place = address(value);
+        place.is_some() && place == self.input.as_ref().and_then(address)
+    }
+
+    /// Returns `true` if the first of some operands looks up a member that an object can't have.
+    fn is_excluded(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) -> bool {
+        let key = path.first().and_then(|term| self.value(term, run.base));
+        key.is_some_and(|key| value.get(&key).is_none() && self.closed.excludes(value, &key))
     }
 
     #[inline]
@@ -890,16 +909,6 @@ pub(super) fn each_member<'v, E>(
         Value::Object(members) => members.iter().try_for_each(|(key, item)| f(key, item)),
         Value::Set(items) => items.iter().try_for_each(|item| f(item, item)),
         _ => Ok(()),
-    }
-}
-
-/// The keys of a value.
-pub(super) fn keys(value: &Value) -> Vec<Value> {
-    match value {
-        Value::Array(items) => (0_i64..).map(Value::from).take(items.len()).collect(),
-        Value::Object(members) => members.keys().cloned().collect(),
-        Value::Set(items) => items.iter().cloned().collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -57,3 +57,13 @@ pub(super) enum OtherSide<'o, 'p> {
 pub(super) fn is_false(value: &Value) -> bool {
     matches!(value, Value::Bool(false))
 }
+
+/// The keys of a value.
+pub(super) fn keys(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => (0_i64..).map(Value::from).take(items.len()).collect(),
+        Value::Object(members) => members.keys().cloned().collect(),
+        Value::Set(items) => items.iter().cloned().collect(),
+        _ => Vec::new(),
+    }
+}

@@ -295,10 +295,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         for (index, term) in path.iter().enumerate() {
             let Some(key) = self.value(term, run.base) else { return false };
             let Some(found) = value.get(&key) else {
-                let place = address(value);
-                let is_input = self.own_input
-                    && place.is_some()
-                    && place == self.input.as_ref().and_then(address);
+                let is_input = self.own_input && self.is_input(value);
                 let next = path.get(index + 1).filter(|_| is_input);
                 let below = next.and_then(|term| self.value(term, run.base));
                 return self.closed.excludes(value, &key)

@@ -4,11 +4,10 @@ use super::super::normalize;
 use super::super::tree::{
     Body, Expr, ExprKind, Head, Import, Module, Package, Rule, Span, Term, TermKind, Version,
 };
-use super::super::words::is_keyword_v1;
+use super::super::words::{is_function, is_keyword_v1};
 use super::rules::{empty_head, true_body};
 use super::statements::{Statement, rego_version, value_name};
 use super::{Parser, hints, module_version, whole};
-use crate::builtins::lookup;
 use crate::problem::{Problem, Problems};
 
 impl Parser<'_> {
@@ -167,7 +166,7 @@ fn rule_from_expr(expr: Expr) -> Result<Rule, String> {
             let operator = parts.first().map(ToString::to_string).unwrap_or_default();
             match operator.as_str() {
                 "eq" | "assign" => rule_from_equality(parts, span, operator == "assign"),
-                name if lookup(name).is_some() => {
+                name if is_function(name) => {
                     Err("rule name conflicts with built-in function".to_owned())
                 }
                 _ => rule_from_call(parts),
