@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
-use rego_platform::sources::{self, RegoVersion, Sources};
+use rego_platform::sources::{RegoVersion, Sources};
 use rego_platform::{Api, Diagnostic, Error, ErrorKind, Platform, check};
 use rego_platform_client::text::{counted, escape_for_log};
 use rego_platform_gate::{Gate, Material, repository, sarif};
@@ -250,7 +250,7 @@ pub(super) fn of_document(path: &str, text: &str, load: &LoadOptions) -> Vec<Dia
     let mut found = match Material::of_document(path, text) {
         Ok(material) => findings(material, how).found,
         // Where the YAML is broken, reading the file fails before the document is looked at.
-        Err(error) => match sources::document(path, text, true) {
+        Err(error) => match rego_platform::sources::document(path, text, true) {
             Err(broken) if broken.position.is_some() => vec![broken],
             _ => refusals(error),
         },
@@ -262,7 +262,7 @@ pub(super) fn of_document(path: &str, text: &str, load: &LoadOptions) -> Vec<Dia
         let file = finding.position.as_ref().map_or("", |at| at.file.as_ref());
         let is_placed = !file.is_empty() && !file.starts_with(&format!("{path}#"));
         if !is_placed {
-            finding.position = Some(sources::place(path, text, 1, 1));
+            finding.position = Some(rego_platform::sources::place(path, text, 1, 1));
         }
     }
     found.into_iter().map(crate::hint::with_option).collect()
