@@ -82,7 +82,7 @@ pub(super) struct GateCommand {
     settings: SettingsArgs,
 }
 
-/// What the settings file of a gate comes to.
+/// The outcome of reading the settings file of a gate.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub used: Option<Source>,

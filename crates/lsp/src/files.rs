@@ -114,7 +114,8 @@ impl Files {
         self.documents.extend(old.into_iter().filter(|(_, document)| document.open.is_some()));
     }
 
-    /// Reads a policy document; `None` if the file isn't one. One that `was_document` still is with broken YAML.
+    /// Reads a policy document; `None` if the file isn't one. With `was_document`, it is one also where its YAML is
+    /// broken.
     fn document(
         &self,
         (path, was_document): (&Path, bool),

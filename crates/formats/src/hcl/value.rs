@@ -8,7 +8,7 @@ use super::expression::{Expression, Kind};
 use super::scanner::Scanner;
 use crate::problem::add;
 
-/// What begins the part of a template that counts if a condition doesn't hold.
+/// The beginning of the part of a template that counts if a condition doesn't hold.
 const ELSE: &str = "%{else}";
 
 /// Returns the value of an expression.

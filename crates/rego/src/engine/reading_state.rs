@@ -42,10 +42,10 @@ pub(super) struct ReadingState {
     pub(super) found: Read,
     /// The variables that are marked as missing, each with what is.
     pub(super) missing: Vec<(u32, Span)>,
-    /// The frames of the bodies of which an expression holds that was taken in another way, or evaluated something that
-    /// was.
+    /// The frames of the bodies that hold only with an assumption: an expression taken in another way, in the body
+    /// itself or in something that it evaluated.
     pub(super) assumed: Vec<u32>,
-    /// The number of times that an expression was.
+    /// The number of assumptions so far.
     pub(super) assumptions: u64,
     /// The last reference for lack of which an expression that computes a value has none.
     pub(super) last: Option<Span>,
