@@ -49,7 +49,10 @@ impl ImageArgs {
         let _watchdog = watchdog::start(timeout)?;
         let mut latest = latest.into_iter();
         let images = references.iter().zip(fetched).map(|(reference, image)| {
-            let is_latest = latest.next().map(|latest| latest.as_ref() == Some(&image.digest));
+            // The tag may have moved since the image was looked up by it.
+            let is_asked = reference.tag() == Some("latest");
+            let is_latest =
+                latest.next().map(|latest| is_asked || latest.as_ref() == Some(&image.digest));
             let (address, digest) = (reference.to_string(), image.digest.to_string());
             let name = address.split_once("://").map_or(address.as_str(), |(_, name)| name);
             let image = Image::open(&address, name, &digest, artifacts(image), signatures);
