@@ -94,6 +94,34 @@ static FINDING: &[KnownField] = &[
     KnownField { name: "status", ty: Type::String, values: FINDING_STATUSES },
 ];
 
+/// Severities and statuses in a request, where their prefix may be left out.
+static FINDING_FILTERS: &[KnownField] = &[
+    KnownField { name: "severity", ty: Type::String, values: SEVERITY_FILTERS },
+    KnownField { name: "status", ty: Type::String, values: STATUS_FILTERS },
+];
+
+static SEVERITY_FILTERS: &[&str] = &[
+    "CRITICAL",
+    "HIGH",
+    "MEDIUM",
+    "LOW",
+    "INFO",
+    "FINDING_SEVERITY_CRITICAL",
+    "FINDING_SEVERITY_HIGH",
+    "FINDING_SEVERITY_MEDIUM",
+    "FINDING_SEVERITY_LOW",
+    "FINDING_SEVERITY_INFO",
+];
+
+static STATUS_FILTERS: &[&str] = &[
+    "OPEN",
+    "IN_PROGRESS",
+    "RESOLVED",
+    "FINDING_STATUS_OPEN",
+    "FINDING_STATUS_IN_PROGRESS",
+    "FINDING_STATUS_RESOLVED",
+];
+
 static KIND_ONLY: &[KnownField] = &[KIND];
 
 pub(super) static METADATA: &[Field] = &[
@@ -129,7 +157,7 @@ static OVERALL: &[KnownField] =
 /// Returns the known fields of an object, documented ones included. The object is identified by the
 /// address of its table of documented fields.
 pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
-    let table: [(&[Field], &'static [KnownField]); 9] = [
+    let table: [(&[Field], &'static [KnownField]); 10] = [
         (discover::RESULT, DISCOVERED),
         (discover::REFERENCE, DISCOVERED),
         (METADATA, METADATA_FIELDS),
@@ -137,6 +165,7 @@ pub(crate) fn known_fields(fields: &'static [Field]) -> &'static [KnownField] {
         (evidence::FILTERS, KIND_ONLY),
         (project_compliance::EVALUATION, EVALUATION),
         (findings::FINDING, FINDING),
+        (findings::REQUEST, FINDING_FILTERS),
         (&ProjectEvaluation, EVALUATION),
         (&RequirementEvaluation, OVERALL),
     ];

@@ -2,6 +2,8 @@
 //!
 //! Owns the order in which it is looked for, and its wording.
 
+use std::sync::Arc;
+
 use rego_platform::evaluate::{Evaluated, MissingOperand, OtherReading, QueryOutput, Reached};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::engine::{ClosedObject, InputKind};
@@ -22,16 +24,20 @@ const LISTS: [&str; 2] = ["evidence", "project_compliance"];
 pub(super) fn describe(kind: &mut InputKind, reader: &Reader, (closed, combined): (bool, bool)) {
     kind.combined = combined;
     if closed {
-        kind.closed.push(ClosedObject { member: None, except: [].into() });
+        kind.closed.push(ClosedObject { member: None, except: [].into(), required: false });
     }
-    let closed = |name: &str, except| ClosedObject { member: Some(Value::from(name)), except };
+    let mut close = |name: &str, except: Arc<[String]>, required| {
+        let member = Some(Value::from(name));
+        kind.closed.push(ClosedObject { member, except, required });
+    };
     // A policy document's arguments are those that it declares, with or without a value; where it declares none,
     // nothing is judged.
     match &reader.declared {
         None if reader.document => {}
-        declared => kind.closed.push(closed(ARGUMENTS, declared.clone().unwrap_or_default())),
+        None => close(ARGUMENTS, Arc::default(), true),
+        Some(declared) => close(ARGUMENTS, Arc::clone(declared), false),
     }
-    kind.closed.push(closed(&reader.product.metadata_field(), ["annotations".to_owned()].into()));
+    close(&reader.product.metadata_field(), ["annotations".to_owned()].into(), true);
 }
 
 /// Returns the error for a policy that can't pass, and its place.

@@ -66,6 +66,8 @@ pub struct ClosedObject {
     pub member: Option<Value>,
     /// The members that it may lack nevertheless.
     pub except: Arc<[String]>,
+    /// `true` if a policy that reads the object as a whole lacks it where the input doesn't have it.
+    pub required: bool,
 }
 
 impl InputKind {
@@ -78,8 +80,8 @@ impl InputKind {
 pub(super) struct ClosedObjects {
     /// Their places in memory, each with what it lacks.
     places: HashMap<usize, Lacking>,
-    /// The members of the input that would be such objects, and aren't there.
-    absent: Vec<(Value, Lacking)>,
+    /// The members of the input that would be such objects, and that it lacks; with `true` if required.
+    absent: Vec<(Value, Lacking, bool)>,
     /// Keeps their places from being used again.
     kept: Vec<Value>,
 }
@@ -103,7 +105,7 @@ impl Lacking {
 impl ClosedObjects {
     pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
         let mut closed = Self::default();
-        for ClosedObject { member, except } in &kind.closed {
+        for ClosedObject { member, except, required } in &kind.closed {
             let lacking = Lacking::AllBut(Arc::clone(except));
             let found = match member {
                 Some(key) => input.and_then(|input| input.get(key)),
@@ -111,7 +113,7 @@ impl ClosedObjects {
             };
             match (found, member) {
                 (Some(object), _) => closed.add(object, lacking),
-                (None, Some(key)) => closed.absent.push((key.clone(), lacking)),
+                (None, Some(key)) => closed.absent.push((key.clone(), lacking, *required)),
                 (None, None) => {}
             }
         }
@@ -150,9 +152,11 @@ impl ClosedObjects {
         place.is_some_and(|lacking| lacking.has(key))
     }
 
-    /// Returns `true` if a member that the input doesn't have can't have a member.
-    pub(super) fn excludes_below(&self, member: &Value, key: &Value) -> bool {
-        self.absent.iter().any(|(own, lacking)| own == member && lacking.has(key))
+    /// Returns `true` if the input lacks a member that is required, or that can't have the given member.
+    pub(super) fn excludes_below(&self, member: &Value, key: Option<&Value>) -> bool {
+        self.absent.iter().any(|(own, lacking, required)| {
+            own == member && key.map_or(*required, |key| lacking.has(key))
+        })
     }
 }
 

@@ -216,22 +216,35 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Continues with the variable that an expression computes marked as missing.
+    /// Continues with what an expression computes marked as missing: a variable, or those of a pattern.
     fn with_missing(
         &mut self,
         run: &Run<'p>,
         (op, operand): (&'p Op, Span),
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let Some(slot) = core::result(op).map(|slot| run.base + slot) else { return Ok(()) };
+        let slots: Vec<u32> = match core::result(op) {
+            Some(slot) => vec![run.base + slot],
+            None => {
+                let slots = core::unified(op).into_iter().map(|slot| run.base + slot);
+                let is_free =
+                    |slot: &u32| matches!(self.slots.get(*slot as usize), Some(Bound::Free));
+                slots.filter(is_free).collect()
+            }
+        };
+        if slots.is_empty() {
+            return Ok(());
+        }
         let mark = self.trail.len();
-        self.bind(slot, Bound::Missing);
-        if let Some(reading) = &mut self.reading {
-            reading.missing.push((slot, operand));
+        for slot in &slots {
+            self.bind(*slot, Bound::Missing);
+            if let Some(reading) = &mut self.reading {
+                reading.missing.push((*slot, operand));
+            }
         }
         let flow = next(self);
         if let Some(reading) = &mut self.reading {
-            reading.missing.pop();
+            reading.missing.truncate(reading.missing.len().saturating_sub(slots.len()));
         }
         self.undo(mark);
         flow

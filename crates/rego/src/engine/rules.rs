@@ -655,9 +655,9 @@ impl Machine<'_, '_> {
         let mut value = input;
         for (index, key) in reference.path.iter().enumerate() {
             let Some(found) = value.get(key) else {
-                let below = reference.path.get(index + 1).filter(|_| index == 0);
+                let below = reference.path.get(index + 1);
                 if self.closed.excludes(value, key)
-                    || below.is_some_and(|below| self.closed.excludes_below(key, below))
+                    || index == 0 && self.closed.excludes_below(key, below)
                 {
                     self.suspect(Marks::CLOSED);
                 }

@@ -295,11 +295,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         for (index, term) in path.iter().enumerate() {
             let Some(key) = self.value(term, run.base) else { return false };
             let Some(found) = value.get(&key) else {
-                let is_input = self.own_input && self.is_input(value);
-                let next = path.get(index + 1).filter(|_| is_input);
-                let below = next.and_then(|term| self.value(term, run.base));
-                return self.closed.excludes(value, &key)
-                    || below.is_some_and(|below| self.closed.excludes_below(&key, &below));
+                if self.closed.excludes(value, &key) {
+                    return true;
+                }
+                let below = path.get(index + 1).and_then(|term| self.value(term, run.base));
+                return self.own_input
+                    && self.is_input(value)
+                    && self.closed.excludes_below(&key, below.as_deref());
             };
             value = found;
         }
@@ -357,6 +359,14 @@ impl<'p, 'r> Machine<'p, 'r> {
         match (value, &key) {
             (Value::Object(members), key) if part == InputPart::Whole => {
                 seen.reads = true;
+                // A loop over the members for a field, where none of them has fields.
+                let is_object = |value: &Value| matches!(value, Value::Object(_));
+                if let (None, Some(Term::Const(Value::String(_))), Some(member)) =
+                    (key, rest.first(), members.values().next())
+                    && !members.values().any(is_object)
+                {
+                    seen.misshapen.get_or_insert((true, member.type_name()));
+                }
                 let mut found = members
                     .iter()
                     .filter(|(own, _)| key.as_ref().is_none_or(|key| *key == **own))

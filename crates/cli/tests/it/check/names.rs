@@ -161,6 +161,10 @@ fn the_optional_functions_have_known_fields_too() {
 #[test]
 fn the_optional_functions_have_known_values_too() {
     let evaluation = "platform.product_compliance({\"product_version_id\": input.v}).frameworks[_].evaluations[_]";
+    let findings = |filters: &str| {
+        let names = "\"project_name\": input.p, \"project_version_name\": input.v";
+        format!("a := platform.findings({{{names}, {filters}}})")
+    };
     for (rule, code) in [
         (
             format!("a if {evaluation}.overall_status == \"failed\""),
@@ -170,6 +174,13 @@ fn the_optional_functions_have_known_values_too() {
             format!("a if {evaluation}.project_evaluations[_].status == \"Pass\""),
             "unknown-value: did you mean `\"pass\"`?",
         ),
+        (findings("\"severity\": \"CRITCAL\""), "unknown-value: did you mean `\"CRITICAL\"`?"),
+        (
+            findings("\"severity\": [\"HIGH\", \"FINDING_SEVERITY_HIHG\"]"),
+            "unknown-value: did you mean `\"FINDING_SEVERITY_HIGH\"`?",
+        ),
+        (findings("\"status\": \"OPNE\""), "unknown-value: did you mean `\"OPEN\"`?"),
+        (findings("\"status\": \"OPEN\", \"severity\": [\"FINDING_SEVERITY_HIGH\"]"), ""),
         (format!("a if {evaluation}.overall_status == \"fail\""), ""),
         (
             format!("a if {evaluation}.overall_status == \"exempt\""),

@@ -210,6 +210,23 @@ const UNSAID: &[&str] = &[
     "deny := a | b\n\na contains input.owner if input.name\n\nb contains \"x\" if input.none",
     "violation contains {\"msg\": msg} if {\n\tinput.name\n\tmsg := sprintf(\"%s\", [input.owner])\n}",
     "warn contains sprintf(\"%s\", [input.owner]) if input.name",
+    // Destructured, with a modifier, and combined.
+    "deny contains msg if {\n\tinput.name\n\t[msg, _] := [sprintf(\"%s\", [input.owner]), 1]\n}",
+    "deny contains msg if {\n\tinput.name\n\t{\"owner\": msg} := input.one\n}",
+    "deny contains msg if {\n\tinput.name\n\t[owner, msg] := [input.owner, \"x\"]\n}",
+    "deny contains msg if {\n\tinput.name\n\tmsg := sprintf(\"%s\", [input.owner]) with data.x as 1\n}",
+    "deny contains object.union({\"msg\": \"x\"}, {\"owner\": input.owner}) if input.name",
+    "result := object.union({\"skipped\": false}, {\"violations\": v})\n\nv contains input.owner if input.name",
+    // Taken out of what others build.
+    "deny contains v.msg if some v in found\n\nfound contains {\"msg\": input.owner} if input.name",
+    "deny contains found[_].msg\n\nfound contains {\"msg\": input.owner} if input.name",
+    "deny contains msg if msg := found[_]\n\nfound[c.name] := c.image if some c in input.list",
+    "deny contains m if some m in {c.name: c.image | some c in input.list}",
+    "deny contains m if some m in {c.image: c.name | some c in input.list}",
+    "deny contains {\"a\": [c.image | some c in input.list]}.a[_]",
+    // Built by a function.
+    "deny := found(input)\n\nfound(x) := {c.image | some c in x.list}",
+    "deny contains m if some m in found(input)\n\nfound(x) := [sprintf(\"%s\", [c.image]) | some c in x.list]",
 ];
 
 /// Those that have one, whose conditions don't hold, or whose message is a condition.
@@ -222,6 +239,9 @@ const SAID: &[&str] = &[
     "deny contains msg if {\n\tinput.name\n\tsome msg in input.messages\n}",
     "deny contains msg if {\n\towner := input.owner\n\towner == \"x\"\n\tmsg := sprintf(\"%s\", [owner])\n}",
     "deny contains \"x\" if helper\n\nhelper := input.owner",
+    "deny contains msg if {\n\tinput.name\n\t[msg, 2] = [input.owner, 1]\n}",
+    "deny contains v.msg if { some v in found; v.kind == \"x\" }\n\nfound contains {\"msg\": \"m\", \"kind\": \"y\"} if input.name",
+    "deny contains m if some m in found(input)\n\nfound(x) := [sprintf(\"%s\", [x.owner])] if x.name",
 ];
 
 #[test]
@@ -333,6 +353,25 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
              warn contains \"least\" if input.args.min == \"never\"\n"
         );
         let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "min=2"]);
+        let expected = if closed { (2, "absent-member") } else { (0, "") };
+        assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
+    }
+    // Without any argument, the object itself is missing.
+    for (body, closed) in [
+        ("input.args.max == 1", true),
+        ("args := input.args; args.max == 1", true),
+        ("{\"max\": max} := input.args; max == 1", true),
+        ("object.get(input.args, \"max\", 1) == 2", true),
+        ("some _, max in input.args; max == 1", true),
+        ("of(input.args)", true),
+        ("object.get(input, [\"args\", \"max\"], 1) == 2", false),
+        ("some member, _ in input; member == \"x\"", false),
+        ("input.other == 1", false),
+    ] {
+        let text = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nof(args) if args.max == \"never\"\n"
+        );
+        let (code, kind, report) = judged(&sandbox, &text, input, &[]);
         let expected = if closed { (2, "absent-member") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
     }

@@ -17,15 +17,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::slots::{Mentions, mentioned, named};
 use crate::core::{
-    Body, Comprehension, ComprehensionKind, Core, Head, Marks, Native, Op, OpKind, Resolved, Rule,
-    SetId, Side, Slot, Target, Term,
+    Body, ComprehensionKind, Core, Head, Marks, Native, Op, OpKind, Resolved, Rule, SetId, Side,
+    Slot, Target, Term,
 };
 use crate::value::{Value, deeper};
 
 type Slots = BTreeSet<Slot>;
 
 /// The built-in functions that combine collections of messages.
-const COMBINING: &[&str] = &["or", "union", "array.concat", "array.flatten"];
+const COMBINING: &[&str] =
+    &["or", "union", "array.concat", "array.flatten", "object.union", "object.union_n"];
 
 /// Sets the marks of all expressions. `reports` returns `true` for the name of a verdict rule.
 pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
@@ -38,14 +39,14 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
     let mut open: Vec<SetId> = verdicts.map(|(id, _)| id).collect();
     let mut seen: BTreeSet<SetId> = open.iter().copied().collect();
     while let Some(id) = open.pop() {
-        let rules: Vec<_> = match core.set(id) {
-            Some(set) if !set.function => set.rules().collect(),
-            _ => continue,
-        };
+        let Some(set) = core.set(id) else { continue };
+        // The result of a function is a condition; what it builds its result from isn't.
+        let marks_head = !set.function;
+        let rules: Vec<_> = set.rules().collect();
         let mut used = BTreeSet::new();
         for rule in rules {
             if let Some(rule) = core.rules.get_mut(rule.0 as usize) {
-                message_of_rule(rule, &mut used);
+                message_of_rule(rule, marks_head, &mut used);
             }
         }
         open.extend(used.into_iter().filter(|id| seen.insert(*id)));
@@ -196,8 +197,13 @@ pub(crate) fn result(op: &Op) -> Option<Slot> {
     }
 }
 
+/// Returns the variables of the patterns that an expression unifies.
+pub(crate) fn unified(op: &Op) -> BTreeSet<Slot> {
+    assigned_by(op).into_iter().flatten().collect()
+}
+
 /// Marks the message of a rule, and adds the rules whose elements it takes over.
-fn message_of_rule(rule: &mut Rule, used: &mut BTreeSet<SetId>) {
+fn message_of_rule(rule: &mut Rule, marks_head: bool, used: &mut BTreeSet<SetId>) {
     let mut given = Slots::new();
     rule.args.iter().for_each(|term| named(term, &mut given));
     let (mut head, mut direct) = (Slots::new(), Slots::new());
@@ -205,7 +211,7 @@ fn message_of_rule(rule: &mut Rule, used: &mut BTreeSet<SetId>) {
         named(term, &mut head);
     }
     rule.key.iter().chain(&rule.value).for_each(|term| taken_over(term, &mut direct));
-    message(&mut rule.body, (&head, direct), &given, used);
+    message(&mut rule.body, (&head, direct), &given, (marks_head, used));
 }
 
 /// Adds the variables whose values are messages, or collections of them.
@@ -225,13 +231,13 @@ fn taken_over(term: &Term, direct: &mut Slots) {
     }
 }
 
-/// Marks the message of a body with a head. `direct` are the variables of the head whose values are
-/// messages, `given` the variables that have values before.
+/// Marks the message of a body with a head, or only the messages of the comprehensions that build it. `direct`
+/// are the variables of the head whose values are messages, `given` the variables that have values before.
 fn message(
     body: &mut Body,
     (head, mut direct): (&Slots, Slots),
     given: &Slots,
-    used: &mut BTreeSet<SetId>,
+    (marks_head, used): (bool, &mut BTreeSet<SetId>),
 ) {
     let mentions = Mentions::of(body);
     let parts = head_parts(body, &mentions, head, given);
@@ -243,11 +249,12 @@ fn message(
     let marks = if has_call { Marks::FUNCTION_MESSAGE } else { Marks::MESSAGE };
     for index in (0..body.len()).rev() {
         let Some(op) = body.get_mut(index) else { continue };
-        if parts.get(index).copied().unwrap_or(false) {
+        if marks_head && parts.get(index).copied().unwrap_or(false) {
             op.marks.add(marks);
         }
         let outside = || mentions.besides(index).chain(given).chain(head).copied().collect();
-        take_over(op, &mut direct, &outside, used);
+        let is_new = |slot| !given.contains(&slot) && mentions.users(slot).first() == Some(&index);
+        take_over(op, &mut direct, (&outside, &is_new), used);
     }
 }
 
@@ -258,12 +265,16 @@ fn head_parts(body: &Body, mentions: &Mentions, head: &Slots, given: &Slots) -> 
     for (index, op) in body.iter().enumerate().rev() {
         let is_part = if is_print(op) {
             true
-        } else if let Some(slot) = assigned(op).filter(|slot| !given.contains(slot)) {
-            let mut users = mentions.users(slot).iter().filter(|at| **at != index);
-            let is_used = head.contains(&slot) || users.clone().next().is_some();
-            is_used && users.all(|at| *at > index && parts.get(*at).copied().unwrap_or(false))
         } else {
-            false
+            let users = |slot| mentions.users(slot).iter().filter(|at| **at != index);
+            let is_used = |slot: &Slot| head.contains(slot) || users(*slot).next().is_some();
+            let serves_parts = |slot: &Slot| {
+                let is_part = |at: &usize| *at > index && parts.get(*at).copied().unwrap_or(false);
+                !given.contains(slot) && users(*slot).all(is_part)
+            };
+            let is_message =
+                |slots: Slots| slots.iter().any(is_used) && slots.iter().all(serves_parts);
+            assigned(op).into_iter().any(is_message)
         };
         if let Some(part) = parts.get_mut(index) {
             *part = is_part;
@@ -272,63 +283,132 @@ fn head_parts(body: &Body, mentions: &Mentions, head: &Slots, given: &Slots) -> 
     parts
 }
 
-/// Follows messages through the expression that computes them.
+/// Follows messages through the expression that computes them. `is_new` returns `true` for a variable that the
+/// expression is the first to mention.
 fn take_over(
     op: &mut Op,
     direct: &mut Slots,
-    outside: &dyn Fn() -> Slots,
+    (outside, is_new): (&dyn Fn() -> Slots, &dyn Fn(Slot) -> bool),
     used: &mut BTreeSet<SetId>,
 ) {
     match &mut op.kind {
-        OpKind::With(_, op) => take_over(op, direct, outside, used),
+        OpKind::With(_, op) => take_over(op, direct, (outside, is_new), used),
         OpKind::Unify(sides) => {
             let (left, right) = &mut **sides;
-            let (term, side) = match (&*left, &*right) {
-                (Side::Term(Term::Var(slot)), _) if direct.contains(slot) => (*slot, right),
-                (_, Side::Term(Term::Var(slot))) if direct.contains(slot) => (*slot, left),
-                _ => return,
+            let (target, side) = if is_direct(left, direct) {
+                (left, right)
+            } else if is_direct(right, direct) {
+                (right, left)
+            } else {
+                return;
             };
             match side {
                 Side::Term(other) => taken_over(other, direct),
                 Side::Comprehension(comprehension) => {
-                    let Comprehension { kind, body, .. } = &mut **comprehension;
-                    let (ComprehensionKind::Array(own) | ComprehensionKind::Set(own)) = kind else {
-                        return;
+                    let (own, mut head, mut inner) =
+                        (&mut **comprehension, Slots::new(), Slots::new());
+                    let mut given = outside();
+                    if let Side::Term(target) = target {
+                        named(target, &mut given);
+                    }
+                    let mut in_head = |term: &Term| {
+                        named(term, &mut head);
+                        taken_over(term, &mut inner);
                     };
-                    let (mut head, mut inner, mut given) = (Slots::new(), Slots::new(), outside());
-                    named(own, &mut head);
-                    taken_over(own, &mut inner);
-                    given.insert(term);
-                    deeper(|| message(body, (&head, inner), &given, used));
+                    match &own.kind {
+                        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => {
+                            in_head(term)
+                        }
+                        ComprehensionKind::Object(key, value, _) => {
+                            in_head(key);
+                            in_head(value);
+                        }
+                    }
+                    let body = &mut own.body;
+                    deeper(|| message(body, (&head, inner), &given, (true, used)));
                 }
                 Side::Ref(reference) => {
-                    if let Head::Data(Resolved::Rules(set, count)) = &reference.head
-                        && let [] | [Term::Var(_)] =
-                            reference.path.get(*count..).unwrap_or_default()
-                    {
-                        used.insert(*set);
+                    let takes = |term: &Term| match term {
+                        Term::Var(slot) => is_new(*slot),
+                        term => matches!(term, Term::Const(_)),
+                    };
+                    match &reference.head {
+                        Head::Data(Resolved::Rules(set, count)) => {
+                            let path = reference.path.get(*count..).unwrap_or_default();
+                            if matches!(path, [Term::Var(_)]) || path.iter().all(takes) {
+                                used.insert(*set);
+                            }
+                        }
+                        Head::Var(slot) if reference.path.iter().all(takes) => {
+                            direct.insert(*slot);
+                        }
+                        _ => {}
                     }
                 }
             }
         }
-        OpKind::Call(call) if COMBINING.contains(&&*call.name) => {
-            if matches!(&call.output, Some(Term::Var(slot)) if direct.contains(slot)) {
+        OpKind::Call(call) => {
+            if !matches!(&call.output, Some(Term::Var(slot)) if direct.contains(slot)) {
+                return;
+            }
+            if COMBINING.contains(&&*call.name) {
                 call.args.iter().for_each(|arg| named(arg, direct));
+            } else if let Target::Function(set) = call.target {
+                used.insert(set);
             }
         }
         _ => {}
     }
 }
 
+/// Returns `true` for a variable or pattern of variables of which one has a message.
+fn is_direct(side: &Side, direct: &Slots) -> bool {
+    let Side::Term(term) = side else { return false };
+    let mut found = false;
+    if is_pattern(term) {
+        term.each_slot(&mut |slot| found |= direct.contains(&slot));
+    }
+    found
+}
+
 fn is_print(op: &Op) -> bool {
     matches!(&op.kind, OpKind::Call(call) if matches!(call.target, Target::Native(Native::Print)))
 }
 
-/// Returns the variable that an expression assigns, if that is all it does: with one answer, or none.
-fn assigned(op: &Op) -> Option<Slot> {
-    let is_host = matches!(&op.kind, OpKind::Call(call) if call.site.is_some());
-    if !op.single || is_host || matches!(op.kind, OpKind::With(..)) {
-        return None;
+/// Returns the variables that an expression assigns, if that is all it does: with one answer, or none. Of an
+/// equality, either side may be what is assigned.
+fn assigned(op: &Op) -> Vec<Slots> {
+    if op.single { assigned_by(op) } else { Vec::new() }
+}
+
+fn assigned_by(op: &Op) -> Vec<Slots> {
+    let slots = |term: &Term| {
+        let mut slots = Slots::new();
+        named(term, &mut slots);
+        slots
+    };
+    let of_side = |side: &Side| match side {
+        Side::Term(term) if is_pattern(term) => Some(slots(term)),
+        _ => None,
+    };
+    match &op.kind {
+        OpKind::With(_, op) => assigned_by(op),
+        OpKind::Unify(sides) => [&sides.0, &sides.1].into_iter().filter_map(of_side).collect(),
+        OpKind::Call(call) if call.site.is_none() => {
+            call.output.iter().filter(|term| is_pattern(term)).map(slots).collect()
+        }
+        _ => Vec::new(),
     }
-    result(op)
+}
+
+/// Returns `true` for a variable, and for a pattern that holds for every value of its form.
+fn is_pattern(term: &Term) -> bool {
+    match term {
+        Term::Var(_) => true,
+        Term::Array(items) => items.iter().all(is_pattern),
+        Term::Object(members) => {
+            members.iter().all(|(key, value)| matches!(key, Term::Const(_)) && is_pattern(value))
+        }
+        _ => false,
+    }
 }
