@@ -384,7 +384,7 @@ mod tests {
     /// The reference page has a row for each variable and key.
     #[test]
     fn the_reference_has_every_variable_and_key() {
-        let page = include_str!("../docs/configuration.md");
+        let page = include_str!("../docs/reference/configuration.md");
         for row in ROWS {
             let variable = format!("`PLATFORM_{}`", row.variable);
             assert!(row.variable.is_empty() || page.contains(&variable), "{variable}");

@@ -1,6 +1,6 @@
 //! Places in policies where the interpreter regorus is known to differ from OPA.
 //!
-//! Owns one table ([`ROWS`]), whose codes are those of `docs/interpreter.md`, and a small function for
+//! Owns one table ([`ROWS`]), whose codes are those of `docs/reference/regorus.md`, and a small function for
 //! each row. Tests aren't looked at: hosts don't load them. What depends on values, such as numbers
 //! beyond 64 bits, isn't visible in a policy's text; `--engine both` compares that.
 
@@ -279,7 +279,7 @@ mod tests {
     /// The table of the documentation has a row for each code.
     #[test]
     fn every_row_is_documented() {
-        let page = include_str!("../../docs/interpreter.md");
+        let page = include_str!("../../docs/reference/regorus.md");
         let codes: HashSet<_> = ROWS.iter().map(|row| row.rule.code).collect();
         assert_eq!(codes.len(), ROWS.len());
         for code in codes {
