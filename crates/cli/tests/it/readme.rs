@@ -82,7 +82,8 @@ fn examples(page: &str) -> Vec<Example> {
             (Some(language), line) => {
                 // No command escapes for want of a word that is known here.
                 let language = language.split([' ', ',']).next().unwrap_or_default();
-                let known = ["sh", "rust", "json", "yaml", "toml", "rego", "text"];
+                let known =
+                    ["sh", "rust", "python", "json", "yaml", "toml", "rego", "mermaid", "text"];
                 let plain = language.is_empty() && !line.contains("rego-platform ");
                 assert!(plain || known.contains(&language), "`{language}`: {line}");
             }
@@ -178,13 +179,20 @@ fn free_port() -> String {
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// Returns the README and the pages of `docs`.
+/// Returns the README and the pages of `docs` and its folders.
 fn pages() -> Vec<PathBuf> {
-    let root = root();
-    let mut pages = vec![root.join("README.md")];
-    let entries = std::fs::read_dir(root.join("docs")).unwrap();
-    let docs = entries.map(|entry| entry.unwrap().path());
-    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    let mut pages = vec![root().join("README.md")];
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
     pages
 }
 
@@ -242,4 +250,17 @@ fn links_and_paths_lead_to_files() {
     }
     assert!(dead.is_empty(), "{dead:#?}");
     assert!(count > 100, "{count}");
+}
+
+#[test]
+fn no_line_is_longer_than_a_reader_can_follow() {
+    let mut pages = pages();
+    pages.extend(["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)));
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for (index, line) in text.lines().enumerate() {
+            let length = line.chars().count();
+            assert!(length <= 400, "{}:{}: {length}", page.display(), index + 1);
+        }
+    }
 }
