@@ -29,7 +29,7 @@ const RESULTS: usize = 100_000;
 /// The largest file of certificates, in bytes.
 const MAX_CERTIFICATES: u64 = 16 << 20;
 
-/// Where a value of the context comes from.
+/// The origin of a value of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -81,7 +81,7 @@ pub struct ContextValue {
     pub name: String,
     /// The value; `(set)` for a token, and `(PEM)` for certificates themselves.
     pub value: String,
-    /// Where it comes from.
+    /// The value's origin.
     pub origin: Origin,
 }
 

@@ -24,10 +24,10 @@ pub(super) struct Row {
     find: fn(&View<'_>, &mut Places),
 }
 
-/// A place, and what is there.
+/// Positions with a description of each finding.
 type Places = Vec<(Span, String)>;
 
-/// What the functions of the rows look at.
+/// The modules and types that the functions of the rows inspect.
 struct View<'a> {
     all: &'a Inspected<'a>,
     /// The files, without tests, each with its index among all files.

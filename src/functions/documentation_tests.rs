@@ -69,6 +69,7 @@ fn type_name(ty: Type) -> String {
         Type::Count => "integer, in a string".to_owned(),
         Type::Array(Type::Object(fields)) => format!("array of `{}`", name(fields).unwrap()),
         Type::Map(Type::Object(fields)) => format!("object of `{}`", name(fields).unwrap()),
+        Type::Array(Type::Map(Type::Any)) => "array of objects".to_owned(),
         Type::Object(fields) => format!("`{}`", name(fields).unwrap()),
         other => other.to_string(),
     }
