@@ -228,14 +228,19 @@ fn links_and_paths_lead_to_files() {
     let path = regex::Regex::new(&format!("`((?:{folders})/[A-Za-z0-9_./-]+)`")).unwrap();
     let mut pages = pages();
     let others = [
+        "CHANGELOG.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
         "benches/README.md",
+        "bindings/python/README.md",
         "crates/rego/CONFORMANCE.md",
-        "crates/rego/README.md",
         "policies/README.md",
+        "testdata/platform/README.md",
     ];
     pages.extend(others.map(|page| root().join(page)));
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    let readmes = crates.map(|entry| entry.unwrap().path().join("README.md"));
+    pages.extend(readmes.filter(|page| page.exists()));
     let (mut count, mut dead) = (0, Vec::new());
     for page in pages {
         let text = std::fs::read_to_string(&page).unwrap();
