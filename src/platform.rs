@@ -90,7 +90,7 @@ impl Platform {
     /// Checks that there is an address for a function, without asking the service.
     ///
     /// # Errors
-    /// The error of a call of the function without its address; for an unknown name, [`ErrorKind::InvalidArgument`].
+    /// That of a call of the function without its address; for an unknown name [`ErrorKind::InvalidArgument`].
     pub fn check_address(&self, name: &str) -> Result<(), Error> {
         let api = self.find(name)?.api;
         match self.address(api) {
