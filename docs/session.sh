@@ -1,5 +1,5 @@
 #!/bin/sh
-# A policy author's first hour: from nothing to a gate, with the usual mistakes.
+# A policy author's first hour, from an empty folder to a gate, with common mistakes.
 #
 #   session.sh
 #
@@ -48,7 +48,7 @@ REGO
 expect 1 'in Rego v1 write `deny contains msg if { ... }`' rego-platform check release
 expect 0 'fixed 3 findings in 1 file' rego-platform check --fix release
 
-echo '# 3. Second mistake: a misspelt function, which is refused at load.'
+echo '# 3. Second mistake: a misspelled function, which is an error at load.'
 cat >release/size.rego <<'REGO'
 package size
 
@@ -75,7 +75,7 @@ deny contains "too many layers" if count(input.layers) > 20
 REGO
 expect 0 '0 errors' rego-platform check release
 
-echo '# 5. A test that fails shows the expression that ended it, and the values of its operands.'
+echo '# 5. A test that fails shows the failed expression and the values of its operands.'
 cat >release/size_test.rego <<'REGO'
 package size_test
 
@@ -99,7 +99,7 @@ test_many_layers if {
 REGO
 expect 0 'PASS: 6/6' rego-platform test release
 
-echo '# 6. Why is it undefined? Each definition without a value, with the statement that ended it.'
+echo '# 6. Why is it undefined? Each definition without a value, with the failed statement.'
 echo "{\"image\": \"$image\", \"layers\": [1, 2]}" >image.json
 expect 0 '--explain fails' \
 	rego-platform eval -d release -i image.json 'data.size.deny["too many layers"]'
@@ -108,7 +108,7 @@ expect 0 'count(input.layers): 2' \
 expect 0 "$image" sh -c \
 	"echo 'platform.discover(input.image, \"\").digest' | rego-platform run release -i image.json --local examples/service"
 
-echo '# 7. One layout, as `opa fmt` has it.'
+echo '# 7. The formatting of `opa fmt`.'
 expect 0 '' rego-platform fmt --check release
 
 echo '# 8. The gate, over an emulator; in CI the same command without --local.'

@@ -29,7 +29,7 @@ const RESULTS: usize = 100_000;
 /// The largest file of certificates, in bytes.
 const MAX_CERTIFICATES: u64 = 16 << 20;
 
-/// Where a value of the context comes from.
+/// The origin of a value of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -81,7 +81,7 @@ pub struct ContextValue {
     pub name: String,
     /// The value; `(set)` for a token, and `(PEM)` for certificates themselves.
     pub value: String,
-    /// Where it comes from.
+    /// The value's origin.
     pub origin: Origin,
 }
 
@@ -384,7 +384,7 @@ mod tests {
     /// The reference page has a row for each variable and key.
     #[test]
     fn the_reference_has_every_variable_and_key() {
-        let page = include_str!("../docs/configuration.md");
+        let page = include_str!("../docs/reference/configuration.md");
         for row in ROWS {
             let variable = format!("`PLATFORM_{}`", row.variable);
             assert!(row.variable.is_empty() || page.contains(&variable), "{variable}");

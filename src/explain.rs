@@ -79,7 +79,7 @@ pub struct Fail {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reason {
-    /// Where the policy states it.
+    /// The position of the statement in the policy.
     pub position: Position,
     /// The statement as the author wrote it.
     pub text: String,

@@ -61,7 +61,7 @@ pub(crate) enum Origin {
 pub struct Argument {
     /// Its name in the documentation and in errors.
     pub name: &'static str,
-    /// What a value for it must be; anything else is refused before a call is sent.
+    /// The type of its values; any other value is rejected before a call is sent.
     pub ty: Type,
     /// Its meaning.
     pub doc: &'static str,

@@ -65,7 +65,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! The verdict is regorus', which isn't always OPA's (`docs/interpreter.md`); [`evaluate::Policies`] gives
+//! The verdict is regorus', which isn't always OPA's (`docs/reference/regorus.md`); [`evaluate::Policies`] gives
 //! OPA's, and bounds what a policy does.
 //!
 //! # On this crate's engine
@@ -216,9 +216,9 @@ pub use {reqwest, rustls};
 struct Readme;
 
 #[cfg(doctest)]
-#[doc = include_str!("../docs/embedding.md")]
+#[doc = include_str!("../docs/guides/embed.md")]
 struct Embedding;
 
 #[cfg(doctest)]
-#[doc = include_str!("../docs/functions.md")]
+#[doc = include_str!("../docs/reference/functions.md")]
 struct Functions;

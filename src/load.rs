@@ -96,7 +96,7 @@ pub struct RuleInfo {
     pub path: Vec<String>,
     /// The last part of the path.
     pub name: String,
-    /// What the definitions make together.
+    /// The kind of value that the definitions make together.
     pub kind: RuleKind,
     /// `true` if one of the definitions is a default.
     pub has_default: bool,
@@ -106,7 +106,7 @@ pub struct RuleInfo {
     pub definitions: Vec<RuleDefinition>,
 }
 
-/// One of the definitions that a rule consists of.
+/// A definition of a rule.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RuleDefinition {

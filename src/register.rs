@@ -53,7 +53,7 @@ struct Inner {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Evaluated<T> {
-    /// What the closure returned in the exact pass, or the error that ended the evaluation.
+    /// The value that the closure returned in the exact pass, or the error that ended the evaluation.
     pub result: Result<T, Error>,
     /// The policy's `print` output, as regorus words it: `file:line: text`.
     pub prints: Vec<String>,

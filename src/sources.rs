@@ -137,7 +137,7 @@ pub struct ReadOptions<'a> {
     /// Keys, one of which must have signed each bundle; without them, a signed bundle is an error, unless
     /// `skip_verify` is set.
     pub bundle_keys: Option<&'a BundleKeys>,
-    /// What was fetched for arguments that are addresses, which aren't read as paths then.
+    /// The contents that were fetched for arguments that are addresses. These arguments aren't read as paths.
     pub fetched: &'a [Fetched],
 }
 

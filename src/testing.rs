@@ -28,7 +28,7 @@ pub use suite::{Suite, Test};
 use crate::evaluate::{CallRecord, Print, Recording};
 use crate::{Error, Position};
 
-/// How a test ended.
+/// The outcome of a test.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TestOutcome {
@@ -75,7 +75,7 @@ pub struct Failure {
 pub struct Cause {
     /// The keys of the first failed case of a table, each as a case's name.
     pub case: Vec<String>,
-    /// Where the expression begins.
+    /// The position at which the expression begins.
     pub position: Position,
     /// The way in which it failed, such as `is false`.
     pub verdict: String,
@@ -89,7 +89,7 @@ pub struct Cause {
 pub struct TestResult {
     /// The rule that was evaluated.
     pub test: Test,
-    /// How it ended.
+    /// The outcome.
     pub outcome: TestOutcome,
     /// The cases of a table test.
     pub cases: Vec<Case>,

@@ -1,4 +1,4 @@
-//! Escaping of text from elsewhere, and near misses of names.
+//! Escaping of untrusted text, and near misses of names.
 
 #[doc(hidden)]
 pub use rego_platform_client::text::data_reference;

@@ -1,5 +1,5 @@
-//! What may stand in a place of a policy that is being written: fields of answers, filters, and the values
-//! that a field is known to have.
+//! Completions at a position of a policy that is being written: fields of responses, filters, and known values
+//! of fields.
 //!
 //! The place has a name that nothing else has, so that the text can be parsed.
 

@@ -1,4 +1,4 @@
-//! Mocks of the product's functions, held against the types of their answers.
+//! Mocks of the product's functions, compared with the types of their results.
 //!
 //! Owns what can be read of a mock: literals, in place, through variables and constant rules, and as
 //! values of a function that stands for another. What a mock gives when its test runs is held against

@@ -24,7 +24,7 @@ pub(super) enum Binding<'a> {
     Unknown,
 }
 
-/// Where a variable gets its value.
+/// The source of a variable's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An argument of a function.

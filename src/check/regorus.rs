@@ -1,6 +1,6 @@
 //! Places in policies where the interpreter regorus is known to differ from OPA.
 //!
-//! Owns one table ([`ROWS`]), whose codes are those of `docs/interpreter.md`, and a small function for
+//! Owns one table ([`ROWS`]), whose codes are those of `docs/reference/regorus.md`, and a small function for
 //! each row. Tests aren't looked at: hosts don't load them. What depends on values, such as numbers
 //! beyond 64 bits, isn't visible in a policy's text; `--engine both` compares that.
 
@@ -24,10 +24,10 @@ pub(super) struct Row {
     find: fn(&View<'_>, &mut Places),
 }
 
-/// A place, and what is there.
+/// Positions with a description of each finding.
 type Places = Vec<(Span, String)>;
 
-/// What the functions of the rows look at.
+/// The modules and types that the functions of the rows inspect.
 struct View<'a> {
     all: &'a Inspected<'a>,
     /// The files, without tests, each with its index among all files.
@@ -279,7 +279,7 @@ mod tests {
     /// The table of the documentation has a row for each code.
     #[test]
     fn every_row_is_documented() {
-        let page = include_str!("../../docs/interpreter.md");
+        let page = include_str!("../../docs/reference/regorus.md");
         let codes: HashSet<_> = ROWS.iter().map(|row| row.rule.code).collect();
         assert_eq!(codes.len(), ROWS.len());
         for code in codes {

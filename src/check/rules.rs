@@ -125,7 +125,7 @@ pub static RULES: &[Rule] = &[
     error(
         "unsupported",
         "code that OPA accepts and this crate doesn't",
-        "`docs/limits.md` lists the differences from OPA.",
+        "`docs/reference/opa-differences.md` lists the differences from OPA.",
     ),
     error(
         "unknown-file",

@@ -22,7 +22,7 @@ impl Covered {
     }
 }
 
-/// What an evaluation leaves out without a change of its result.
+/// A part of an evaluation that is skipped without a change of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortcut {
     /// Definitions that the rule index excludes.

@@ -17,7 +17,7 @@ use crate::load::functions::AsyncFunction;
 use crate::rego::internal::builtins::HttpRequest;
 use crate::{Error, Platform, Value};
 
-/// What a call asks for, with the means to send it.
+/// The request of a call, with the means to send it.
 #[derive(Clone, Copy)]
 pub(super) enum Dispatcher<'a> {
     Service(&'a Platform, &'a Arc<dyn Request>),

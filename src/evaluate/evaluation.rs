@@ -76,7 +76,7 @@ pub(crate) struct Evaluation {
     memory: Option<SharedMemory>,
 }
 
-/// What remains of an evaluation.
+/// A finished evaluation: its result and its records.
 pub(crate) struct Ended<T> {
     pub(crate) result: Result<T, Error>,
     pub(crate) ledger: Ledger,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Diagnostic, Error, Position};
 
-/// One of the errors in an answer of OPA's.
+/// An error in a result of OPA.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[doc(hidden)]
 pub struct OpaError {
@@ -16,7 +16,7 @@ pub struct OpaError {
     pub location: Option<OpaLocation>,
 }
 
-/// Where an error is.
+/// The location of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[doc(hidden)]
 pub struct OpaLocation {

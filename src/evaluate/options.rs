@@ -29,12 +29,12 @@ pub struct EvaluateOptions {
     pub http: Option<Http>,
     /// Set to record the evaluated lines; `false` by default.
     pub coverage: bool,
-    /// Set to record what the evaluation reached of its input and of the calls that it couldn't make
-    /// ([`Evaluated::reached`]); `false` by default.
+    /// Set to record the statements that the evaluation reached and couldn't judge ([`Evaluated::reached`]);
+    /// `false` by default.
     ///
     /// [`Evaluated::reached`]: super::Evaluated::reached
     pub reached: bool,
-    /// What is known of the input, for that.
+    /// The properties of the input that this record needs.
     #[doc(hidden)]
     pub input_kind: InputKind,
     /// A handle that ends the evaluation early.

@@ -44,7 +44,7 @@ use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
-    /// What evaluates them, instead of this crate's own engine.
+    /// The engine that evaluates them, instead of this crate's own.
     other: Option<Arc<dyn OtherEngine>>,
 }
 
@@ -69,7 +69,7 @@ struct Inner {
     called: Vec<&'static str>,
     reachable: ReachableCalls,
     callable: Callable,
-    /// What mocks are held against, in tests.
+    /// The types that mocks are compared with, in tests.
     mocks: Option<Arc<Mocks>>,
 }
 
@@ -141,8 +141,8 @@ pub struct Evaluated {
     /// The errors of built-ins that became undefined in non-strict mode, each with code and
     /// message.
     pub swallowed: Vec<String>,
-    /// What it reached of its input and of the calls that it couldn't make; empty unless
-    /// [`EvaluateOptions::reached`] is set and the evaluation has an answer.
+    /// The statements that it reached and couldn't judge; empty unless [`EvaluateOptions::reached`] is set and
+    /// the evaluation has a result.
     pub reached: Reached,
     calls: BTreeMap<u32, u64>,
     record: Record,
@@ -303,7 +303,7 @@ impl Policies {
         Self::of(compiled, options, true)
     }
 
-    /// Takes compiled policies; `holds_mocks` if their mocks are held against the types of answers.
+    /// Takes compiled policies; `holds_mocks` if their mocks are compared with the types of results.
     fn of(
         compiled: load::Compilation,
         options: LoadOptions,

@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind};
 /// so the value that a reviewer read might not be the one that is used.
 ///
 /// # Errors
-/// Where a key is repeated, or the text isn't JSON.
+/// A duplicate key, or text that isn't JSON.
 pub fn reject_duplicate_keys(text: &[u8]) -> Result<(), JsonError> {
     let limits = JsonLimits::default().unique_keys();
     Value::from_json_bytes(text, limits).map(|_| ())

@@ -129,7 +129,7 @@ impl Scope {
         self
     }
 
-    /// Sets what mocks are held against.
+    /// Sets the types that mocks are compared with.
     #[must_use]
     pub(crate) fn mocks(mut self, mocks: Option<Arc<Mocks>>) -> Self {
         self.mocks = mocks;

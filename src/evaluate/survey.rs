@@ -1,5 +1,5 @@
-//! What an evaluation reached and couldn't judge: calls that it couldn't make, documents of another shape,
-//! and what is missing.
+//! The statements that an evaluation reached and couldn't judge: calls with undefined arguments, documents of
+//! another shape, and missing values.
 //!
 //! Owns the host of a survey and of a reading ([`crate::rego::internal::engine::Survey`]): calls get the answers that the
 //! evaluation got, and nothing is sent, printed or recorded.
@@ -16,7 +16,7 @@ use crate::rego::value::GoesOn;
 use crate::rego::{Solution, Sources as Texts, Value};
 use crate::{Error, ErrorKind, Position};
 
-/// What an evaluation reached and couldn't judge.
+/// The statements that an evaluation reached and couldn't judge.
 ///
 /// A call is reached where everything before it in its body holds, in OPA's order of the body,
 /// whatever other definitions, solutions and elements give.
@@ -36,7 +36,7 @@ pub struct Reached {
     pub misordered: Vec<MisorderedValues>,
     /// The messages of violations that have no value, by position.
     pub unsaid: Vec<MissingOperand>,
-    /// What the evaluation gives if what is missing is read in another way.
+    /// The results of the evaluation if missing operands are read in another way.
     pub readings: Vec<OtherReading>,
     /// The functions whose response is content that isn't text, and that no function decoded.
     pub undecoded: Vec<String>,
@@ -72,11 +72,11 @@ pub struct MissingOperand {
     pub position: Position,
     /// The expression as its author wrote it.
     pub expression: String,
-    /// What is missing, such as `input.image`.
+    /// The missing operand, such as `input.image`.
     pub operand: String,
 }
 
-/// The result of an evaluation that takes what is missing in another way than OPA: negated calls and
+/// The result of an evaluation that reads missing operands in another way than OPA: negated calls and
 /// look-ups with a missing operand hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -100,8 +100,8 @@ pub struct UnmadeCall {
     pub position: Position,
     /// The operand as its author wrote it.
     pub operand: String,
-    /// The field of the input for lack of which it is undefined, such as `input.image`; `None` if it
-    /// isn't for lack of one.
+    /// The missing field of the input, such as `input.image`; `None` if the operand is undefined for another
+    /// reason.
     pub field: Option<String>,
 }
 

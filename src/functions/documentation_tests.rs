@@ -1,4 +1,4 @@
-//! Compares the tables in `docs/functions.md` with the table of functions.
+//! Compares the tables in `docs/reference/functions.md` with the table of functions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -8,7 +8,7 @@ use super::known_fields::{KINDS, METADATA, STATUSES};
 use super::{FUNCTIONS, Field, Function, Type, effective_assessments, findings};
 use crate::resources::*;
 
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/functions.md");
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/functions.md");
 
 /// The marks around the part that is generated: what `UPDATE_DOCS=1` replaces.
 const BEGIN: &str = "<!-- The tables from here on are generated: `UPDATE_DOCS=1 cargo test the_documented_tables` -->\n";
@@ -69,6 +69,7 @@ fn type_name(ty: Type) -> String {
         Type::Count => "integer, in a string".to_owned(),
         Type::Array(Type::Object(fields)) => format!("array of `{}`", name(fields).unwrap()),
         Type::Map(Type::Object(fields)) => format!("object of `{}`", name(fields).unwrap()),
+        Type::Array(Type::Map(Type::Any)) => "array of objects".to_owned(),
         Type::Object(fields) => format!("`{}`", name(fields).unwrap()),
         other => other.to_string(),
     }

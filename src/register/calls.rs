@@ -44,7 +44,7 @@ impl RunningPass {
         }
     }
 
-    /// What a built-in function runs in outside of an evaluation.
+    /// Returns the context of a built-in function outside of an evaluation.
     pub(super) fn alone() -> Self {
         const LIMIT: Duration = Duration::from_mins(1);
         let (calls, environment) = (Arc::new(Outside), Arc::new(Environment::now()));

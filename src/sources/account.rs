@@ -16,9 +16,9 @@ use crate::{Error, ErrorKind};
 pub struct Account {
     /// The argument as it was given.
     pub argument: String,
-    /// The digest that pins it, if it was fetched from elsewhere.
+    /// The digest that pins it, if it was fetched from a remote address.
     pub digest: Option<String>,
-    /// Those who signed it, if that was checked: the names of keys, or identities.
+    /// The signers, if they were checked: the names of keys, or identities.
     pub signers: BTreeSet<String>,
     /// The number of files that were read.
     pub taken: u64,

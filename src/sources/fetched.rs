@@ -1,4 +1,4 @@
-//! Sources that a host has fetched from elsewhere, such as a registry.
+//! Sources that a host has fetched from a remote address, such as a registry.
 //!
 //! Their files are only in memory. The paths of messages and reports begin with their address, and what
 //! has such a path is never read from the disk.
@@ -59,7 +59,7 @@ impl Fetched {
         &self.digest
     }
 
-    /// Those who signed it.
+    /// The signers of the content.
     pub(super) const fn signers(&self) -> &BTreeSet<String> {
         &self.signers
     }

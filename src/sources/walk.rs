@@ -27,7 +27,7 @@ pub enum NotWalked {
 }
 
 impl NotWalked {
-    /// How [`NotWalked::Loop`] is worded, after the folder's path.
+    /// The message of [`NotWalked::Loop`], after the folder's path.
     pub const LOOP: &str = "is a folder within itself, through a link, or nested too deeply";
 }
 

@@ -80,11 +80,11 @@ fn is_none(percent: &f64) -> bool {
 /// The spans that the tests reached.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
-    /// Those of the tests themselves.
+    /// The spans that the tests themselves reached.
     pub(super) spans: Covered,
-    /// Those that are also reached if the rule index excludes no definition.
+    /// The spans that are also reached if the rule index excludes no definition.
     pub(super) without_index: Covered,
-    /// Those that are also reached if no definition ends the evaluation of its rule.
+    /// The spans that are also reached if no definition ends the evaluation of its rule.
     pub(super) without_exits: Covered,
 }
 

@@ -1,5 +1,5 @@
 //! Where regorus differs from this crate, over stored programs: each difference belongs to a
-//! row of `docs/interpreter.md`.
+//! row of `docs/reference/regorus.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The cases of `docs/interpreter.md`: programs that regorus 0.14.1 answers differently from OPA,
+//! The cases of `docs/reference/regorus.md`: programs that regorus 0.14.1 answers differently from OPA,
 //! or not at all. The answers are those of OPA 1.22.4.
 
 use rego_platform::Value;
@@ -259,7 +259,7 @@ fn a_program_that_would_not_end_is_refused() {
     }
 }
 
-/// Every difference belongs to a row of `docs/interpreter.md`. A sample: all of them, which
+/// Every difference belongs to a row of `docs/reference/regorus.md`. A sample: all of them, which
 /// `cargo run --example compare -- regorus FILE…` compares, take minutes.
 #[test]
 fn what_regorus_answers_otherwise_is_documented() {
@@ -275,7 +275,7 @@ fn what_regorus_answers_otherwise_is_documented() {
     let unknown = &found.unknown;
     assert!(unknown.is_empty(), "{} of no row:\n{}", unknown.len(), unknown[0]);
     assert!(found.answers > 1_000 && found.rows.len() > 5, "{}", found.table());
-    let page = include_str!("../../docs/interpreter.md");
+    let page = include_str!("../../docs/reference/regorus.md");
     for row in found.rows.keys() {
         assert!(page.contains(&format!("| {row} | ")), "{row} isn't in the table");
     }

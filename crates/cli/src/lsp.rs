@@ -14,7 +14,7 @@ use super::{Exit, check, watchdog};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 when the editor ends the conversation, 2 if that breaks off.\n\n\
-    Editors start it; docs/editors.md says how."
+    Editors start it; docs/guides/editors.md says how."
 )]
 pub(super) struct LspArgs {
     /// Policies, tests and data: files and folders; the folders that are open in the editor by default

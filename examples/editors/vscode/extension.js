@@ -1,4 +1,4 @@
-// VS Code with `rego-platform lsp`: see docs/editors.md.
+// VS Code with `rego-platform lsp`: see docs/guides/editors.md.
 const { LanguageClient } = require("vscode-languageclient/node");
 
 let client;

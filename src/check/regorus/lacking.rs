@@ -201,7 +201,7 @@ mod tests {
     use crate::rego::internal::builtins::all;
     use crate::rego::internal::types::Function;
 
-    /// Those that need a feature of regorus that is off here, or that `Platform::register` supplies.
+    /// The functions that need a feature of regorus that is off here, or that `Platform::register` supplies.
     const NOT_HERE: [&str; 4] =
         ["http.send", "json.match_schema", "json.verify_schema", "net.lookup_ip_addr"];
 

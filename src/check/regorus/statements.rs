@@ -120,7 +120,7 @@ pub(super) fn shadows(view: &View<'_>, out: &mut Places) {
 struct Shadows<'o> {
     /// The variables that are declared around the current body.
     outer: BTreeSet<Name>,
-    /// Those that are declared in it so far.
+    /// The variables that are declared in it so far.
     declared: BTreeSet<Name>,
     out: &'o mut Places,
 }

@@ -15,7 +15,7 @@ use crate::rego::value::Value;
 /// The most functions whose values are followed.
 const MAX_DEPTH: usize = 8;
 
-/// What is surely defined in a file.
+/// The references that are certainly defined in a file.
 struct Defined<'v> {
     view: &'v View<'v>,
     references: HashSet<Span>,

@@ -75,7 +75,7 @@ struct File {
     algorithm: String,
 }
 
-/// What a signature has to be about: the hash of each file of a bundle.
+/// The hashes of a bundle's files, which a signature has to cover.
 #[derive(Debug, Default)]
 pub(super) struct Hashes(BTreeMap<String, String>);
 

@@ -74,7 +74,7 @@ pub struct Seen<'a> {
 
 pub type Script = Box<dyn Fn(&Seen) -> Vec<Step> + Send + Sync>;
 
-/// The rule that a row is about, as SECURITY.md and docs/functions.md number them.
+/// The rule that a row is about, as SECURITY.md and docs/reference/functions.md number them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule(pub &'static str);
 

@@ -82,7 +82,8 @@ fn examples(page: &str) -> Vec<Example> {
             (Some(language), line) => {
                 // No command escapes for want of a word that is known here.
                 let language = language.split([' ', ',']).next().unwrap_or_default();
-                let known = ["sh", "rust", "json", "yaml", "toml", "rego", "text"];
+                let known =
+                    ["sh", "rust", "python", "json", "yaml", "toml", "rego", "mermaid", "text"];
                 let plain = language.is_empty() && !line.contains("rego-platform ");
                 assert!(plain || known.contains(&language), "`{language}`: {line}");
             }
@@ -178,13 +179,40 @@ fn free_port() -> String {
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// Returns the README and the pages of `docs`.
+/// Returns the README and the pages of `docs` and its folders.
 fn pages() -> Vec<PathBuf> {
-    let root = root();
-    let mut pages = vec![root.join("README.md")];
-    let entries = std::fs::read_dir(root.join("docs")).unwrap();
-    let docs = entries.map(|entry| entry.unwrap().path());
-    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    let mut pages = vec![root().join("README.md")];
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
+
+/// Returns those pages, and the other pages that people read.
+fn all_pages() -> Vec<PathBuf> {
+    let mut pages = pages();
+    let others = [
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "benches/README.md",
+        "bindings/python/README.md",
+        "crates/rego/CONFORMANCE.md",
+        "policies/README.md",
+        "testdata/platform/README.md",
+    ];
+    pages.extend(others.map(|page| root().join(page)));
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    let readmes = crates.map(|entry| entry.unwrap().path().join("README.md"));
+    pages.extend(readmes.filter(|page| page.exists()));
     pages
 }
 
@@ -213,33 +241,54 @@ fn commands_do_what_is_shown_in_an_empty_folder() {
     assert!(count > 20, "{count}");
 }
 
+/// Returns `true` if a page has a heading with this anchor, as GitHub derives it from the heading's text.
+fn has_heading(page: &Path, anchor: &str) -> bool {
+    let text = std::fs::read_to_string(page).unwrap();
+    let headings = text
+        .lines()
+        .filter_map(|line| line.split_once("# "))
+        .filter(|(level, _)| level.chars().all(|character| character == '#'));
+    headings.map(|(_, heading)| heading.to_lowercase()).any(|heading| {
+        let kept = heading.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).eq(anchor.chars())
+    })
+}
+
 #[test]
 fn links_and_paths_lead_to_files() {
-    let link = regex::Regex::new(r"\]\(([^)#:]+)(?:#[^)]*)?\)").unwrap();
+    let link = regex::Regex::new(r"\]\(([^)#:]*)(?:#([^)]*))?\)").unwrap();
     let folders = "src|crates|tests|docs|benches|examples|testdata|policies|fuzz|\\.ci|\\.github";
     let path = regex::Regex::new(&format!("`((?:{folders})/[A-Za-z0-9_./-]+)`")).unwrap();
-    let mut pages = pages();
-    let others = [
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "benches/README.md",
-        "crates/rego/CONFORMANCE.md",
-        "crates/rego/README.md",
-        "policies/README.md",
-    ];
-    pages.extend(others.map(|page| root().join(page)));
     let (mut count, mut dead) = (0, Vec::new());
-    for page in pages {
+    for page in all_pages() {
         let text = std::fs::read_to_string(&page).unwrap();
-        let linked = link.captures_iter(&text).map(|found| page.with_file_name(&found[1]));
-        let named = path.captures_iter(&text).map(|found| root().join(&found[1]));
-        for target in linked.chain(named) {
+        for found in link.captures_iter(&text) {
+            let target =
+                if found[1].is_empty() { page.clone() } else { page.with_file_name(&found[1]) };
+            let anchor = found.get(2).map(|anchor| anchor.as_str());
             count += 1;
-            if !target.exists() {
-                dead.push(format!("{}: {}", page.display(), target.display()));
+            if !target.exists() || anchor.is_some_and(|anchor| !has_heading(&target, anchor)) {
+                dead.push(format!("{}: {}", page.display(), &found[0]));
+            }
+        }
+        for found in path.captures_iter(&text) {
+            count += 1;
+            if !root().join(&found[1]).exists() {
+                dead.push(format!("{}: {}", page.display(), &found[1]));
             }
         }
     }
     assert!(dead.is_empty(), "{dead:#?}");
     assert!(count > 100, "{count}");
+}
+
+#[test]
+fn no_line_is_longer_than_a_reader_can_follow() {
+    for page in all_pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for (index, line) in text.lines().enumerate() {
+            let length = line.chars().count();
+            assert!(length <= 400, "{}:{}: {length}", page.display(), index + 1);
+        }
+    }
 }

@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_reference_has_every_path() {
-        let page = include_str!("../../../../docs/configuration.md");
+        let page = include_str!("../../../../docs/reference/configuration.md");
         for endpoint in ALL {
             let api = match endpoint.api {
                 Api::ControlPlane => "control plane",

@@ -1,4 +1,4 @@
-//! `check --engine regorus`: each row of `docs/interpreter.md` that is visible in a policy.
+//! `check --engine regorus`: each row of `docs/reference/regorus.md` that is visible in a policy.
 
 use super::{Finding, finding};
 use crate::cli::Sandbox;
