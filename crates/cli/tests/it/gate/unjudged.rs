@@ -137,23 +137,40 @@ fn policy(place: &str, expression: &str, import: &str) -> String {
     format!("package p\n\n{import}{rules}\n{HELPERS}")
 }
 
+/// Evaluates policies in one run over an input, each in a package of its own; returns the status and the kind of the
+/// error of each.
+fn judged_together(sandbox: &Sandbox, policies: &[String], input: &str) -> Vec<(String, String)> {
+    let input = sandbox.write("i.json", input);
+    let data = sandbox.write("d.json", DATA);
+    for (index, policy) in policies.iter().enumerate() {
+        let text = policy.replacen("package p\n", &format!("package p{index:03}\n"), 1);
+        sandbox.write(&format!("all/p{index}.rego"), text);
+    }
+    let folder = sandbox.path("all").to_str().unwrap().to_owned();
+    let arguments = ["gate", "-d", &folder, "-d", &data, "-i", &input, "--allow-warnings"];
+    let report = sandbox.run(&[&arguments[..], &["-f", "json"]].concat()).output().json();
+    std::fs::remove_dir_all(folder).unwrap();
+    let verdicts = report["inputs"][0]["verdicts"].as_array().unwrap();
+    assert_eq!(verdicts.len(), policies.len());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    verdicts.iter().map(|of| (text(&of["status"]), text(&of["error"]["kind"]))).collect()
+}
+
 #[test]
 fn a_negated_call_without_its_operand_cant_pass() {
     let sandbox = Sandbox::new();
     let mut wrong = Vec::new();
     for place in PLACES {
-        for expression in NEGATED {
-            let text = policy(place, expression, "");
-            let (code, kind, _) = judged(&sandbox, &text, INPUT, &[]);
-            if (code, &*kind) != (2, "undecided-negation") {
-                wrong.push((code, kind, *place, *expression));
-            }
-        }
-        for expression in DECIDED {
-            let text = policy(place, expression, "");
-            let (code, kind, _) = judged(&sandbox, &text, INPUT, &[]);
-            if code != 0 {
-                wrong.push((code, kind, *place, *expression));
+        for (expressions, expected) in
+            [(NEGATED, ("no_verdict", "undecided-negation")), (DECIDED, ("passed", ""))]
+        {
+            let policies: Vec<String> =
+                expressions.iter().map(|expression| policy(place, expression, "")).collect();
+            let verdicts = judged_together(&sandbox, &policies, INPUT);
+            for ((status, kind), expression) in verdicts.into_iter().zip(expressions) {
+                if (&*status, &*kind) != expected {
+                    wrong.push((status, kind, *place, *expression));
+                }
             }
         }
     }
@@ -247,15 +264,15 @@ const SAID: &[&str] = &[
 #[test]
 fn a_violation_that_cant_be_said_cant_pass() {
     let sandbox = Sandbox::new();
-    for rules in UNSAID {
-        let text = format!("package p\n\n{rules}\n");
-        let (code, kind, report) = judged(&sandbox, &text, INPUT, &[]);
-        assert_eq!((code, &*kind), (2, "unreported-violation"), "{text}\n{report:#}");
-    }
-    for rules in SAID {
-        let text = format!("package p\n\n{rules}\n");
-        let (code, _, report) = judged(&sandbox, &text, INPUT, &[]);
-        assert_eq!(code, 0, "{text}\n{report:#}");
+    for (rules, expected) in
+        [(UNSAID, ("no_verdict", "unreported-violation")), (SAID, ("passed", ""))]
+    {
+        let policies: Vec<String> =
+            rules.iter().map(|rules| format!("package p\n\n{rules}\n")).collect();
+        let verdicts = judged_together(&sandbox, &policies, INPUT);
+        for ((status, kind), rules) in verdicts.iter().zip(rules) {
+            assert_eq!((&**status, &**kind), expected, "{rules}");
+        }
     }
 }
 
