@@ -1,8 +1,19 @@
 //! A run: evaluates every policy over every input in parallel, and reports in the order of the
 //! inputs.
 //!
-//! Owns the threads. What lies ready for them belongs to `ready`, reading to `reader`, a single evaluation to
-//! `work`, collecting the results to `gathered`.
+//! Owns the threads. Their jobs belong to `queue`, reading to `reader`, a single evaluation to `worker`,
+//! collecting the results to `collector`.
+
+mod collector;
+mod memory;
+mod options;
+mod queue;
+mod reader;
+mod shards;
+mod worker;
+
+pub use options::{RunObserver, RunOptions};
+pub use shards::merge;
 
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
@@ -10,18 +21,15 @@ use std::time::{Duration, Instant};
 use rego_platform::evaluate::Recording;
 use rego_platform::{Error, ErrorKind};
 
-use super::gathered::RunCollector;
-use super::inputs::{Documents, InputSource, JsonLines};
-use super::load::Gate;
-use super::materials;
-use super::model::{Failure, Part, Run};
-use super::options::{RunObserver, RunOptions};
-use super::parts;
-use super::reader::Reader;
-use super::ready::Ready;
-use super::reports::facts;
-use super::tally;
-use super::work::{Event, Stop, millis};
+use crate::input::{Documents, InputSource, JsonLines};
+use crate::policy::{Gate, materials};
+use crate::report::formats::facts;
+use crate::report::model::{Failure, Part, Run};
+use crate::verdict::notes;
+use collector::RunCollector;
+use queue::Ready;
+use reader::Reader;
+use worker::{Event, Stop, millis};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
@@ -78,7 +86,7 @@ impl Gate {
         drop(files);
         let mut places: Vec<_> = (0..).zip(places).collect();
         let part =
-            options.shard.map(|shard| parts::keep(shard, &mut places, options)).transpose()?;
+            options.shard.map(|shard| shards::keep(shard, &mut places, options)).transpose()?;
         let documents = Documents::new(
             (places, nothing),
             options.documents.clone(),
@@ -141,7 +149,7 @@ impl Gate {
         {
             run.failure = Some(Failure::new(error, options.hint));
         }
-        tally::finish(&mut run, &tally, options.hint);
+        notes::finish(&mut run, &tally, options.hint);
         Ok((run, gathered.recording.ok()))
     }
 
