@@ -3,7 +3,6 @@
 //! Knows nothing of policies: what these get of an input is decided by the [`PolicyContext`] that is handed in.
 
 mod attestation;
-pub(crate) mod documents;
 mod find;
 mod image;
 mod inputs;
@@ -11,20 +10,22 @@ pub(crate) mod kinds;
 mod material;
 mod metadata;
 mod parser;
+mod prepare;
+mod source;
 mod split;
 mod streams;
 mod values;
 
-pub(crate) use documents::{ARGUMENTS, PolicyContext};
-pub use documents::{DocumentOptions, YamlVersion, argument, parse_all};
 pub use find::{expand, find};
 pub use image::{Artifact, Image};
-pub use inputs::InputSource;
-pub(crate) use inputs::{Content, Document, Documents, JsonLines};
+pub(crate) use inputs::{Input, Inputs, JsonLines};
 pub(crate) use kinds::{Expected, InputKinds};
 pub(crate) use material::{ATTESTATION, Material, missing};
 pub use metadata::Metadata;
-pub(crate) use metadata::{Facts, Origin, Reader, signers_value};
+pub(crate) use metadata::{Facts, MetadataReader, Origin, signers_value};
 pub use parser::{Parser, conversion_for, conversion_of};
+pub(crate) use prepare::{ARGUMENTS, PolicyContext, finish};
+pub use prepare::{DocumentOptions, YamlVersion, argument, parse_all};
+pub use source::InputSource;
 pub(crate) use split::MAX_BYTES;
 pub use values::InputValues;

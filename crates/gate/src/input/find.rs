@@ -15,8 +15,8 @@ use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 
-use super::inputs::InputSource;
 use super::parser::{Parser, conversion_of};
+use super::source::InputSource;
 use crate::setting;
 
 fn wrong(message: String) -> Error {
@@ -40,7 +40,7 @@ pub fn find(
         parser,
         walk: Walk::default(),
         visited: HashSet::new(),
-        places: Vec::new(),
+        sources: Vec::new(),
         account: Account::new(&shown),
     };
     let is_glob = is_glob(&shown);
@@ -54,7 +54,7 @@ pub fn find(
     }
     // A path that exists is that path; the files that it also matches as a glob aren't hidden by it.
     if is_glob {
-        let exists = !search.places.is_empty();
+        let exists = !search.sources.is_empty();
         search.visited.insert(argument.to_owned());
         let matches = expand(argument)?;
         if matches.is_empty() && !exists {
@@ -64,12 +64,12 @@ pub fn find(
             search.visit(&path, true)?;
         }
     }
-    if search.places.is_empty() {
+    if search.sources.is_empty() {
         return Err(wrong(format!("`{}` contains no input", escape(&shown)))
             .with_hint("in a folder, the files with the extension of a parser are inputs")
             .by_setting(setting::INPUTS));
     }
-    Ok((search.places, search.account))
+    Ok((search.sources, search.account))
 }
 
 struct Search<'a> {
@@ -78,14 +78,14 @@ struct Search<'a> {
     walk: Walk,
     /// The paths that were visited: `**` matches a folder, and also what is in it.
     visited: HashSet<PathBuf>,
-    places: Vec<InputSource>,
+    sources: Vec<InputSource>,
     account: Account,
 }
 
 impl Search<'_> {
-    fn take(&mut self, place: InputSource) {
+    fn take(&mut self, source: InputSource) {
         self.account.taken += 1;
-        self.places.push(place);
+        self.sources.push(source);
     }
 
     /// Takes a file that an argument names, or that a glob matches.

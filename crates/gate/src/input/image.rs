@@ -14,8 +14,8 @@ use rego_platform::{Error, ErrorKind};
 
 use super::metadata::{Facts, signers_value};
 use super::parser::{Parsed, Parser};
-use super::split::DocumentSplitter;
-use super::{attestation, documents};
+use super::split::InputSplitter;
+use super::{attestation, prepare};
 use crate::provenance::{LayerSignature, Signatures};
 #[cfg(feature = "keyless")]
 use crate::provenance::{MAX_SIGNATURES, first_success};
@@ -308,9 +308,10 @@ impl Artifact {
     /// Parses the content, as one document of JSON.
     fn document(&self, content: &[u8]) -> Result<Value, Error> {
         let stream = Box::new(Cursor::new(content.to_vec()));
-        let read = DocumentSplitter::new(stream, Some(Parser::Json)).next();
-        let raw = read.map_err(|error| wrong("it can't be read").with_source(error))?;
-        let raw = raw.filter(|raw| raw.only).ok_or_else(|| wrong("it isn't one JSON document"))?;
-        documents::parse(&raw, &self.digest).map(|parsed| parsed.value)
+        let read = InputSplitter::new(stream, Some(Parser::Json)).next();
+        let text = read.map_err(|error| wrong("it can't be read").with_source(error))?;
+        let text =
+            text.filter(|text| text.only).ok_or_else(|| wrong("it isn't one JSON document"))?;
+        prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
     }
 }

@@ -1,6 +1,6 @@
 //! What policies are told about their input, in its field `<product>_metadata`.
 //!
-//! Owns its members. Everything else that is put into an input belongs to `documents`.
+//! Owns its members. Everything else that is put into an input belongs to `prepare`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,7 +79,7 @@ pub(crate) struct Origin<'a> {
 
 /// The reader of the metadata.
 #[derive(Debug, Clone)]
-pub(crate) struct Reader {
+pub(crate) struct MetadataReader {
     pub product: Product,
     /// Set for a policy document: then nothing of the metadata is from the input itself.
     pub document: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Reader {
     pub kind: Option<String>,
 }
 
-impl Reader {
+impl MetadataReader {
     /// Returns the kind of an input.
     pub fn kind<'a>(&'a self, origin: Origin<'a>) -> Option<&'a str> {
         origin.kind.or(self.kind.as_deref())
@@ -112,7 +112,7 @@ impl Metadata {
     }
 
     /// Returns the members that a policy gets for an input.
-    pub(crate) fn members(&self, reader: &Reader, origin: Origin<'_>) -> Object {
+    pub(crate) fn members(&self, reader: &MetadataReader, origin: Origin<'_>) -> Object {
         let mut members = Object::new();
         let project = [("project_name", &self.project), ("project_version_name", &self.version)];
         for (name, text) in project {
@@ -181,7 +181,11 @@ pub(crate) fn signers_value(signers: &[Signer]) -> Value {
 
 /// Puts the metadata into an input. That of a policy document's input is replaced; otherwise, the input's
 /// own has to agree: no verdict is about two projects.
-pub(super) fn put(fields: &mut Object, members: Object, reader: &Reader) -> Result<(), Error> {
+pub(super) fn put(
+    fields: &mut Object,
+    members: Object,
+    reader: &MetadataReader,
+) -> Result<(), Error> {
     let name = reader.product.metadata_field();
     let key = Value::from(name.as_str());
     let own = fields.remove(&key).filter(|_| !reader.document);
@@ -235,8 +239,13 @@ mod tests {
     ) -> Result<String, Error> {
         let mut value = Value::from_json(text).unwrap();
         let kind = Some("SARIF".to_owned()).filter(|_| !given.annotations.is_empty());
-        let reader =
-            Reader { product: Product::default(), document, declared: None, names: true, kind };
+        let reader = MetadataReader {
+            product: Product::default(),
+            document,
+            declared: None,
+            names: true,
+            kind,
+        };
         let members = given.members(&reader, origin);
         put(value.as_object_mut().unwrap(), members, &reader)?;
         Ok(serde_json::to_string(&value).unwrap())

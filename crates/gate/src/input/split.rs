@@ -1,7 +1,7 @@
-//! Splitting a file or stream into its documents.
+//! Splitting a file or stream into its inputs.
 //!
 //! Owns finding their boundaries without holding more than one in memory: consecutive JSON values
-//! (such as JSON Lines) and YAML documents; a text of another format is one. The meaning of the bytes belongs to `documents`.
+//! (such as JSON Lines) and YAML documents; a text of another format is one. The meaning of the bytes belongs to `prepare`.
 
 use std::io::{self, BufRead, Read};
 
@@ -10,15 +10,15 @@ use sha2::{Digest as _, Sha256};
 use super::parser::{MAX_VALUES, Parser};
 use crate::digest;
 
-/// The size of the largest document.
+/// The size of the largest input.
 pub(crate) const MAX_BYTES: usize = 256 << 20;
 
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of a document.
+/// The text of an input.
 #[derive(Debug)]
-pub(crate) struct RawDocument {
+pub(crate) struct InputText {
     pub bytes: Vec<u8>,
     /// Its first line in the stream, from 1.
     pub line: usize,
@@ -32,7 +32,7 @@ pub(crate) struct RawDocument {
 pub(crate) type Stream = Box<dyn BufRead + Send>;
 
 /// Splits a stream into documents.
-pub(super) struct DocumentSplitter {
+pub(crate) struct InputSplitter {
     stream: Hashing,
     parser: Option<Parser>,
     line: usize,
@@ -46,7 +46,7 @@ pub(super) struct DocumentSplitter {
     over: bool,
 }
 
-impl DocumentSplitter {
+impl InputSplitter {
     /// Creates a splitter; without a `parser`, the first character tells JSON from YAML.
     pub fn new(stream: Stream, parser: Option<Parser>) -> Self {
         let stream = Hashing { stream, hash: Sha256::new() };
@@ -63,7 +63,7 @@ impl DocumentSplitter {
     }
 
     /// Returns the next document; an empty stream has none.
-    pub fn next(&mut self) -> io::Result<Option<RawDocument>> {
+    pub fn next(&mut self) -> io::Result<Option<InputText>> {
         if self.over {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl DocumentSplitter {
         self.over
     }
 
-    fn read(&mut self) -> io::Result<Option<RawDocument>> {
+    fn read(&mut self) -> io::Result<Option<InputText>> {
         let parser = if let Some(parser) = self.parser {
             parser
         } else {
@@ -109,7 +109,7 @@ impl DocumentSplitter {
         self.first = false;
         self.over = last;
         let digest = if only { self.digest() } else { digest::sha256(&bytes) };
-        Ok(Some(RawDocument { bytes, line, parser, digest, only }))
+        Ok(Some(InputText { bytes, line, parser, digest, only }))
     }
 
     /// Skips white space and returns the next byte without consuming it.
@@ -327,7 +327,7 @@ mod tests {
     fn split(text: &str, parser: Option<Parser>) -> Vec<(String, usize, bool)> {
         // A buffer of three bytes, so that documents cross its boundaries.
         let stream = Box::new(io::BufReader::with_capacity(3, io::Cursor::new(text.to_owned())));
-        let mut splitter = DocumentSplitter::new(stream, parser);
+        let mut splitter = InputSplitter::new(stream, parser);
         let mut found = Vec::new();
         while let Some(document) = splitter.next().unwrap() {
             if document.only {
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn the_number_of_values_in_a_document_is_bounded() {
         let endless = io::repeat(b'[').take(MAX_VALUES as u64 * 3);
-        let mut splitter = DocumentSplitter::new(Box::new(io::BufReader::new(endless)), None);
+        let mut splitter = InputSplitter::new(Box::new(io::BufReader::new(endless)), None);
         let error = splitter.next().unwrap_err().to_string();
         assert!(error.contains("more than 10000000 values"), "{error}");
         assert!(splitter.next().unwrap().is_none());
@@ -367,7 +367,7 @@ mod tests {
     fn a_byte_order_mark_stands_at_the_start_once() {
         let first = |text: &[u8], parser| {
             let stream = Box::new(io::Cursor::new(text.to_vec()));
-            let mut splitter = DocumentSplitter::new(stream, Some(parser));
+            let mut splitter = InputSplitter::new(stream, Some(parser));
             let mut next = || splitter.next().map(|document| document.map(|one| one.bytes));
             (next(), next())
         };

@@ -8,11 +8,11 @@ mod columns;
 mod contract;
 mod fetch;
 mod fields;
+mod file;
 mod group;
 mod inputs;
 mod kinds;
 mod modules;
-mod place;
 mod policy;
 mod runtime;
 mod template;
@@ -23,18 +23,18 @@ use rego_platform::sources::{document, is_policy};
 pub(crate) use attachment::Attached;
 pub(crate) use contract::parse as parse_contract;
 pub(crate) use fields::{refuse_version, typed_as};
+pub(crate) use file::DocumentFile;
 pub(crate) use group::PolicyGroup;
 pub(crate) use group::parse as parse_group;
 pub(crate) use modules::Elsewhere;
-pub(crate) use place::Place;
 pub(crate) use policy::parse as parse_policy;
 pub(crate) use policy::{PolicyDocument, PolicyEntry};
 pub use runtime::PolicyInputs;
 
 /// Returns the modules that are written into a policy document or a group; `None` if a file is neither.
 pub(super) fn embedded_texts(
-    file: Place<'_>,
-) -> Result<Option<Vec<place::Located<String>>>, Error> {
+    file: DocumentFile<'_>,
+) -> Result<Option<Vec<file::Located<String>>>, Error> {
     let Ok(value) = document(file.path, file.text, true) else { return Ok(None) };
     if !is_policy(&value) {
         return Ok(None);

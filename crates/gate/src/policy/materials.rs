@@ -48,16 +48,17 @@ impl Gate {
 
     /// Refuses signers of attestations if no input can be one.
     pub(crate) fn refuse_signers(
-        places: &[InputSource],
+        sources: &[InputSource],
         kinds: &InputKinds,
         options: &DocumentOptions,
     ) -> Result<(), Error> {
-        let is_other = |place: &InputSource| match place.file().map(|file| kinds.expected(&file)) {
+        let is_other = |source: &InputSource| match source.file().map(|file| kinds.expected(&file))
+        {
             Some(Expected::Of(kind)) => kind.name != ATTESTATION,
             Some(Expected::Any) => true,
             Some(Expected::Detected) | None => false,
         };
-        if options.signatures.is_none() || places.is_empty() || !places.iter().all(is_other) {
+        if options.signatures.is_none() || sources.is_empty() || !sources.iter().all(is_other) {
             return Ok(());
         }
         let message = "signers of attestations are given, and no input is an attestation";

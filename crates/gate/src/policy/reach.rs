@@ -31,14 +31,14 @@ pub(crate) struct Reach {
 /// What some rules refer to, themselves or through others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reads {
-    places: BTreeSet<Place>,
+    references: BTreeSet<InputReference>,
     /// The arguments.
     pub arguments: Arguments,
 }
 
-/// A place that a rule can refer to.
+/// Something about an input that a rule can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum InputReference {
     /// `input`.
     Input,
     /// The field of the input's metadata, by its name.
@@ -50,13 +50,13 @@ pub(crate) enum Place {
 }
 
 impl Reads {
-    /// Returns `true` if one of the rules refers to a place.
-    pub fn has(&self, place: Place) -> bool {
-        self.places.contains(&place)
+    /// Returns `true` if one of the rules refers to it.
+    pub fn has(&self, reference: InputReference) -> bool {
+        self.references.contains(&reference)
     }
 
     fn extend(&mut self, more: Self) {
-        self.places.extend(more.places);
+        self.references.extend(more.references);
         self.arguments.extend(more.arguments);
     }
 }
@@ -116,9 +116,11 @@ impl Reach {
                 let mut references = References { field: &field, ..References::default() };
                 references.rule(rule);
                 let References { reads: mut own, data: named, .. } = references;
-                for (place, at) in [(Place::File, INPUT_FILE), (Place::Signers, SIGNERS)] {
+                for (reference, at) in
+                    [(InputReference::File, INPUT_FILE), (InputReference::Signers, SIGNERS)]
+                {
                     if named.iter().any(|(path, _)| may_reach(path, &at)) {
-                        own.places.insert(place);
+                        own.references.insert(reference);
                     }
                 }
                 data.extend(named);
@@ -237,7 +239,7 @@ impl Visit for References<'_> {
         };
         match &head.kind {
             TermKind::Var(name) if **name == *"input" => {
-                self.reads.places.insert(Place::Input);
+                self.reads.references.insert(InputReference::Input);
                 self.reads.arguments.refer(operands);
             }
             TermKind::Var(name) if **name == *"data" => {
@@ -248,7 +250,7 @@ impl Visit for References<'_> {
                 self.data.push((operands.iter().map_while(name).collect(), term.span));
             }
             TermKind::String(name) if **name == *self.field => {
-                self.reads.places.insert(Place::Metadata);
+                self.reads.references.insert(InputReference::Metadata);
             }
             TermKind::String(_) => {}
             TermKind::Var(_) => {}
@@ -362,8 +364,8 @@ mod tests {
         ] {
             let package = ["p".to_owned()];
             let reads = reach.reads(&package, [rule].into_iter());
-            assert_eq!(reads.has(Place::Input), input, "{rule}");
-            assert_eq!(reads.has(Place::Metadata), metadata, "{rule}");
+            assert_eq!(reads.has(InputReference::Input), input, "{rule}");
+            assert_eq!(reads.has(InputReference::Metadata), metadata, "{rule}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Collecting the events of the reader and the workers into the model, in the order of the inputs.
+//! Collecting the events of the workers into the model, in the order of the inputs.
 //!
 //! Owns the inputs that aren't complete yet, the totals of calls, and the bounds on the content of
 //! reports. The meaning of verdicts belongs to `outcome`.
@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Receiver;
 
-use rego_platform::evaluate::{Recording, is_network};
+use rego_platform::evaluate::{CallRecord, Evaluated, Recording, is_network};
 use rego_platform::functions::{self, ContentForm, Type, known_fields::count_unknown_statuses};
 use rego_platform::{Error, ErrorKind, NotFound};
 
@@ -23,7 +23,7 @@ use crate::verdict::outcome;
 const MAX_CALLS: usize = 100_000;
 
 /// An input for which some policy isn't done.
-struct OpenInput {
+struct PendingInput {
     input: Input,
     verdicts: Vec<Option<Verdict>>,
     calls: Vec<(usize, Vec<Call>)>,
@@ -32,17 +32,18 @@ struct OpenInput {
 }
 
 /// The results collected so far, on one thread.
-pub(super) struct RunCollector<'a> {
+pub(super) struct ResultCollector<'a> {
     gate: &'a Gate,
     options: &'a RunOptions,
     pub run: Run,
     /// The calls of all evaluations; an error if they can't be recorded.
     pub recording: Result<Recording, Error>,
     /// The inputs from the first one that isn't done; `None` for those that are.
-    open: VecDeque<Option<OpenInput>>,
+    pending: VecDeque<Option<PendingInput>>,
     first: usize,
-    pub finished: std::collections::BTreeMap<usize, Input>,
-    kept: usize,
+    pub finished: BTreeMap<usize, Input>,
+    /// The number of calls that are listed.
+    listed: usize,
     prompt: String,
     compliance: String,
     /// The functions whose answers have statuses, with their types.
@@ -52,7 +53,7 @@ pub(super) struct RunCollector<'a> {
     tally: Tally,
 }
 
-impl<'a> RunCollector<'a> {
+impl<'a> ResultCollector<'a> {
     pub fn new(gate: &'a Gate, options: &'a RunOptions) -> Self {
         let known = gate.inventory();
         let run = Run {
@@ -91,10 +92,10 @@ impl<'a> RunCollector<'a> {
             options,
             run,
             recording: Ok(Recording::new()),
-            open: VecDeque::new(),
+            pending: VecDeque::new(),
             first: 0,
-            finished: std::collections::BTreeMap::new(),
-            kept: 0,
+            finished: BTreeMap::new(),
+            listed: 0,
             prompt: gate.product.function("evidence_prompt"),
             compliance: gate.product.function("project_compliance"),
             statuses: ["project_compliance", "product_compliance"].map(|name| {
@@ -115,17 +116,18 @@ impl<'a> RunCollector<'a> {
         std::mem::take(&mut self.tally)
     }
 
-    pub fn listen(
+    /// Collects all events, until no worker is left.
+    pub fn collect(
         &mut self,
-        heard: &Receiver<Vec<Event>>,
+        events: &Receiver<Vec<Event>>,
         stop: &Stop,
         observer: &mut dyn RunObserver,
     ) {
-        for event in heard.iter().flatten() {
+        for event in events.iter().flatten() {
             let index = match event {
                 Event::Began(index, input, left) => {
                     observer.began(&input.name);
-                    self.open.push_back(Some(OpenInput {
+                    self.pending.push_back(Some(PendingInput {
                         input: *input,
                         verdicts: vec![None; self.gate.checks.len()],
                         calls: Vec::new(),
@@ -134,24 +136,24 @@ impl<'a> RunCollector<'a> {
                     }));
                     index
                 }
-                Event::Done(done) => {
-                    let Some(index) = done.first().map(|done| done.index) else { continue };
-                    for done in done {
-                        self.take(done, observer);
+                Event::Done(results) => {
+                    let Some(index) = results.first().map(|result| result.index) else { continue };
+                    for result in results {
+                        self.add(result, observer);
                     }
                     index
                 }
                 Event::Unreadable(index, failure, checks) => {
-                    if let Some(open) = self.slot(index) {
-                        open.left = open.left.saturating_sub(checks);
-                        open.input.error = Some(*failure);
+                    if let Some(pending) = self.pending(index) {
+                        pending.left = pending.left.saturating_sub(checks);
+                        pending.input.error = Some(*failure);
                     }
                     index
                 }
                 Event::Dropped(index, checks) => {
-                    if let Some(open) = self.slot(index) {
-                        open.left = open.left.saturating_sub(checks);
-                        open.dropped = true;
+                    if let Some(pending) = self.pending(index) {
+                        pending.left = pending.left.saturating_sub(checks);
+                        pending.dropped = true;
                     }
                     index
                 }
@@ -160,107 +162,34 @@ impl<'a> RunCollector<'a> {
                     continue;
                 }
             };
-            self.close(index, stop, observer);
+            self.complete(index, stop, observer);
         }
-        // An input that is still open has lost its worker, and counts as not evaluated.
-        self.run.totals.not_evaluated += self.open.iter().flatten().count() as u64;
+        // An input that is still pending has lost its worker, and counts as not evaluated.
+        self.run.totals.not_evaluated += self.pending.iter().flatten().count() as u64;
     }
 
-    fn slot(&mut self, index: usize) -> Option<&mut OpenInput> {
-        self.open.get_mut(index.checked_sub(self.first)?)?.as_mut()
+    fn pending(&mut self, index: usize) -> Option<&mut PendingInput> {
+        self.pending.get_mut(index.checked_sub(self.first)?)?.as_mut()
     }
 
-    fn take(&mut self, done: CheckResult, observer: &mut dyn RunObserver) {
+    /// Adds the result of one policy for one input.
+    fn add(&mut self, mut result: CheckResult, observer: &mut dyn RunObserver) {
         let mut calls = Vec::new();
-        let (mut passes, mut attempts) = (0, 0);
-        let mut origins: BTreeMap<String, u64> = BTreeMap::new();
-        if done.read_nothing {
-            let first = self.slot(done.index).map(|open| open.input.name.clone());
-            let policy = done.verdict.policy.clone();
-            let unread =
-                Unread { policy, inputs: 1, place: done.index, first: first.unwrap_or_default() };
-            self.tally.add_unread(done.check, unread);
+        self.count_remarks(&mut result);
+        if let Some(evaluated) = &result.evaluated {
+            self.count_calls(&result.verdict.policy, evaluated, &mut calls);
+            self.record(evaluated);
         }
-        for remark in done.remarks {
-            let first = self.slot(done.index).map(|open| open.input.name.clone());
-            let first = first.unwrap_or_default();
-            let unread = Unread { policy: String::new(), inputs: 1, place: done.index, first };
-            self.tally.add_remark(remark, unread);
-        }
-        if let Some(evaluated) = &done.evaluated {
-            passes = evaluated.ledger.passes;
-            if let Some(package) = self
-                .run
-                .inventory
-                .packages
-                .iter_mut()
-                .find(|package| package.name == done.verdict.policy)
-            {
-                // Without a verdict it isn't known which calls were needed, so all count.
-                let asked = match &evaluated.result {
-                    Ok(_) => evaluated.ledger.asked_of_service(),
-                    Err(_) => {
-                        let calls = evaluated.ledger.calls.iter();
-                        calls.filter(|entry| !is_network(&entry.function)).count()
-                    }
-                };
-                package.calls += asked as u64;
-            }
-            let is_local = |function: &str| vulnerability::is_call(function, &self.gate.product);
-            for site in evaluated.sites().into_iter().filter(|site| !is_local(&site.function)) {
-                self.run.inventory.reached(CallSite {
-                    package: done.verdict.policy.clone(),
-                    function: site.function.clone(),
-                    position: site.position.clone(),
-                    reached: Some(site.reached),
-                });
-            }
-            self.run.inventory.asked.extend(evaluated.asked().map(str::to_owned));
-            self.tally.swallowed += evaluated.builtin_errors();
-            let (all, own) =
-                (evaluated.ledger.needed().count(), evaluated.ledger.asked_of_service());
-            self.tally.requests += (all - own) as u64;
-            let undefined = self.options.evaluate.not_found == NotFound::Undefined;
-            for entry in &evaluated.ledger.calls {
-                let missing = entry.outcome == ErrorKind::NotFound.as_str();
-                self.tally.undefined += u64::from(undefined && entry.needed && missing);
-                if !entry.is_unsent() {
-                    *origins.entry(format!("{:?}", entry.origin).to_lowercase()).or_default() += 1;
-                }
-                attempts += u64::from(entry.attempts);
-                if entry.needed {
-                    self.tally.cut += u64::from(entry.cut);
-                    self.run.requirements_cut |= entry.cut && entry.function == self.compliance;
-                    self.tally.base64 += u64::from(entry.form == Some(ContentForm::Base64));
-                }
-                self.run.totals.calls += 1;
-                self.run.totals.attempts += u64::from(entry.attempts);
-                self.run.totals.bytes += entry.bytes;
-                let is_ai = entry.function == self.prompt && entry.needed;
-                self.run.ai |= is_ai && entry.outcome == "ok" && !entry.skipped;
-                self.tally.skipped += u64::from(is_ai && entry.skipped);
-                if self.kept + calls.len() < MAX_CALLS {
-                    calls.push(call(&done.verdict.policy, entry));
-                }
-            }
-            if self.options.record
-                && let Ok(recording) = &mut self.recording
-                && let Err(error) = evaluated.recording().and_then(|more| recording.merge(more))
-            {
-                self.recording = Err(error);
-            }
-        }
-        self.kept += calls.len();
-        let at = done.index.checked_sub(self.first);
-        let Some(open) = at.and_then(|at| self.open.get_mut(at)).and_then(Option::as_mut) else {
-            return;
-        };
-        if let Some(evaluated) = &done.evaluated {
-            for print in &evaluated.prints {
-                observer.printed(&open.input.name, print);
-            }
-            if let Some(explanation) = &done.explanation {
-                observer.explained(&open.input.name, explanation);
+        self.listed += calls.len();
+        // Borrows the field alone: the run is needed below.
+        let at = result.index.checked_sub(self.first);
+        let pending = at.and_then(|at| self.pending.get_mut(at)).and_then(Option::as_mut);
+        let Some(pending) = pending else { return };
+        let name = &pending.input.name;
+        if let Some(evaluated) = &result.evaluated {
+            evaluated.prints.iter().for_each(|print| observer.printed(name, print));
+            if let Some(explanation) = &result.explanation {
+                observer.explained(name, explanation);
             }
             for (function, answer) in evaluated.answered() {
                 if function == self.compliance {
@@ -270,57 +199,138 @@ impl<'a> RunCollector<'a> {
                     count_unknown_statuses(*ty, answer, &mut self.unknown_statuses);
                 }
             }
-            let all = evaluated.ledger.calls.len();
-            open.input.ledger.left_out += (all - calls.len()) as u64;
-            open.input.ledger.attempts += attempts;
-            for (origin, number) in origins {
-                *open.input.ledger.origins.entry(origin).or_default() += number;
+            let (ledger, all) = (&mut pending.input.ledger, &evaluated.ledger);
+            ledger.left_out += (all.calls.len() - calls.len()) as u64;
+            for entry in &all.calls {
+                ledger.attempts += u64::from(entry.attempts);
+                if !entry.is_unsent() {
+                    *ledger.origins.entry(origin(entry)).or_default() += 1;
+                }
+            }
+            ledger.passes = ledger.passes.max(all.passes);
+        }
+        pending.calls.push((result.check, calls));
+        if let Some(slot) = pending.verdicts.get_mut(result.check) {
+            *slot = Some(result.verdict);
+        }
+        pending.input.duration_ms = pending.input.duration_ms.max(millis(result.since));
+        pending.left = pending.left.saturating_sub(1);
+    }
+
+    /// Counts what is to be noted about a policy that passed.
+    fn count_remarks(&mut self, result: &mut CheckResult) {
+        if !result.read_nothing && result.remarks.is_empty() {
+            return;
+        }
+        let pending = self.pending(result.index);
+        let first = pending.map(|pending| pending.input.name.clone()).unwrap_or_default();
+        let unread =
+            |policy| Unread { policy, inputs: 1, place: result.index, first: first.clone() };
+        if result.read_nothing {
+            self.tally.add_unread(result.check, unread(result.verdict.policy.clone()));
+        }
+        for remark in std::mem::take(&mut result.remarks) {
+            self.tally.add_remark(remark, unread(String::new()));
+        }
+    }
+
+    /// Counts the calls of an evaluation, and lists them as far as there is room.
+    fn count_calls(&mut self, policy: &str, evaluated: &Evaluated, calls: &mut Vec<Call>) {
+        let ledger = &evaluated.ledger;
+        let mut packages = self.run.inventory.packages.iter_mut();
+        if let Some(package) = packages.find(|package| package.name == policy) {
+            // Without a verdict it isn't known which calls were needed, so all count.
+            let asked = match &evaluated.result {
+                Ok(_) => ledger.asked_of_service(),
+                Err(_) => ledger.calls.iter().filter(|call| !is_network(&call.function)).count(),
+            };
+            package.calls += asked as u64;
+        }
+        let is_local = |function: &str| vulnerability::is_call(function, &self.gate.product);
+        for site in evaluated.sites().into_iter().filter(|site| !is_local(&site.function)) {
+            self.run.inventory.reached(CallSite {
+                package: policy.to_owned(),
+                function: site.function,
+                position: site.position,
+                reached: Some(site.reached),
+            });
+        }
+        self.run.inventory.asked.extend(evaluated.asked().map(str::to_owned));
+        let (tally, totals) = (&mut self.tally, &mut self.run.totals);
+        tally.swallowed += evaluated.builtin_errors();
+        tally.requests += (ledger.needed().count() - ledger.asked_of_service()) as u64;
+        let undefined = self.options.evaluate.not_found == NotFound::Undefined;
+        for entry in &ledger.calls {
+            let missing = entry.outcome == ErrorKind::NotFound.as_str();
+            tally.undefined += u64::from(undefined && entry.needed && missing);
+            if entry.needed {
+                tally.cut += u64::from(entry.cut);
+                self.run.requirements_cut |= entry.cut && entry.function == self.compliance;
+                tally.base64 += u64::from(entry.form == Some(ContentForm::Base64));
+            }
+            totals.calls += 1;
+            totals.attempts += u64::from(entry.attempts);
+            totals.bytes += entry.bytes;
+            let is_ai = entry.function == self.prompt && entry.needed;
+            self.run.ai |= is_ai && entry.outcome == "ok" && !entry.skipped;
+            tally.skipped += u64::from(is_ai && entry.skipped);
+            if self.listed + calls.len() < MAX_CALLS {
+                calls.push(call(policy, entry));
             }
         }
-        open.input.ledger.passes = open.input.ledger.passes.max(passes);
-        open.calls.push((done.check, calls));
-        if let Some(slot) = open.verdicts.get_mut(done.check) {
-            *slot = Some(done.verdict);
+    }
+
+    /// Adds the calls of an evaluation to the recording, if there is one.
+    fn record(&mut self, evaluated: &Evaluated) {
+        if self.options.record
+            && let Ok(recording) = &mut self.recording
+            && let Err(error) = evaluated.recording().and_then(|more| recording.merge(more))
+        {
+            self.recording = Err(error);
         }
-        open.input.duration_ms = open.input.duration_ms.max(millis(done.since));
-        open.left = open.left.saturating_sub(1);
     }
 
     /// Completes an input once all its policies are done.
-    fn close(&mut self, index: usize, stop: &Stop, observer: &mut dyn RunObserver) {
-        if self.slot(index).is_none_or(|open| open.left > 0) {
+    fn complete(&mut self, index: usize, stop: &Stop, observer: &mut dyn RunObserver) {
+        if self.pending(index).is_none_or(|pending| pending.left > 0) {
             return;
         }
-        let slot = index.checked_sub(self.first).and_then(|at| self.open.get_mut(at));
-        let Some(mut open) = slot.and_then(Option::take) else { return };
-        while matches!(self.open.front(), Some(None)) {
-            self.open.pop_front();
+        let slot = index.checked_sub(self.first).and_then(|at| self.pending.get_mut(at));
+        let Some(mut pending) = slot.and_then(Option::take) else { return };
+        while matches!(self.pending.front(), Some(None)) {
+            self.pending.pop_front();
             self.first += 1;
         }
-        if open.dropped {
+        if pending.dropped {
             self.run.totals.not_evaluated += 1;
             return;
         }
-        open.calls.sort_by_key(|(check, _)| *check);
-        open.input.ledger.calls = open.calls.into_iter().flat_map(|(_, calls)| calls).collect();
-        open.input.verdicts = open.verdicts.into_iter().flatten().collect();
-        outcome::input(&mut open.input, &self.options.rules, self.options.hint);
-        if self.options.fail_fast && open.input.outcome != Outcome::Passed {
+        pending.calls.sort_by_key(|(check, _)| *check);
+        pending.input.ledger.calls =
+            pending.calls.into_iter().flat_map(|(_, calls)| calls).collect();
+        pending.input.verdicts = pending.verdicts.into_iter().flatten().collect();
+        outcome::input(&mut pending.input, &self.options.rules, self.options.hint);
+        if self.options.fail_fast && pending.input.outcome != Outcome::Passed {
             stop.after(index);
         }
-        observer.ended(&open.input);
-        self.finished.insert(index, open.input);
+        observer.ended(&pending.input);
+        self.finished.insert(index, pending.input);
     }
 }
 
-fn call(policy: &str, entry: &rego_platform::evaluate::CallRecord) -> Call {
+/// Returns the origin of an answer as reports name it.
+fn origin(entry: &CallRecord) -> String {
+    format!("{:?}", entry.origin).to_lowercase()
+}
+
+fn call(policy: &str, entry: &CallRecord) -> Call {
     Call {
         policy: policy.to_owned(),
         function: entry.function.clone(),
         arguments: entry.arguments.clone(),
         pass: entry.pass,
         needed: entry.needed,
-        origin: format!("{:?}", entry.origin).to_lowercase(),
+        origin: origin(entry),
         outcome: entry.outcome.to_owned(),
         cut: entry.cut,
         rereads: Some(entry.rereads).filter(|again| *again > 0),

@@ -1,10 +1,10 @@
-//! A bound on the text of all documents in memory, however many are evaluated at once.
+//! A bound on the text of all inputs in memory, however many are evaluated at once.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::input::MAX_BYTES;
 
-/// The documents in memory: a document is read when there is room for it; one larger than the bound, when it
+/// The inputs in memory: an input is read when there is room for it; one larger than the bound, when it
 /// is the only one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MemoryBound(Arc<Shared>);
@@ -28,7 +28,7 @@ impl Taken {
     }
 }
 
-/// A document's share of the memory, returned when it is dropped.
+/// An input's share of the memory, returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct MemoryShare {
     bound: MemoryBound,

@@ -1,6 +1,6 @@
-//! What lies ready for the threads of a run, and which of them reads more.
+//! The queue of jobs, and which worker refills it.
 //!
-//! No thread only reads: the one that finds little ready reads ahead, while the others evaluate what is there.
+//! No worker only reads: the one that finds few jobs queued reads ahead, while the others evaluate what is there.
 //! Jobs are taken and results handed over several at a time, since waking a thread takes about as long as a
 //! small evaluation.
 
@@ -10,22 +10,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::memory::MemoryBound;
-use super::reader::Reader;
+use super::reader::JobReader;
 use super::worker::{Event, Job};
 
-/// The number of documents that lie ready for each thread.
-const READY: usize = 256;
+/// The number of jobs that are queued for each worker.
+const QUEUED: usize = 256;
 
-/// The text in memory for each thread with which no more is read while something lies ready, in bytes.
-const READY_BYTES: usize = 512 << 10;
+/// The text in memory for each worker with which no more is read while a job is queued, in bytes.
+const QUEUED_BYTES: usize = 512 << 10;
 
-/// How long, and how often, a thread for which nothing lies ready sleeps while another reads. After that it
-/// waits until it is woken, which costs the thread that reads more than a document.
+/// How long, and how often, a worker without a job sleeps while another reads. After that it waits until it is
+/// woken, which costs the worker that reads more than an input.
 const NAP: Duration = Duration::from_micros(100);
 const NAPS: usize = 10;
 
-/// What lies ready.
-pub(super) struct Ready<'a> {
+/// The queue of a run's jobs.
+pub(super) struct JobQueue<'a> {
     state: Mutex<State<'a>>,
     changed: Condvar,
     memory: MemoryBound,
@@ -38,15 +38,15 @@ struct State<'a> {
     jobs: VecDeque<Job>,
     /// What was read, which is sent before a job of it is given out.
     events: Vec<Event>,
-    /// `None` while a thread reads, and when everything was read.
-    reader: Option<Reader<'a>>,
+    /// `None` while a worker reads, and when everything was read.
+    reader: Option<JobReader<'a>>,
     is_over: bool,
-    /// The number of threads that wait to be woken.
+    /// The number of workers that wait to be woken.
     waiting: usize,
 }
 
-impl<'a> Ready<'a> {
-    pub fn new(reader: Reader<'a>, threads: usize, waits: bool) -> Self {
+impl<'a> JobQueue<'a> {
+    pub fn new(reader: JobReader<'a>, threads: usize, waits: bool) -> Self {
         let state = State {
             jobs: VecDeque::new(),
             events: Vec::new(),
@@ -67,7 +67,7 @@ impl<'a> Ready<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a thread's next jobs; waits for them, or reads them. There are none at the end.
+    /// Returns a worker's next jobs; waits for them, or reads them. There are none at the end.
     pub fn take(&self, events: &Sender<Vec<Event>>) -> Option<Vec<Job>> {
         let mut state = self.lock();
         let mut naps = 0;
@@ -105,23 +105,23 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Returns `true` if what should lie ready does so, or the given part of it.
+    /// Returns `true` if as many jobs are queued as should be, or the given part of them.
     fn has(&self, state: &State<'_>, part: usize) -> bool {
         let enough = |all: usize| all.saturating_mul(self.threads) / part;
-        state.jobs.len() >= enough(READY)
-            || !state.jobs.is_empty() && self.memory.taken() >= enough(READY_BYTES)
+        state.jobs.len() >= enough(QUEUED)
+            || !state.jobs.is_empty() && self.memory.taken() >= enough(QUEUED_BYTES)
     }
 
-    /// Returns a thread's share of the jobs: the fewer there are, the fewer it takes, so that none is left
-    /// waiting behind a long one at the end. Of the last documents it takes a part of the policies.
+    /// Returns a worker's share of the jobs: the fewer there are, the fewer it takes, so that none is left
+    /// waiting behind a long one at the end. Of the last inputs it takes a part of the policies.
     fn share(&self, jobs: &mut VecDeque<Job>) -> Vec<Job> {
         let count = if self.waits || jobs.len() < self.threads {
             let part = |all: usize| if self.waits { 1 } else { all.div_ceil(self.threads) };
-            if let Some(Job { work, checks }) = jobs.front_mut()
+            if let Some(Job { input, checks }) = jobs.front_mut()
                 && part(checks.len()) < checks.len()
             {
                 let checks = checks.drain(..part(checks.len())).collect();
-                return vec![Job { work: Arc::clone(work), checks }];
+                return vec![Job { input: Arc::clone(input), checks }];
             }
             1
         } else {
@@ -130,8 +130,8 @@ impl<'a> Ready<'a> {
         jobs.drain(..count).collect()
     }
 
-    fn read_ahead(&self, reader: Reader<'a>) {
-        let mut reading = Reading { ready: self, reader: Some(reader) };
+    fn read_ahead(&self, reader: JobReader<'a>) {
+        let mut reading = Reading { queue: self, reader: Some(reader) };
         while let Some(reader) = &mut reading.reader {
             let Some(bytes) = reader.read() else {
                 let left = reader.left();
@@ -161,20 +161,20 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// A thread's turn to read, which it gives back however it ends.
+/// A worker's turn to read, which it gives back however it ends.
 struct Reading<'r, 'a> {
-    ready: &'r Ready<'a>,
+    queue: &'r JobQueue<'a>,
     /// `None` if everything was read.
-    reader: Option<Reader<'a>>,
+    reader: Option<JobReader<'a>>,
 }
 
 impl Drop for Reading<'_, '_> {
     fn drop(&mut self) {
-        let mut state = self.ready.lock();
+        let mut state = self.queue.lock();
         state.reader = self.reader.take().filter(|_| !std::thread::panicking());
         state.is_over = state.reader.is_none();
         if state.waiting > 0 {
-            self.ready.changed.notify_all();
+            self.queue.changed.notify_all();
         }
     }
 }

@@ -23,9 +23,9 @@ use crate::verdict::{Hint, NOTES, notes, outcome};
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] if the outcome of a part would depend on other parts.
-pub(crate) fn keep(
+pub(crate) fn select(
     shard: Shard,
-    places: &mut Vec<(u64, InputSource)>,
+    sources: &mut Vec<(u64, InputSource)>,
     options: &RunOptions,
 ) -> Result<Part, Error> {
     let refuse =
@@ -36,20 +36,20 @@ pub(crate) fn keep(
     if options.fail_fast {
         return refuse("a run that stops at the first input that doesn't pass has no parts");
     }
-    if places.is_empty() {
+    if sources.is_empty() {
         return refuse("a run without an input has no parts");
     }
     let mut names = Sha256::new();
-    for (_, place) in &*places {
-        if matches!(place, InputSource::Stream(..)) {
+    for (_, source) in &*sources {
+        if matches!(source, InputSource::Stream(..)) {
             return refuse("a stream has no parts, since it can be read only once");
         }
-        names.update(&*place.name());
+        names.update(&*source.name());
         // No path has it.
         names.update([0]);
     }
-    let files = places.len() as u64;
-    places.retain(|(_, place)| shard.has(&place.name()));
+    let files = sources.len() as u64;
+    sources.retain(|(_, source)| shard.has(&source.name()));
     let names = digest::finished(names);
     Ok(Part { number: shard.number(), of: shard.of(), files, names, ..Part::default() })
 }

@@ -1,9 +1,9 @@
-//! The evaluation of one policy over one document, and its verdict.
+//! The evaluation of one policy over one input, and its verdict.
 //!
 //! Owns the messages between the threads of a run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rego_platform::evaluate::{Evaluated, QueryOutput};
@@ -14,57 +14,35 @@ use rego_platform::{Error, ErrorKind};
 
 use super::memory::MemoryShare;
 use super::options::RunOptions;
-use crate::input::{Content, Facts, Origin, YamlVersion, documents};
+use crate::input::{Facts, Input, Origin, YamlVersion, finish};
 use crate::policy::{Check, Gate};
-use crate::report::model::{Failure, Input, Signer, Status, Subject, Verdict};
+use crate::report::model::{self, Failure, Status, Verdict};
 use crate::verdict::{RawVerdict, VerdictContext, inconclusive, outcome, rule_values};
 
-/// The value of a document, what is known of it as a material, and how YAML 1.1 reads it if that differs.
+/// The value of an input, what is known of it as a material, and how YAML 1.1 reads it if that differs.
 type Reading = (Option<Value>, Option<Arc<Facts>>, Option<Legacy>);
 
-/// A document that is being evaluated.
-pub(super) struct Work {
+/// An input that is being evaluated.
+pub(super) struct QueuedInput {
     pub index: usize,
-    pub name: String,
-    /// The name of its file.
-    pub file: Option<String>,
-    pub digest: Option<String>,
-    pub subjects: Vec<Subject>,
-    /// Who signed it; `None` if that wasn't checked.
-    pub signers: Option<Vec<Signer>>,
-    /// Its kind, if that is known.
-    pub kind: Option<&'static str>,
-    pub content: Mutex<Content>,
-    /// The time it took to read, which counts against its time limit.
-    pub reading: Duration,
+    pub input: Input,
     pub started: OnceLock<Instant>,
     /// `true` if it has no other members than it has: every input of the run is an image.
     pub closed: bool,
-    /// Its share of the memory for documents.
+    /// Its share of the memory for inputs.
     pub _memory: MemoryShare,
 }
 
-impl Work {
-    /// Returns its value, which is parsed once, what is known of it as a material of its kind, and how YAML 1.1
-    /// reads it, if no version is chosen and that differs.
+impl QueuedInput {
+    /// Returns its value, what is known of it as a material of its kind, and how YAML 1.1 reads it, if no
+    /// version is chosen and that differs.
     fn value(&self, yaml: Option<YamlVersion>) -> Result<Reading, Error> {
-        let (value, facts) = self.parsed()?;
+        let (value, facts) = self.input.value()?;
         let legacy = value.as_ref().filter(|_| yaml != Some(YamlVersion::V1_2)).and_then(legacy);
         Ok(match legacy {
             Some(legacy) if yaml.is_some() => (Some(legacy.value), facts, None),
             legacy => (value, facts, legacy),
         })
-    }
-
-    fn parsed(&self) -> Result<(Option<Value>, Option<Arc<Facts>>), Error> {
-        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = std::mem::replace(&mut *content, Content::Value(None, None));
-        let value = held.value(self.file.as_deref().unwrap_or_default());
-        *content = match &value {
-            Ok((value, facts)) => Content::Value(value.clone(), facts.clone()),
-            Err(error) => Content::Unreadable(error.clone()),
-        };
-        value
     }
 }
 
@@ -96,13 +74,13 @@ impl Stop {
     }
 }
 
-/// Some of the policies, to be evaluated over one document.
+/// Some of the policies, to be evaluated over one input.
 pub(super) struct Job {
-    pub work: Arc<Work>,
+    pub input: Arc<QueuedInput>,
     pub checks: Vec<usize>,
 }
 
-/// The result of one policy for one document.
+/// The result of one policy for one input.
 pub(super) struct CheckResult {
     pub index: usize,
     pub check: usize,
@@ -118,9 +96,9 @@ pub(super) struct CheckResult {
     pub since: Duration,
 }
 
-pub(crate) enum Event {
+pub(super) enum Event {
     /// An input was read, with which this number of policies is evaluated: none if it is unreadable.
-    Began(usize, Box<Input>, usize),
+    Began(usize, Box<model::Input>, usize),
     /// The results of a job.
     Done(Vec<CheckResult>),
     /// The text of an input couldn't be parsed for a number of policies.
@@ -132,34 +110,34 @@ pub(crate) enum Event {
 }
 
 impl Gate {
-    /// Evaluates policies over one document until the run is stopped, and returns the results.
+    /// Evaluates policies over one input until the run is stopped, and returns the results.
     pub(super) fn evaluate_all(
         &self,
-        Job { work, checks }: Job,
+        Job { input: queued, checks }: Job,
         stop: &Stop,
         options: &RunOptions,
     ) -> Vec<Event> {
-        let (document, count) = (work.index, checks.len());
-        if stop.is_before(document) {
-            return vec![Event::Dropped(document, count)];
+        let (index, count) = (queued.index, checks.len());
+        if stop.is_before(index) {
+            return vec![Event::Dropped(index, count)];
         }
-        work.started.get_or_init(Instant::now);
-        let (value, facts, legacy) = match work.value(options.documents.yaml) {
+        queued.started.get_or_init(Instant::now);
+        let (value, facts, legacy) = match queued.value(options.documents.yaml) {
             Ok(read) => read,
             Err(error) => {
-                let failure = outcome::failure(&error, None, options.hint);
-                return vec![Event::Unreadable(document, Box::new(failure), count)];
+                let failure = Failure::new(&error, options.hint);
+                return vec![Event::Unreadable(index, Box::new(failure), count)];
             }
         };
         let results: Vec<_> = checks
             .into_iter()
-            .filter_map(|index| Some((index, self.checks.get(index)?)))
-            .take_while(|_| !stop.is_before(document))
-            .map(|(index, check)| {
-                let input = (&*work, value.clone(), facts.as_deref());
-                let mut done = self.evaluate(input, index, check, options);
+            .filter_map(|at| Some((at, self.checks.get(at)?)))
+            .take_while(|_| !stop.is_before(index))
+            .map(|(at, check)| {
+                let input = (&*queued, value.clone(), facts.as_deref());
+                let mut done = self.evaluate(input, at, check, options);
                 if let Some(legacy) = &legacy {
-                    self.read_again((&work, legacy, facts.as_deref()), check, options, &mut done);
+                    self.read_again((&queued, legacy, facts.as_deref()), check, options, &mut done);
                 }
                 done
             })
@@ -167,15 +145,15 @@ impl Gate {
         let dropped = count - results.len();
         let mut events = vec![Event::Done(results)];
         if dropped > 0 {
-            events.push(Event::Dropped(document, dropped));
+            events.push(Event::Dropped(index, dropped));
         }
         events
     }
 
-    /// Evaluates a policy over a document as YAML 1.1 reads it: a verdict that differs is none.
+    /// Evaluates a policy over an input as YAML 1.1 reads it: a verdict that differs is none.
     fn read_again(
         &self,
-        (work, legacy, facts): (&Work, &Legacy, Option<&Facts>),
+        (queued, legacy, facts): (&QueuedInput, &Legacy, Option<&Facts>),
         check: &Check,
         options: &RunOptions,
         done: &mut CheckResult,
@@ -184,42 +162,42 @@ impl Gate {
             return;
         }
         let again =
-            self.evaluate((work, Some(legacy.value.clone()), facts), done.check, check, options);
+            self.evaluate((queued, Some(legacy.value.clone()), facts), done.check, check, options);
         if again.verdict.status != done.verdict.status {
             let error = outcome::two_readings(legacy);
             done.verdict = outcome::no_verdict(&check.package.name, &error, None, options.hint);
         }
     }
 
-    /// Evaluates one policy over one document.
+    /// Evaluates one policy over one input.
     fn evaluate(
         &self,
-        (work, value, facts): (&Work, Option<Value>, Option<&Facts>),
+        (queued, value, facts): (&QueuedInput, Option<Value>, Option<&Facts>),
         index: usize,
         check: &Check,
         options: &RunOptions,
     ) -> CheckResult {
         let began = Instant::now();
-        let name = &check.package.name;
+        let (name, input) = (&check.package.name, &queued.input);
         let mut how = options.evaluate.clone();
         how.reached = true;
         let combined = options.documents.combine;
         inconclusive::describe(
             &mut how.input_kind,
             &check.context.metadata,
-            (work.closed, combined),
+            (queued.closed, combined),
         );
-        let started = *work.started.get_or_init(Instant::now);
-        let spent = started.elapsed().saturating_add(work.reading);
+        let started = *queued.started.get_or_init(Instant::now);
+        let spent = started.elapsed().saturating_add(input.reading);
         how.budget.timeout = how.budget.timeout.saturating_sub(spent);
         let origin = Origin {
-            file: work.file.as_deref(),
-            digest: work.digest.as_deref(),
-            kind: work.kind,
-            signers: work.signers.as_deref(),
+            file: input.file.as_deref(),
+            digest: input.digest.as_deref(),
+            kind: input.kind,
+            signers: input.signers.as_deref(),
             facts,
         };
-        let value = documents::finish(value, &check.context, &options.documents, origin);
+        let value = finish(value, &check.context, &options.documents, origin);
         let (mut explanation, mut remarks) = (None, Vec::new());
         let (mut verdict, evaluated) = match value
             .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
@@ -241,9 +219,9 @@ impl Gate {
                         policy,
                         rules: &options.rules,
                         waivers: &options.waivers,
-                        input: &work.name,
-                        input_digest: work.digest.as_deref(),
-                        subjects: &work.subjects,
+                        input: &input.name,
+                        input_digest: input.digest.as_deref(),
+                        subjects: &input.subjects,
                     };
                     Ok(outcome::verdict(bounded(raw)?, &context))
                 };
@@ -278,7 +256,7 @@ impl Gate {
             && evaluated.as_ref().is_some_and(|evaluated| evaluated.reached.read_nothing);
         verdict.duration_ms = millis(began.elapsed());
         CheckResult {
-            index: work.index,
+            index: queued.index,
             check: index,
             verdict,
             evaluated,

@@ -8,7 +8,7 @@ use rego_platform::rego::internal::engine::{ClosedObject, InputKind};
 use rego_platform::{Diagnostic, Error, Position, Product};
 use rego_platform_client::text::escape;
 
-use crate::input::{ARGUMENTS, Reader};
+use crate::input::{ARGUMENTS, MetadataReader};
 
 /// Whether a result fails its input.
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
@@ -18,7 +18,11 @@ const LISTS: [&str; 2] = ["evidence", "project_compliance"];
 
 /// Describes an input to its evaluation: where its documents are, and which of its members only the gate
 /// supplies.
-pub(crate) fn describe(kind: &mut InputKind, reader: &Reader, (closed, combined): (bool, bool)) {
+pub(crate) fn describe(
+    kind: &mut InputKind,
+    reader: &MetadataReader,
+    (closed, combined): (bool, bool),
+) {
     kind.combined = combined;
     if closed {
         kind.closed.push(ClosedObject { member: None, except: [].into() });

@@ -9,9 +9,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::fields::or_default;
+use super::file::{DocumentFile, Located, Placed};
 use super::inputs::Inputs;
 use super::modules::{Elsewhere, document};
-use super::place::{Located, Place, Placed};
 use super::policy::{self, PolicyDocument, PolicyYaml, of_yaml, values};
 use super::runtime::PolicyInputs;
 use super::template::Template;
@@ -118,7 +118,7 @@ pub(super) fn rename(group: &str, all: &mut [&mut Attached]) {
 
 /// Reads what a file attaches.
 pub(super) struct Reader<'a> {
-    file: Place<'a>,
+    file: DocumentFile<'a>,
     elsewhere: Elsewhere<'a>,
     /// The group or contract, as a message names it.
     owner: &'a str,
@@ -132,7 +132,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(
-        file: Place<'a>,
+        file: DocumentFile<'a>,
         elsewhere: Elsewhere<'a>,
         owner: &'a str,
         inputs: Option<&'a Inputs>,
@@ -158,7 +158,8 @@ impl<'a> Reader<'a> {
                 let (path, text, digest) =
                     document(self.file.path, &reference.value, self.elsewhere)
                         .map_err(|error| reference.placing(error))?;
-                let parsed = policy::parse(Place { path: &path, text: &text }, self.elsewhere)?;
+                let parsed =
+                    policy::parse(DocumentFile { path: &path, text: &text }, self.elsewhere)?;
                 self.sources.push(Source { path, digest });
                 parsed
             }

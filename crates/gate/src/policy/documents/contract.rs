@@ -12,10 +12,10 @@ use serde::de::IgnoredAny;
 
 use super::attachment::{Attached, AttachmentYaml, Reader, rename};
 use super::fields::{is_name, kind, name, or_default, typed_as};
+use super::file::{DocumentFile, Located, Placed};
 use super::group::{self, ByContract, GroupMaterial, PolicyGroup};
 use super::inputs::Inputs;
 use super::modules::{Elsewhere, document};
-use super::place::{Located, Place, Placed};
 use super::policy::Metadata;
 use super::template::Template;
 use crate::report::model::Source;
@@ -116,7 +116,10 @@ struct GroupAttachment {
 }
 
 /// Parses a contract: a group of its own materials and policies, and the groups that it attaches.
-pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
+pub(crate) fn parse(
+    file: DocumentFile<'_>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<Vec<PolicyGroup>, Error> {
     let (contract, spec) = forms(file)?;
     let owner = format!("the contract `{}`", escape(&contract));
     let mut reader = Reader::new(file, elsewhere, &owner, None);
@@ -154,7 +157,7 @@ pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<Vec<Pol
 }
 
 /// Returns a contract's name, and what it says.
-fn forms(file: Place<'_>) -> Result<(String, Spec), Error> {
+fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let what = "contract";
     let unknown = |version: Placed<String>, expected: &str| {
         let message =
@@ -189,7 +192,10 @@ fn forms(file: Place<'_>) -> Result<(String, Spec), Error> {
 }
 
 /// Returns the materials that a contract requires.
-fn required(file: Place<'_>, all: Vec<Located<MaterialYaml>>) -> Result<Vec<GroupMaterial>, Error> {
+fn required(
+    file: DocumentFile<'_>,
+    all: Vec<Located<MaterialYaml>>,
+) -> Result<Vec<GroupMaterial>, Error> {
     let mut names = BTreeSet::new();
     let mut found = Vec::new();
     for material in all {
@@ -233,7 +239,7 @@ fn refuse_aimless(attached: &Attached, selector: &str) -> Result<(), Error> {
 }
 
 fn attached_group(
-    file: Place<'_>,
+    file: DocumentFile<'_>,
     attachment: Located<GroupAttachment>,
     elsewhere: Elsewhere<'_>,
 ) -> Result<PolicyGroup, Error> {
@@ -241,7 +247,7 @@ fn attached_group(
     let reference = file.placed(attachment.reference);
     let (path, text, digest) = document(file.path, &reference.value, elsewhere)
         .map_err(|error| reference.placing(error))?;
-    let mut found = group::parse(Place { path: &path, text: &text }, elsewhere)?;
+    let mut found = group::parse(DocumentFile { path: &path, text: &text }, elsewhere)?;
     found.sources.push(Source { path, digest });
     let mut with = BTreeMap::new();
     for (name, text) in attachment.with {

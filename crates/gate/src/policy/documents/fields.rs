@@ -6,8 +6,8 @@ use rego_platform_client::text::escape;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
+use super::file::{DocumentFile, Placed};
 use super::kinds;
-use super::place::{Place, Placed};
 
 /// The group of the vendor's `apiVersion`.
 const VENDOR: &str = "chainloop";
@@ -16,7 +16,10 @@ const VENDOR: &str = "chainloop";
 const OLDER: &str = "workflowcontract.";
 
 /// Reads a file into a type; `what` it is.
-pub(crate) fn typed_as<T: DeserializeOwned>(file: Place<'_>, what: &str) -> Result<T, Error> {
+pub(crate) fn typed_as<T: DeserializeOwned>(
+    file: DocumentFile<'_>,
+    what: &str,
+) -> Result<T, Error> {
     let refused = |mut found: rego_platform::Diagnostic| {
         found.message = format!("not a valid {what}: {}", found.message);
         Error::policy(vec![found])

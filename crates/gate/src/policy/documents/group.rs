@@ -14,9 +14,9 @@ use serde::de::IgnoredAny;
 
 use super::attachment::{Attached, AttachmentYaml, Reader, is_prefix, rename};
 use super::fields::{kind, or_default, typed_as};
+use super::file::{DocumentFile, Located, Placed};
 use super::inputs::{InputYaml, Inputs};
 use super::modules::Elsewhere;
-use super::place::{Located, Place, Placed};
 use super::policy::{Metadata, PolicyYaml};
 use super::template::Template;
 use crate::input::{ATTESTATION, Material};
@@ -104,7 +104,7 @@ struct MaterialYaml {
 }
 
 /// Returns the modules that are written into a group.
-pub(super) fn embedded(file: Place<'_>) -> Result<Vec<Located<String>>, Error> {
+pub(super) fn embedded(file: DocumentFile<'_>) -> Result<Vec<Located<String>>, Error> {
     let group: GroupYaml = typed_as(file, "group of policies")?;
     let Policies { materials, attestation } = group.spec.policies;
     let of_materials = materials.into_iter().flat_map(|material| material.policies);
@@ -113,7 +113,10 @@ pub(super) fn embedded(file: Place<'_>) -> Result<Vec<Located<String>>, Error> {
 }
 
 /// Parses a group.
-pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<PolicyGroup, Error> {
+pub(crate) fn parse(
+    file: DocumentFile<'_>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<PolicyGroup, Error> {
     let GroupYaml { api_version, metadata, spec, .. } = typed_as(file, "group of policies")?;
     let inputs = Inputs::new(spec.inputs, file)?;
     inputs.refuse_templates()?;

@@ -7,7 +7,7 @@ use rego_platform_client::text::{escape, nearest};
 use serde::Deserialize;
 
 use super::fields::{input_name, or_default};
-use super::place::{Located, Place, Placed};
+use super::file::{DocumentFile, Located, Placed};
 use super::template::Template;
 
 /// An input as a document declares it.
@@ -35,7 +35,7 @@ struct Input {
 }
 
 impl Inputs {
-    pub fn new(all: Vec<InputYaml>, file: Place<'_>) -> Result<Self, Error> {
+    pub fn new(all: Vec<InputYaml>, file: DocumentFile<'_>) -> Result<Self, Error> {
         let wrong = |message: String| {
             Error::new(ErrorKind::Configuration, format!("{}: {message}", escape(file.path)))
         };

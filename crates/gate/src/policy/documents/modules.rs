@@ -13,7 +13,7 @@ use rego_platform_client::files::bounded;
 use rego_platform_client::text::escape;
 
 use super::fetch::fetch;
-use super::place::Place;
+use super::file::DocumentFile;
 use crate::digest;
 use crate::policy::annotations::rule_name;
 
@@ -128,7 +128,7 @@ fn is_newer(text: &str, defined: &BTreeSet<&str>) -> bool {
 /// Returns a module that is written into a document, below a line (counted from 1). Its positions are those
 /// in the document's file, if it stands there as it is; otherwise it is a file of its own, with the `number`
 /// behind the document's path.
-pub(crate) fn embedded(file: Place<'_>, line: usize, module: &str, number: usize) -> Module {
+pub(crate) fn embedded(file: DocumentFile<'_>, line: usize, module: &str, number: usize) -> Module {
     let own = |text: String| ModuleSource::new(format!("{}#{number}", file.path), text);
     finished(match in_place(file.text, line, module) {
         Some(text) => ModuleSource::new(file.path, text),

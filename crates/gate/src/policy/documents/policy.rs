@@ -12,9 +12,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::fields::{name, older_kind, or_default, policy_kind, typed_as};
+use super::file::{DocumentFile, Located, Placed};
 use super::inputs::{InputYaml, Inputs};
 use super::modules::{Elsewhere, Module, embedded, read, referred};
-use super::place::{Located, Place, Placed};
 use super::runtime::PolicyInputs;
 use crate::input::argument;
 use crate::policy::finding_types::{self, FindingType};
@@ -164,13 +164,16 @@ fn wrong(message: impl Into<String>) -> Error {
 }
 
 /// Parses the document of a file.
-pub(crate) fn parse(file: Place<'_>, elsewhere: Elsewhere<'_>) -> Result<PolicyDocument, Error> {
+pub(crate) fn parse(
+    file: DocumentFile<'_>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<PolicyDocument, Error> {
     of_yaml(file, typed_as(file, "policy document")?, elsewhere, &mut 0)
 }
 
 /// Returns a document that is written in a file, with `modules` before it.
 pub(crate) fn of_yaml(
-    file: Place<'_>,
+    file: DocumentFile<'_>,
     document: PolicyYaml,
     elsewhere: Elsewhere<'_>,
     modules: &mut usize,
@@ -299,7 +302,7 @@ mod tests {
     use super::*;
 
     fn parse(path: &str, text: &str, elsewhere: Elsewhere<'_>) -> Result<PolicyDocument, Error> {
-        super::parse(Place { path, text }, elsewhere)
+        super::parse(DocumentFile { path, text }, elsewhere)
     }
 
     const GOOD: &str = "apiVersion: workflowcontract.example/v1\nkind: Policy\nmetadata:\n  name: m\nspec:\n  \

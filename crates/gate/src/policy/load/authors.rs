@@ -13,7 +13,7 @@ use rego_platform::{Error, ErrorKind, Product};
 use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
-use crate::policy::documents::{Elsewhere, Place, embedded_texts};
+use crate::policy::documents::{DocumentFile, Elsewhere, embedded_texts};
 use crate::policy::vulnerability;
 
 /// Returns what was read, with the modules of policy documents as Rego instead of the documents as data. Their
@@ -87,7 +87,7 @@ impl EmbeddedText {
     /// # Errors
     /// For a document that can't be read.
     pub fn all(path: &str, text: &str) -> Result<Option<Vec<Self>>, Error> {
-        let Some(found) = embedded_texts(Place { path, text })? else { return Ok(None) };
+        let Some(found) = embedded_texts(DocumentFile { path, text })? else { return Ok(None) };
         let own = found.into_iter().filter_map(|found| Self::of(text, found.line, &found.value));
         Ok(Some(own.collect()))
     }

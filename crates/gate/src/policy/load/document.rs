@@ -18,7 +18,7 @@ use super::{Check, Gate, GateOptions, NOT_CHOSEN, SKIPPED, wrong};
 use crate::input::{ATTESTATION, Material};
 use crate::policy::annotations::describe;
 use crate::policy::documents::{
-    Attached, Elsewhere, Place, PolicyDocument, PolicyEntry, PolicyGroup, PolicyInputs,
+    Attached, DocumentFile, Elsewhere, PolicyDocument, PolicyEntry, PolicyGroup, PolicyInputs,
     parse_contract, parse_group, parse_policy, refuse_version, typed_as,
 };
 use crate::policy::packages;
@@ -65,7 +65,7 @@ pub(super) fn split_off_documents(
         path.is_ok_and(|path| all.iter().any(|files| files.contains(&path)))
     };
     for (path, text) in &texts {
-        let file = Place { path, text };
+        let file = DocumentFile { path, text };
         match typed_as::<OfKind>(file, "policy document")?.kind {
             Kind::Policy => policies.push(parse_policy(file, elsewhere)?),
             Kind::PolicyGroup if is_in(&attached, path) => {}
@@ -95,7 +95,7 @@ fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup
     };
     let bytes = bounded(Path::new(path), MAX_CONTRACT).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))?;
-    parse_contract(Place { path, text: &text }, elsewhere)
+    parse_contract(DocumentFile { path, text: &text }, elsewhere)
 }
 
 impl Document {

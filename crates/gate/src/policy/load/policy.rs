@@ -9,10 +9,10 @@ use rego_platform::rego::Value;
 use rego_platform::rego::internal::compile::QueryContext;
 
 use super::GateOptions;
-use crate::input::{Material, Origin, PolicyContext, Reader};
+use crate::input::{Material, MetadataReader, Origin, PolicyContext};
 use crate::policy::input_data::{self, COMBINED};
 use crate::policy::packages::VerdictPackage;
-use crate::policy::reach::{Place, Reach, Reads, Site};
+use crate::policy::reach::{InputReference, Reach, Reads, Site};
 use crate::policy::vulnerability;
 
 /// A package that is evaluated, with the policies that it belongs to.
@@ -49,12 +49,12 @@ impl Check {
             arguments,
             has_arguments,
             values: options.values.clone(),
-            reads_input: reads.has(Place::Input),
-            metadata: Reader {
+            reads_input: reads.has(InputReference::Input),
+            metadata: MetadataReader {
                 product,
                 document: false,
                 declared: None,
-                names: reads.has(Place::Metadata),
+                names: reads.has(InputReference::Metadata),
                 kind: options.kind.clone(),
             },
         };
@@ -65,12 +65,12 @@ impl Check {
     pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
         let own = &self.package.query;
         let mut context = QueryContext::default();
-        if self.reads.has(Place::File) {
+        if self.reads.has(InputReference::File) {
             let file = if combined { Some(COMBINED) } else { origin.file };
             let file = file.ok_or_else(input_data::no_file)?;
             context.with.extend(input_data::of_file(Path::new(file))?);
         }
-        if self.reads.has(Place::Signers) {
+        if self.reads.has(InputReference::Signers) {
             let signers = origin.signers.ok_or_else(input_data::no_signers)?;
             context.with.extend(input_data::of_signers(signers)?);
         }

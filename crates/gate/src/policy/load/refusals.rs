@@ -71,14 +71,14 @@ impl Gate {
     /// both.
     pub(crate) fn refuse_own_judge(
         &self,
-        places: &[InputSource],
+        sources: &[InputSource],
         given: &Inventory,
     ) -> Result<(), Error> {
         let waiving = given.waivers.iter().chain(&given.vex);
         let waiving: HashSet<FileId> =
             waiving.filter_map(|source| FileId::of(Path::new(&source.path)).ok()).collect();
-        for place in places {
-            let InputSource::File(path) = place else { continue };
+        for source in sources {
+            let InputSource::File(path) = source else { continue };
             let Ok(file) = FileId::of(path) else { continue };
             let refused = |what: &str| {
                 wrong(format!("the input `{}` {what}", escape(&path.to_string_lossy())))

@@ -1,8 +1,7 @@
 //! Which of the caller's keys signed something.
 //!
-//! Owns the keys. What an envelope looks like belongs to
-//! `documents`. Nothing that an envelope says about its keys is believed: each signature is tried with each
-//! key.
+//! Owns the keys. What an envelope looks like belongs to `attestation`. Nothing that an envelope says about its
+//! keys is believed: each signature is tried with each key.
 
 use std::num::NonZeroUsize;
 

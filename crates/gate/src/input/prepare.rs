@@ -1,6 +1,6 @@
-//! Preparing a document for a policy.
+//! Preparing an input for a policy.
 //!
-//! Owns parsing, `input.args` and wrapping arrays. Reading documents belongs to `inputs`, the input's
+//! Owns parsing, `input.args` and wrapping arrays. Reading inputs belongs to `inputs`, the input's
 //! metadata to `metadata`, and what an attestation is to `attestation`.
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use rego_platform::rego::value::Object;
 use rego_platform::{Error, ErrorKind};
 
 use super::attestation;
-use super::metadata::{self, Metadata, Origin, Reader};
+use super::metadata::{self, Metadata, MetadataReader, Origin};
 use super::parser::{Parsed, Parser};
-use super::split::{DocumentSplitter, RawDocument};
+use super::split::{InputSplitter, InputText};
 use super::values::InputValues;
 use crate::provenance::Signatures;
 use crate::setting;
 
-/// Options for passing documents to policies.
+/// Options for passing inputs to policies.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DocumentOptions {
@@ -31,9 +31,9 @@ pub struct DocumentOptions {
     pub attestation: Option<Signatures>,
     /// How the signatures of inputs are checked whose kind is `ATTESTATION`.
     pub signatures: Option<Signatures>,
-    /// The parser of all documents; without one, the extension of each names it.
+    /// The parser of all inputs; without one, the extension of each names it.
     pub parser: Option<Parser>,
-    /// Set to combine all documents into one: an array of objects with `path` and `contents`.
+    /// Set to combine all inputs into one: an array of objects with `path` and `contents`.
     pub combine: bool,
     /// The version of YAML in which `yes`, `no`, `on`, `off`, `y` and `n` are read, if it is chosen.
     pub yaml: Option<YamlVersion>,
@@ -67,8 +67,8 @@ impl DocumentOptions {
     }
 
     /// Returns `true` if a text is one input, whatever it holds.
-    pub(super) fn is_an_input(&self, raw: &RawDocument) -> bool {
-        self.attestation.is_none() && !(self.split_arrays && raw.parser.has_documents())
+    pub(crate) fn is_an_input(&self, input: &InputText) -> bool {
+        self.attestation.is_none() && !(self.split_arrays && input.parser.has_documents())
     }
 }
 
@@ -81,7 +81,7 @@ const ELEMENTS: &str = "elements";
 /// The most elements of an array that are an input each.
 const MAX_ELEMENTS: usize = 100_000;
 
-/// The properties of a policy that determine how a document is passed to it.
+/// The properties of a policy that determine how an input is passed to it.
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyContext {
     pub arguments: BTreeMap<String, Value>,
@@ -92,24 +92,24 @@ pub(crate) struct PolicyContext {
     /// Set if its verdict may depend on `input`.
     pub reads_input: bool,
     /// How it reads the input's metadata.
-    pub metadata: Reader,
+    pub metadata: MetadataReader,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Parses what a document holds that needn't be one input, `name` being that of its stream: an input for each of
-/// several attestations, or for each element of an array.
-pub(super) fn parse_each(
-    raw: &RawDocument,
+/// Parses a text that needn't be one input, `name` being that of its stream: an input for each of several
+/// attestations, or for each element of an array.
+pub(crate) fn parse_each(
+    input: &InputText,
     name: &str,
     options: &DocumentOptions,
 ) -> Vec<Result<Parsed, Error>> {
     let Some(signatures) = &options.attestation else {
-        return parse(raw, name).map_or_else(|error| vec![Err(error)], elements);
+        return parse(input, name).map_or_else(|error| vec![Err(error)], elements);
     };
-    match parsed(raw, name).and_then(attestation::each) {
+    match parsed(input, name).and_then(attestation::each) {
         Ok(all) => all.iter().map(|one| attestation::open(one, signatures)).collect(),
         Err(error) => vec![Err(error)],
     }
@@ -122,12 +122,12 @@ pub(super) fn parse_each(
 #[doc(hidden)]
 pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>, Error> {
     let stream = Box::new(std::io::Cursor::new(text));
-    let mut splitter = DocumentSplitter::new(stream, Some(parser));
+    let mut splitter = InputSplitter::new(stream, Some(parser));
     let mut all = Vec::new();
     let unreadable =
         |error: std::io::Error| wrong(format!("{name}: the text can't be read")).with_source(error);
-    while let Some(raw) = splitter.next().map_err(unreadable)? {
-        all.push(parsed(&raw, name)?);
+    while let Some(input) = splitter.next().map_err(unreadable)? {
+        all.push(parsed(&input, name)?);
     }
     Ok(all)
 }
@@ -145,20 +145,20 @@ fn elements(parsed: Parsed) -> Vec<Result<Parsed, Error>> {
     }
 }
 
-/// Parses a document that is no attestation.
-pub(crate) fn parse(raw: &RawDocument, name: &str) -> Result<Parsed, Error> {
-    Ok(Parsed::of(parsed(raw, name)?))
+/// Parses a text that is no attestation.
+pub(crate) fn parse(input: &InputText, name: &str) -> Result<Parsed, Error> {
+    Ok(Parsed::of(parsed(input, name)?))
 }
 
-fn parsed(raw: &RawDocument, name: &str) -> Result<Value, Error> {
-    let text = std::str::from_utf8(&raw.bytes).map_err(|error| {
-        let before = raw.bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = raw.line + memchr::memchr_iter(b'\n', before).count();
+fn parsed(input: &InputText, name: &str) -> Result<Value, Error> {
+    let text = std::str::from_utf8(&input.bytes).map_err(|error| {
+        let before = input.bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = input.line + memchr::memchr_iter(b'\n', before).count();
         wrong(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     // A reader of another format looks for the mark itself.
-    let mark = if raw.parser.has_documents() { "\u{feff}" } else { "" };
-    raw.parser.value(text.strip_prefix(mark).unwrap_or(text), name, raw.line)
+    let mark = if input.parser.has_documents() { "\u{feff}" } else { "" };
+    input.parser.value(text.strip_prefix(mark).unwrap_or(text), name, input.line)
 }
 
 /// Returns the input for a policy: arrays wrapped, values, arguments and metadata added.
@@ -251,7 +251,7 @@ mod tests {
             has_arguments: false,
             values: InputValues::default(),
             reads_input: true,
-            metadata: Reader {
+            metadata: MetadataReader {
                 product: Product::default(),
                 document: false,
                 declared: None,
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_policy_document_never_takes_arguments_from_the_input() {
-        let metadata = Reader { document: true, ..plain().metadata };
+        let metadata = MetadataReader { document: true, ..plain().metadata };
         let given = PolicyContext { metadata, ..plain() };
         let metadata = Metadata {
             project: Some("shop".to_owned()),

@@ -1,4 +1,4 @@
-//! Where the values of policy documents and groups stand in their files.
+//! The files of policy documents and groups, and the positions of values in them.
 
 use rego_platform::sources::place;
 use rego_platform::{Diagnostic, Error, Position};
@@ -6,9 +6,9 @@ use rego_platform_client::text::escape;
 
 pub(crate) use rego_platform::rego::internal::yaml::Located;
 
-/// A file that is read: its path, and its text.
+/// A file of a policy document or a group.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct DocumentFile<'a> {
     pub path: &'a str,
     pub text: &'a str,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Placed<T> {
     pub at: Position,
 }
 
-impl Place<'_> {
+impl DocumentFile<'_> {
     pub fn placed<T>(&self, located: Located<T>) -> Placed<T> {
         let Located { line, column, value } = located;
         Placed { value, at: place(self.path, self.text, line, column) }
