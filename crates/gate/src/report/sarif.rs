@@ -9,11 +9,7 @@ use std::path::{Component, Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rego_platform::{Level, Position};
-use serde_sarif::sarif::{
-    ArtifactLocation, Location, Message, MultiformatMessageString, PhysicalLocation, Region,
-    ReportingConfiguration, ReportingDescriptor, ResultColumnKind, ResultLevel, Run, SCHEMA_URL,
-    Sarif, Tool, ToolComponent, Version,
-};
+use serde_json::{Value, json};
 
 use super::paths::relative;
 
@@ -41,92 +37,91 @@ pub struct Item<'a> {
 /// The most results of a run: GitHub refuses a file with more.
 pub const MAX_RESULTS: usize = 25_000;
 
+/// The address of the format's schema.
+const SCHEMA: &str = "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json";
+
 /// Returns a log with one run. Paths below `folder` become relative. A result without a position is at the path
 /// `somewhere`, since readers refuse one without a location. Of more than [`MAX_RESULTS`], errors are kept first.
 #[doc(hidden)]
-pub fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path, somewhere: &str) -> Sarif {
+pub fn log(rules: &[Rule<'_>], items: &[Item<'_>], folder: &Path, somewhere: &str) -> Value {
     let places: HashMap<&str, usize> =
         rules.iter().enumerate().map(|(index, rule)| (rule.id, index)).collect();
-    let driver = ToolComponent::builder()
-        .name("rego-platform")
-        .semantic_version(env!("CARGO_PKG_VERSION"))
-        .rules(rules.iter().map(descriptor).collect::<Vec<_>>())
-        .build();
     let mut kept: Vec<_> = items.iter().collect();
     if kept.len() > MAX_RESULTS {
         kept.sort_by_key(|item| item.level != Level::Error);
         kept.truncate(MAX_RESULTS);
     }
-    let result =
-        |item: &&Item<'_>| result(item, places.get(item.rule).copied(), (folder, somewhere));
-    let results: Vec<_> = kept.iter().map(result).collect();
-    let run = Run::builder()
-        .tool(Tool::builder().driver(driver).build())
-        .column_kind(serde_json::json!(ResultColumnKind::UnicodeCodePoints))
-        .results(results)
-        .build();
-    Sarif::builder()
-        .schema(SCHEMA_URL)
-        .version(serde_json::json!(Version::V2_1_0))
-        .runs(vec![run])
-        .build()
+    let result = |item: &Item<'_>| {
+        let place =
+            item.position.map_or_else(|| file(somewhere, folder), |at| location(at, folder));
+        let result = json!({
+            "message": {"text": item.message},
+            "ruleId": item.rule,
+            "level": level(item.level),
+            "locations": [place],
+        });
+        with(result, [("ruleIndex", places.get(item.rule).map(|index| json!(index)))])
+    };
+    document(json!({
+        "tool": {"driver": {
+            "name": "rego-platform",
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "rules": rules.iter().map(descriptor).collect::<Value>(),
+        }},
+        "columnKind": "unicodeCodePoints",
+        "results": kept.into_iter().map(result).collect::<Value>(),
+    }))
 }
 
-fn descriptor(rule: &Rule<'_>) -> ReportingDescriptor {
-    let text = |text: &str| MultiformatMessageString::builder().text(text).build();
-    let level = serde_json::json!(level(rule.level));
-    ReportingDescriptor::builder()
-        .id(rule.id)
-        .short_description(text(rule.summary))
-        .help(text(rule.help))
-        .default_configuration(ReportingConfiguration::builder().level(level).build())
-        .build()
+/// Returns a log with this run.
+pub(crate) fn document(run: Value) -> Value {
+    json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 }
 
-const fn level(level: Level) -> ResultLevel {
+/// Returns an object with further fields, as far as they have a value.
+pub(crate) fn with<const N: usize>(mut object: Value, more: [(&str, Option<Value>); N]) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        let more = more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        fields.extend(more);
+    }
+    object
+}
+
+fn descriptor(rule: &Rule<'_>) -> Value {
+    json!({
+        "id": rule.id,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.help},
+        "defaultConfiguration": {"level": level(rule.level)},
+    })
+}
+
+const fn level(level: Level) -> &'static str {
     match level {
-        Level::Error => ResultLevel::Error,
-        _ => ResultLevel::Warning,
+        Level::Error => "error",
+        _ => "warning",
     }
 }
 
-fn result(
-    item: &Item<'_>,
-    index: Option<usize>,
-    (folder, somewhere): (&Path, &str),
-) -> serde_sarif::sarif::Result {
-    let place = item.position.map_or_else(|| file(somewhere, folder), |at| location(at, folder));
-    let mut result = serde_sarif::sarif::Result::builder()
-        .message(Message::builder().text(item.message.as_str()).build())
-        .rule_id(item.rule)
-        .level(level(item.level))
-        .locations(vec![place])
-        .build();
-    result.rule_index = index.and_then(|index| i64::try_from(index).ok());
-    result
-}
-
-pub(crate) fn location(position: &Position, folder: &Path) -> Location {
-    let region = Region::builder()
-        .start_line(i64::from(position.line))
-        .start_column(i64::from(position.column))
-        .end_line(i64::from(position.line))
-        .end_column(i64::from(position.column) + i64::from(position.length))
-        .build();
-    let artifact = ArtifactLocation::builder().uri(uri(&position.file, folder)).build();
-    Location::builder()
-        .physical_location(
-            PhysicalLocation::builder().artifact_location(artifact).region(region).build(),
-        )
-        .build()
+pub(crate) fn location(position: &Position, folder: &Path) -> Value {
+    let end = u64::from(position.column) + u64::from(position.length);
+    json!({"physicalLocation": {
+        "artifactLocation": {"uri": uri(&position.file, folder)},
+        "region": {
+            "startLine": position.line,
+            "startColumn": position.column,
+            "endLine": position.line,
+            "endColumn": end,
+        },
+    }})
 }
 
 /// Returns the location of a file as a whole. Readers require a line.
-pub(crate) fn file(path: &str, folder: &Path) -> Location {
-    let artifact = ArtifactLocation::builder().uri(uri(path, folder)).build();
-    let region = Region::builder().start_line(1_i64).build();
-    let place = PhysicalLocation::builder().artifact_location(artifact).region(region).build();
-    Location::builder().physical_location(place).build()
+pub(crate) fn file(path: &str, folder: &Path) -> Value {
+    json!({"physicalLocation": {
+        "artifactLocation": {"uri": uri(path, folder)},
+        "region": {"startLine": 1},
+    }})
 }
 
 /// The characters to escape in a segment of a URI's path; `:` in the first segment would make it a

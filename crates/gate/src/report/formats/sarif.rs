@@ -5,19 +5,13 @@
 //! at nothing but results. Waived and disregarded results are suppressed.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rego_platform::Position;
 use rego_platform_client::text::counted;
-use serde_json::{Value, json};
-use serde_sarif::sarif::{
-    Artifact, ArtifactLocation, Invocation, Message, MultiformatMessageString, Notification,
-    PropertyBag, ReportingDescriptor, Result as SarifResult, ResultColumnKind, ResultKind,
-    ResultLevel, Run as Log, SCHEMA_URL, Sarif as Document, Suppression, Tool, ToolComponent,
-    Version,
-};
+use serde_json::{Map, Value, json};
 
 use super::Report;
 use super::cases::Case;
@@ -30,7 +24,7 @@ use super::words::line;
 use crate::report::model::{
     Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation,
 };
-use crate::report::sarif::{MAX_RESULTS, file, location, uri};
+use crate::report::sarif::{self, MAX_RESULTS, file, location, uri, with};
 
 /// The report in SARIF 2.1.0.
 #[derive(Debug, Clone, Default)]
@@ -63,10 +57,11 @@ pub fn is_sarif_of(document: &Value, tool: &str) -> bool {
         && document.as_object().is_some_and(|document| document.keys().all(is_known))
 }
 
-fn document(run: &Run, folder: &Path) -> Document {
+fn document(run: &Run, folder: &Path) -> Value {
     let rules = rules(run);
+    let ids = rules.iter().enumerate();
     let places: HashMap<&str, usize> =
-        rules.iter().enumerate().map(|(index, rule)| (rule.id.as_str(), index)).collect();
+        ids.filter_map(|(index, rule)| Some((rule.get("id")?.as_str()?, index))).collect();
     let mut unknown = unknown(run, folder);
     let left_out = left_out(run, unknown.len());
     unknown.truncate(MAX_RESULTS);
@@ -77,27 +72,25 @@ fn document(run: &Run, folder: &Path) -> Document {
         found.sort_by_key(|(number, _)| *number);
     }
     let found = found.into_iter();
-    let mut results: Vec<_> =
-        found.map(|(_, (input, verdict, v))| result(run, input, verdict, v, folder)).collect();
-    results.append(&mut unknown);
-    for result in &mut results {
-        let index = result.rule_id.as_deref().and_then(|id| places.get(id)).copied();
-        result.rule_index = index.and_then(|index| i64::try_from(index).ok());
-    }
-    let mut driver = ToolComponent::builder()
-        .name(line(&run.tool.name))
-        .semantic_version(line(&run.tool.version))
-        .build();
-    driver.rules = Some(rules);
-    let log = Log::builder()
-        .tool(Tool::builder().driver(driver).build())
-        .column_kind(json!(ResultColumnKind::UnicodeCodePoints))
-        .invocations(vec![invocation(run, left_out)])
-        .artifacts(artifacts(run, folder))
-        .results(results)
-        .properties(properties(run))
-        .build();
-    Document::builder().schema(SCHEMA_URL).version(json!(Version::V2_1_0)).runs(vec![log]).build()
+    let found = found.map(|(_, (input, verdict, v))| result(run, input, verdict, v, folder));
+    let with_index = |result: Value| {
+        let index = result.get("ruleId").and_then(|id| places.get(id.as_str()?));
+        let index = index.map(|index| json!(index));
+        with(result, [("ruleIndex", index)])
+    };
+    let results: Value = found.chain(unknown).map(with_index).collect();
+    sarif::document(json!({
+        "tool": {"driver": {
+            "name": line(&run.tool.name),
+            "semanticVersion": line(&run.tool.version),
+            "rules": rules,
+        }},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [invocation(run, left_out)],
+        "artifacts": artifacts(run, folder),
+        "results": results,
+        "properties": properties(run),
+    }))
 }
 
 fn violations(run: &Run) -> impl Iterator<Item = (&Input, &Verdict, &Violation)> {
@@ -128,9 +121,8 @@ fn without(left_out: usize) -> Option<String> {
 }
 
 /// Returns the rules that policies declare, those that only results name, and our own.
-fn rules(run: &Run) -> Vec<ReportingDescriptor> {
-    let mut all: Vec<ReportingDescriptor> = Vec::new();
-    let mut known = std::collections::HashSet::new();
+fn rules(run: &Run) -> Vec<Value> {
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
     for policy in &run.policies {
         for rule in &policy.rules {
             if known.insert(rule_id(&policy.name, &rule.name)) {
@@ -138,8 +130,7 @@ fn rules(run: &Run) -> Vec<ReportingDescriptor> {
             }
         }
     }
-    let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
-    for (verdict, found) in verdicts.flat_map(|v| v.violations.iter().map(move |f| (v, f))) {
+    for (_, verdict, found) in violations(run) {
         let id = rule_id(&verdict.policy, &found.rule);
         if known.insert(id.clone()) {
             all.push(named(id, "a rule of a policy"));
@@ -149,32 +140,36 @@ fn rules(run: &Run) -> Vec<ReportingDescriptor> {
     all
 }
 
-fn text(text: &str) -> MultiformatMessageString {
+fn text(text: &str) -> Value {
     // The format requires a text that isn't empty.
     let text = line(text);
-    let text = if text.trim().is_empty() { "(no text)".to_owned() } else { text };
-    MultiformatMessageString::builder().text(text).build()
+    json!({"text": if text.trim().is_empty() { "(no text)" } else { &text }})
 }
 
-fn named(id: String, summary: &str) -> ReportingDescriptor {
-    ReportingDescriptor::builder().id(id).short_description(text(summary)).build()
+fn named(id: String, summary: &str) -> Value {
+    json!({"id": id, "shortDescription": text(summary)})
 }
 
-fn descriptor(policy: &Policy, rule: &Rule) -> ReportingDescriptor {
+fn descriptor(policy: &Policy, rule: &Rule) -> Value {
     let title = rule.title.as_ref().or(policy.title.as_ref()).unwrap_or(&policy.name);
-    let mut out = named(rule_id(&policy.name, &rule.name), title);
-    if let Some(long) = rule.description.as_ref().or(policy.description.as_ref()) {
-        out.full_description = Some(text(long));
-        out.help = Some(text(long));
-    }
-    out.help_uri = policy.links.iter().find_map(|link| https(link));
-    let mut more = BTreeMap::from([("policyDigest".to_owned(), json!(line(&policy.digest)))]);
-    if let Some(severity) = rule.severity.as_ref().or(policy.severity.as_ref()) {
-        more.insert("severity".to_owned(), json!(line(severity)));
-        more.extend(score(severity));
-    }
-    out.properties = Some(bag(more, vec!["security".to_owned()]));
-    out
+    let long = rule.description.as_ref().or(policy.description.as_ref()).map(|own| text(own));
+    let severity = rule.severity.as_ref().or(policy.severity.as_ref());
+    let properties = with(
+        json!({"policyDigest": line(&policy.digest), "tags": ["security"]}),
+        [
+            ("severity", severity.map(|own| json!(line(own)))),
+            ("security-severity", severity.and_then(|own| score(own)).map(Value::from)),
+        ],
+    );
+    with(
+        named(rule_id(&policy.name, &rule.name), title),
+        [
+            ("fullDescription", long.clone()),
+            ("help", long),
+            ("helpUri", policy.links.iter().find_map(|link| https(link)).map(Value::from)),
+            ("properties", Some(properties)),
+        ],
+    )
 }
 
 /// Returns a link that is safe to follow: https, with a host, without credentials.
@@ -188,78 +183,68 @@ pub(super) fn https(link: &str) -> Option<String> {
 }
 
 /// Returns a severity on GitHub's scale.
-fn score(severity: &str) -> Option<(String, Value)> {
-    let score = match Severity::parse(severity)? {
+fn score(severity: &str) -> Option<&'static str> {
+    Some(match Severity::parse(severity)? {
         Severity::Info => "0.0",
         Severity::Low => "3.0",
         Severity::Medium => "5.0",
         Severity::High => "8.0",
         Severity::Critical => "9.5",
-    };
-    Some(("security-severity".to_owned(), json!(score)))
+    })
 }
 
-fn bag(more: BTreeMap<String, Value>, tags: Vec<String>) -> PropertyBag {
-    let mut bag = PropertyBag::builder().additional_properties(more).build();
-    bag.tags = (!tags.is_empty()).then_some(tags);
-    bag
-}
-
-fn result(
-    run: &Run,
-    input: &Input,
-    verdict: &Verdict,
-    found: &Violation,
-    folder: &Path,
-) -> SarifResult {
+fn result(run: &Run, input: &Input, verdict: &Verdict, found: &Violation, folder: &Path) -> Value {
     let message = format!("{} ({})", facts::violation(run, found), line(&input.name));
     let id = rule_id(&verdict.policy, &found.rule);
-    let mut out = at(run, &id, &message, (Some(input), found.position.as_ref()), folder);
-    out.level = Some(match found.effect {
-        Effect::Fails | Effect::Waived => ResultLevel::Error,
-        Effect::Warns => ResultLevel::Warning,
-        Effect::BelowThreshold => ResultLevel::Note,
-        Effect::Excepted | Effect::Disregarded => ResultLevel::None,
+    let level = match found.effect {
+        Effect::Fails | Effect::Waived => "error",
+        Effect::Warns => "warning",
+        Effect::BelowThreshold => "note",
+        Effect::Excepted | Effect::Disregarded => "none",
+    };
+    let is_inapplicable = matches!(found.effect, Effect::Excepted | Effect::Disregarded);
+    let is_suppressed = is_inapplicable || found.effect == Effect::Waived;
+    let reason = verdict.reason.as_deref().map(line);
+    let reason = reason.filter(|_| found.effect == Effect::Disregarded);
+    let suppressions = is_suppressed.then(|| {
+        let suppression = json!({"kind": "external", "status": "accepted"});
+        let reason = reason.or_else(|| facts::effect(run, found)).map(Value::from);
+        json!([with(suppression, [("justification", reason)])])
     });
-    if matches!(found.effect, Effect::Excepted | Effect::Disregarded) {
-        out.kind = Some(ResultKind::NotApplicable);
-    }
-    if matches!(found.effect, Effect::Waived | Effect::Excepted | Effect::Disregarded) {
-        let mut suppression = Suppression::builder().kind(json!("external")).build();
-        suppression.status = Some(json!("accepted"));
-        let reason = verdict.reason.as_deref().map(line);
-        suppression.justification = match found.effect {
-            Effect::Disregarded => reason.or_else(|| facts::effect(run, found)),
-            _ => facts::effect(run, found),
-        };
-        out.suppressions = Some(vec![suppression]);
-    }
-    out.partial_fingerprints = Some(fingerprints(fingerprint(&id, found, input, folder)));
-    let mut more = BTreeMap::from([("effect".to_owned(), json!(found.effect))]);
-    if let Some(severity) = &found.severity {
-        more.insert("severity".to_owned(), json!(line(severity)));
-    }
-    if let Some(fields) = facts::fields(found) {
-        more.insert("fields".to_owned(), json!(fields));
-    }
-    out.properties = Some(bag(more, Vec::new()));
-    out
+    let properties = with(
+        json!({"effect": found.effect}),
+        [
+            ("severity", found.severity.as_ref().map(|own| json!(line(own)))),
+            ("fields", facts::fields(found).map(Value::from)),
+        ],
+    );
+    with(
+        at(run, &id, &message, (Some(input), found.position.as_ref()), folder),
+        [
+            ("level", Some(json!(level))),
+            ("kind", is_inapplicable.then(|| json!("notApplicable"))),
+            ("suppressions", suppressions),
+            ("partialFingerprints", Some(fingerprints(fingerprint(&id, found, input, folder)))),
+            ("properties", Some(properties)),
+        ],
+    )
 }
 
-fn fingerprints(digest: String) -> BTreeMap<String, String> {
-    BTreeMap::from([("regoPlatform/v1".to_owned(), digest)])
+fn fingerprints(digest: String) -> Value {
+    json!({"regoPlatform/v1": digest})
 }
 
-fn unknown(run: &Run, folder: &Path) -> Vec<SarifResult> {
+fn unknown(run: &Run, folder: &Path) -> Vec<Value> {
     let result = |(case, message): (Case<'_>, String)| {
         let position = case.error.and_then(|error| error.position.as_ref());
-        let mut out = at(run, NO_VERDICT, &message, (case.input, position), folder);
-        out.level = Some(ResultLevel::Error);
-        out.occurrence_count =
-            i64::try_from(case.alike).ok().filter(|occurrences| *occurrences > 1);
-        let print = fingerprint_of_none(&case, folder);
-        out.partial_fingerprints = Some(fingerprints(print));
-        out
+        with(
+            at(run, NO_VERDICT, &message, (case.input, position), folder),
+            [
+                ("level", Some(json!("error"))),
+                ("occurrenceCount", Some(json!(case.alike)).filter(|_| case.alike > 1)),
+                ("partialFingerprints", Some(fingerprints(fingerprint_of_none(&case, folder)))),
+            ],
+        )
     };
     unexplained(run).into_iter().map(result).collect()
 }
@@ -271,52 +256,48 @@ fn at(
     message: &str,
     (input, position): (Option<&Input>, Option<&Position>),
     folder: &Path,
-) -> SarifResult {
-    let mut out = SarifResult::builder()
-        .message(Message::builder().text(message).build())
-        .rule_id(rule)
-        .build();
-    let rule = position.map(|position| {
-        let mut place = location(position, folder);
-        place.message = Some(Message::builder().text("the rule").build());
-        place
+) -> Value {
+    let rule_place = position.map(|position| {
+        with(location(position, folder), [("message", Some(json!({"text": "the rule"})))])
     });
     let input = input.and_then(|input| file_of(&input.name)).map(|path| file(path, folder));
-    let (place, related) = match (input, rule) {
+    let (place, related) = match (input, rule_place) {
         (Some(input), rule) => (input, rule),
         (None, Some(rule)) => (rule, None),
         (None, None) => (file(somewhere(run), folder), None),
     };
-    out.locations = Some(vec![place]);
-    out.related_locations = related.map(|related| vec![related]);
-    out
+    with(
+        json!({"ruleId": rule, "message": {"text": message}, "locations": [place]}),
+        [("relatedLocations", related.map(|related| json!([related])))],
+    )
 }
 
-fn invocation(run: &Run, left_out: usize) -> Invocation {
-    let mut out =
-        Invocation::builder().execution_successful(run.outcome != Outcome::NoVerdict).build();
-    out.exit_code = Some(i64::from(run.exit.code()));
-    out.exit_code_description = Some(facts::outcome(run.outcome).to_owned());
-    let note = |text: &String| {
-        let message = Message::builder().text(line(text)).build();
-        Notification::builder().message(message).level(json!("note")).build()
-    };
+fn invocation(run: &Run, left_out: usize) -> Value {
+    let note = |text: &String| json!({"message": {"text": line(text)}, "level": "note"});
     let without = without(left_out);
-    let notes: Vec<Notification> = run.notes.iter().chain(&without).map(note).collect();
-    out.tool_execution_notifications = (!notes.is_empty()).then_some(notes);
-    if let Ok(started) = chrono::DateTime::parse_from_rfc3339(&run.started) {
-        let utc = |time: chrono::DateTime<chrono::FixedOffset>| {
-            time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
-        };
-        let took = i64::try_from(run.duration_ms).ok().map(chrono::Duration::milliseconds);
-        out.start_time_utc = Some(utc(started));
-        out.end_time_utc = took.and_then(|took| started.checked_add_signed(took)).map(utc);
-    }
-    out
+    let notes: Vec<Value> = run.notes.iter().chain(&without).map(note).collect();
+    let utc = |time: chrono::DateTime<chrono::FixedOffset>| {
+        json!(time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
+    };
+    let started = chrono::DateTime::parse_from_rfc3339(&run.started).ok();
+    let took = i64::try_from(run.duration_ms).ok().map(chrono::Duration::milliseconds);
+    let ended = started.zip(took).and_then(|(started, took)| started.checked_add_signed(took));
+    with(
+        json!({
+            "executionSuccessful": run.outcome != Outcome::NoVerdict,
+            "exitCode": run.exit.code(),
+            "exitCodeDescription": facts::outcome(run.outcome),
+        }),
+        [
+            ("toolExecutionNotifications", (!notes.is_empty()).then(|| json!(notes))),
+            ("startTimeUtc", started.map(utc)),
+            ("endTimeUtc", ended.map(utc)),
+        ],
+    )
 }
 
 /// Returns the inputs and the sources with their digests.
-fn artifacts(run: &Run, folder: &Path) -> Vec<Artifact> {
+fn artifacts(run: &Run, folder: &Path) -> Value {
     let inputs = run.inputs.iter().filter_map(|input| {
         // The digest of one of several documents in a file isn't that of the file.
         let file = file_of(&input.name).filter(|file| *file == input.name)?;
@@ -324,54 +305,40 @@ fn artifacts(run: &Run, folder: &Path) -> Vec<Artifact> {
     });
     let sources = run.sources.iter().map(|s| (s.path.as_str(), s.digest.as_str(), "extension"));
     let artifact = |(path, digest, role): (&str, &str, &str)| {
-        let mut out = Artifact::builder()
-            .location(ArtifactLocation::builder().uri(uri(path, folder)).build())
-            .roles(vec![json!(role)])
-            .build();
         let hex = digest.strip_prefix("sha256:");
-        out.hashes = hex.map(|hex| BTreeMap::from([("sha-256".to_owned(), line(hex))]));
-        out
+        with(
+            json!({"location": {"uri": uri(path, folder)}, "roles": [role]}),
+            [("hashes", hex.map(|hex| json!({"sha-256": line(hex)})))],
+        )
     };
     inputs.chain(sources).map(artifact).collect()
 }
 
 /// Returns the parts of a run for which the format has no place of its own.
-fn properties(run: &Run) -> PropertyBag {
-    let provenance: serde_json::Map<String, Value> = facts::provenance(run)
+fn properties(run: &Run) -> Value {
+    let provenance: Map<String, Value> = facts::provenance(run)
         .into_iter()
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
-    let inputs: Vec<Value> = run
-        .inputs
-        .iter()
-        .map(|input| {
-            let skipped: Vec<Value> = input
-                .verdicts
-                .iter()
-                .filter(|v| v.reason.is_some())
-                .map(|v| {
-                    let reason = v.reason.as_deref().map(line);
-                    json!({"policy": line(&v.policy), "status": v.status, "reason": reason})
-                })
-                .collect();
-            json!({
-                "name": line(&input.name), "outcome": input.outcome,
-                "digest": input.digest.as_deref().map(line), "skipped": skipped,
-            })
+    let input = |input: &Input| {
+        let skipped = input.verdicts.iter().filter_map(|verdict| {
+            let reason = line(verdict.reason.as_deref()?);
+            Some(json!({"policy": line(&verdict.policy), "status": verdict.status, "reason": reason}))
+        });
+        json!({
+            "name": line(&input.name), "outcome": input.outcome,
+            "digest": input.digest.as_deref().map(line), "skipped": skipped.collect::<Value>(),
         })
-        .collect();
-    let clean = |texts: &[String]| texts.iter().map(|text| line(text)).collect::<Vec<_>>();
-    bag(
-        BTreeMap::from([
-            ("provenance".to_owned(), Value::Object(provenance)),
-            ("policies".to_owned(), run.policies.iter().map(facts::policy).collect()),
-            ("inputs".to_owned(), Value::Array(inputs)),
-            ("waivers".to_owned(), run.waivers.iter().map(facts::waiver).collect()),
-            ("reasons".to_owned(), json!(clean(&run.reasons))),
-            ("notes".to_owned(), json!(clean(&run.notes))),
-        ]),
-        Vec::new(),
-    )
+    };
+    let lines = |texts: &[String]| texts.iter().map(|text| line(text)).collect::<Value>();
+    json!({
+        "provenance": provenance,
+        "policies": run.policies.iter().map(facts::policy).collect::<Value>(),
+        "inputs": run.inputs.iter().map(input).collect::<Value>(),
+        "waivers": run.waivers.iter().map(facts::waiver).collect::<Value>(),
+        "reasons": lines(&run.reasons),
+        "notes": lines(&run.notes),
+    })
 }
 
 #[cfg(test)]
