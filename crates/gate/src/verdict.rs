@@ -1,11 +1,14 @@
-//! Verdicts: what a rule's values mean, severities, waivers, VEX, notes and the outcome.
+//! Verdicts: what a rule's values mean, severities, waivers, VEX, notes, the outcome, and what a clean pass is.
 
+mod clean_pass;
+mod exit;
 pub(crate) mod inconclusive;
 pub(crate) mod notes;
 pub(crate) mod outcome;
 pub(crate) mod rule_values;
 mod waivers;
 
+pub use clean_pass::{Pass, Unproven};
 pub use outcome::Hint;
 pub(crate) use outcome::{NOTES, VerdictContext};
 pub(crate) use rule_values::RawVerdict;

@@ -336,20 +336,6 @@ impl Run {
         }
     }
 
-    /// Makes this a run without a verdict, for example since an output can't be written. What it
-    /// found stays.
-    pub fn fail(&mut self, failure: Failure) {
-        self.reasons.insert(0, failure.message.clone());
-        self.failure.get_or_insert(failure);
-        self.conclude(Outcome::NoVerdict);
-    }
-
-    /// Sets the outcome, and the exit status for it.
-    pub(crate) fn conclude(&mut self, outcome: Outcome) {
-        self.outcome = outcome;
-        self.exit = Exit::of(outcome, &self.rules);
-    }
-
     /// Adds what the service says of requirements, as far as there is room.
     pub(crate) fn add_requirements(&mut self, more: impl IntoIterator<Item = Requirement>) {
         for row in more {

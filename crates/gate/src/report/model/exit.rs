@@ -4,8 +4,6 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Rules};
-
 /// The exit status of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
@@ -19,16 +17,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the status for the outcome of a run with these rules.
-    pub const fn of(outcome: Outcome, rules: &Rules) -> Self {
-        match outcome {
-            Outcome::Passed => Self::Passed,
-            Outcome::Failed if rules.no_fail => Self::Passed,
-            Outcome::Failed => Self::Failed,
-            Outcome::NoVerdict => Self::NoVerdict,
-        }
-    }
-
     /// Returns the number.
     pub const fn code(self) -> u8 {
         match self {
