@@ -11,7 +11,6 @@ mod fields;
 mod file;
 mod group;
 mod inputs;
-mod kinds;
 mod modules;
 mod policy;
 mod runtime;

@@ -27,9 +27,7 @@ pub(crate) fn settle(run: &mut Run, tally: &Tally) {
 
 /// Returns the number of violations that VEX statements set aside.
 fn set_aside(run: &Run) -> u64 {
-    let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
-    let violations = verdicts.flat_map(|verdict| &verdict.violations);
-    let waived = violations.filter(|found| found.effect == Effect::Waived);
-    let by = waived.filter_map(|found| run.waivers.get(found.waiver?));
+    let waived = run.violations().filter(|(.., found)| found.effect == Effect::Waived);
+    let by = waived.filter_map(|(.., found)| run.waivers.get(found.waiver?));
     by.filter(|waiver| waiver.vex.is_some()).count() as u64
 }

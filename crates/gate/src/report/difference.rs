@@ -153,10 +153,7 @@ fn is_one(before: &Input, after: &Input) -> bool {
 }
 
 fn unknown(before: Option<&Input>, after: Option<&Input>) -> Option<UnknownInput> {
-    let error = |input: &Input| {
-        let of_verdicts = input.verdicts.iter().filter_map(|verdict| verdict.error.as_ref());
-        input.error.iter().chain(of_verdicts).next().cloned()
-    };
+    let error = |input: &Input| input.errors().next().map(|(_, error)| error.clone());
     let other = || Failure {
         kind: "other-document".to_owned(),
         message: "it was another document after than before".to_owned(),

@@ -29,6 +29,8 @@ mod words;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::model::Run;
 use view::View;
 
@@ -146,6 +148,12 @@ pub fn write(
     options: &Options,
 ) -> io::Result<()> {
     format.report(options).write(run, out)
+}
+
+/// Writes a report that is JSON.
+fn write_json(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    writeln!(out)
 }
 
 #[cfg(test)]

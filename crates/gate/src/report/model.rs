@@ -307,20 +307,20 @@ pub struct Totals {
 }
 
 impl Run {
-    /// Returns a run that failed before any evaluation.
-    pub fn without_verdict(tool: Tool, failure: Failure) -> Self {
+    /// Creates a run of which nothing is known yet.
+    pub(crate) fn new(tool: Tool) -> Self {
         Self {
             schema_version: VERSION,
             tool,
-            started: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            started: String::new(),
             duration_ms: 0,
             answers: AnsweredBy::None,
             ai: false,
             outcome: Outcome::NoVerdict,
             exit: Exit::NoVerdict,
             causes: Vec::new(),
-            reasons: vec![failure.message.clone()],
-            failure: Some(failure),
+            reasons: Vec::new(),
+            failure: None,
             inventory: Inventory::default(),
             rules: Rules::default(),
             policies: Vec::new(),
@@ -334,6 +334,25 @@ impl Run {
             notes: Vec::new(),
             part: None,
         }
+    }
+
+    /// Returns a run that failed before any evaluation.
+    pub fn without_verdict(tool: Tool, failure: Failure) -> Self {
+        Self {
+            started: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            reasons: vec![failure.message.clone()],
+            failure: Some(failure),
+            ..Self::new(tool)
+        }
+    }
+
+    /// Returns every violation, with its verdict and input.
+    pub(crate) fn violations(&self) -> impl Iterator<Item = (&Input, &Verdict, &Violation)> {
+        self.inputs.iter().flat_map(|input| {
+            let verdicts = input.verdicts.iter();
+            verdicts
+                .flat_map(move |own| own.violations.iter().map(move |found| (input, own, found)))
+        })
     }
 
     /// Adds what the service says of requirements, as far as there is room.

@@ -3,7 +3,7 @@
 //! Owns the inputs that aren't complete yet, the totals of calls, and the bounds on the content of
 //! reports. The meaning of verdicts belongs to `outcome`.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Receiver;
 
 use rego_platform::evaluate::{CallRecord, Evaluated, Recording, is_network};
@@ -14,8 +14,7 @@ use super::options::{RunObserver, RunOptions};
 use super::worker::{CheckResult, Event, Stop, millis};
 use crate::policy::{Gate, vulnerability};
 use crate::report::model::{
-    Call, CallSite, Exit, Input, Inventory, Outcome, Requirement, Run, Tally, Totals, Unread,
-    VERSION, Verdict,
+    Call, CallSite, Input, Inventory, Outcome, Requirement, Run, Tally, Unread, Verdict,
 };
 use crate::verdict::outcome;
 
@@ -57,17 +56,7 @@ impl<'a> ResultCollector<'a> {
     pub fn new(gate: &'a Gate, options: &'a RunOptions) -> Self {
         let known = gate.inventory();
         let run = Run {
-            schema_version: VERSION,
-            tool: options.tool.clone(),
-            started: String::new(),
-            duration_ms: 0,
             answers: options.answered_by,
-            ai: false,
-            outcome: Outcome::NoVerdict,
-            exit: Exit::NoVerdict,
-            reasons: Vec::new(),
-            causes: Vec::new(),
-            failure: None,
             inventory: Inventory {
                 policies: known.policies,
                 packages: known.packages,
@@ -78,14 +67,8 @@ impl<'a> ResultCollector<'a> {
             rules: options.rules.clone(),
             policies: gate.policies.clone(),
             sources: gate.sources.clone(),
-            inputs: Vec::new(),
             waivers: options.waivers.shown(),
-            requirements: BTreeSet::new(),
-            requirements_cut: false,
-            requirements_unlisted: 0,
-            totals: Totals::default(),
-            notes: Vec::new(),
-            part: None,
+            ..Run::new(options.tool.clone())
         };
         Self {
             gate,

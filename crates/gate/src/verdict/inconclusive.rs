@@ -56,12 +56,19 @@ pub(crate) fn cannot_pass(
 /// What couldn't be judged, and its place.
 type Unjudged = (Diagnostic, Option<Position>);
 
-/// Says how many more there are of one kind.
-fn more(all: usize) -> String {
-    match all.saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    }
+/// Describes the first of several findings of one kind, and how many more there are.
+fn unjudged<T>(
+    all: &[T],
+    code: &'static str,
+    message: String,
+    hint: impl Into<String>,
+    at: Option<&Position>,
+) -> Unjudged {
+    let message = match all.len().saturating_sub(1) {
+        0 => message,
+        more => format!("{message} (and {more} more)"),
+    };
+    (Diagnostic::error(code, message).with_hint(hint), at.cloned())
 }
 
 /// A call that was reached couldn't be made.
@@ -70,116 +77,77 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
     let of_input = call.field.as_ref().filter(|field| **field != call.operand);
     let why =
         of_input.map_or_else(String::new, |field| format!(" for lack of `{}`", escape(field)));
-    let message = format!(
-        "the call isn't made: its operand `{}` is undefined{why}{}",
-        escape(&call.operand),
-        more(reached.unmade.len())
-    );
+    let operand = escape(&call.operand);
+    let message = format!("the call isn't made: its operand `{operand}` is undefined{why}");
     let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
     let hint = format!(
         "if the rule is meant only for inputs that have it, say so in a statement before the \
          call: `{statement}`"
     );
-    Some((Diagnostic::error("unmade-call", message).with_hint(hint), Some(call.position.clone())))
+    Some(unjudged(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
 }
 
 /// The input has another shape than the policy reads.
 fn misshapen(reached: &Reached) -> Option<Unjudged> {
-    let misshapen = reached.misshapen.first()?;
-    let what = if misshapen.of_element { "an element of the input" } else { "the input" };
-    let message = format!(
-        "`{}` is read, and {what} is {}, not an object{}",
-        escape(&misshapen.reference),
-        with_article(misshapen.found),
-        more(reached.misshapen.len())
-    );
-    let hint = "give the policy the documents that it is written for".to_owned();
-    Some((
-        Diagnostic::error("other-shape", message).with_hint(hint),
-        Some(misshapen.position.clone()),
-    ))
+    let own = reached.misshapen.first()?;
+    let what = if own.of_element { "an element of the input" } else { "the input" };
+    let (reference, found) = (escape(&own.reference), with_article(own.found));
+    let message = format!("`{reference}` is read, and {what} is {found}, not an object");
+    let hint = "give the policy the documents that it is written for";
+    Some(unjudged(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
 }
 
 /// A member is read that an object can't have.
 fn absent(reached: &Reached) -> Option<Unjudged> {
-    let member = reached.absent.first()?;
-    let reference = escape(&member.reference);
-    let message = format!(
-        "missing member: neither the gate nor the service set `{reference}`{}",
-        more(reached.absent.len())
-    );
+    let own = reached.absent.first()?;
+    let reference = escape(&own.reference);
+    let message = format!("missing member: neither the gate nor the service set `{reference}`");
     let hint = "give it, or read it with a default: `object.get`";
-    Some((
-        Diagnostic::error("absent-member", message).with_hint(hint),
-        Some(member.position.clone()),
-    ))
+    Some(unjudged(&reached.absent, "absent-member", message, hint, Some(&own.position)))
 }
 
 /// Values of different types were put in order.
 fn misordered(reached: &Reached) -> Option<Unjudged> {
-    let values = reached.misordered.first()?;
-    let (left, right) = values.types;
-    let message = format!(
-        "ordering of different types: `{}` compares {} with {}{}",
-        escape(&values.expression),
-        with_article(left),
-        with_article(right),
-        more(reached.misordered.len())
-    );
+    let own = reached.misordered.first()?;
+    let (left, right) = (with_article(own.types.0), with_article(own.types.1));
+    let expression = escape(&own.expression);
+    let message =
+        format!("ordering of different types: `{expression}` compares {left} with {right}");
     let hint = "convert both sides to one type, as with `to_number`, or test the type in a \
                 statement before: `is_number(…)`";
-    Some((
-        Diagnostic::error("mixed-ordering", message).with_hint(hint),
-        Some(values.position.clone()),
-    ))
+    Some(unjudged(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
 }
 
 /// The conditions of a violation hold, and its message has no value.
 fn unsaid(reached: &Reached) -> Option<Unjudged> {
-    let missing = reached.unsaid.first()?;
-    let message = format!(
-        "violation without a message: `{}` is undefined{}",
-        escape(&missing.operand),
-        more(reached.unsaid.len())
-    );
+    let own = reached.unsaid.first()?;
+    let operand = escape(&own.operand);
+    let message = format!("violation without a message: `{operand}` is undefined");
     let hint = format!(
         "use `object.get` with a default in the message; if the rule is meant only for inputs that \
-         have it, add the condition `{}`",
-        escape(&missing.operand)
+         have it, add the condition `{operand}`"
     );
-    Some((
-        Diagnostic::error("unreported-violation", message).with_hint(hint),
-        Some(missing.position.clone()),
-    ))
+    Some(unjudged(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
 }
 
 /// A negated call has no operand, and would make a violation.
 fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
     let mut readings = reached.readings.iter().filter(|reading| !reading.comparisons);
     let reading = readings.find(|reading| is_undecided(reading, fails))?;
-    let Some(missing) = reading.missing.first() else {
+    let all = &reading.missing;
+    let Some(own) = all.first() else {
         let message = "call not made: whether it is needed depends on something that is missing";
         let hint = "add a statement before it that names what the rule needs of the input";
-        return Some((
-            Diagnostic::error("undecided-call", message).with_hint(hint),
-            reading.unmade.clone(),
-        ));
+        let at = reading.unmade.as_ref();
+        return Some(unjudged(all, "undecided-call", message.to_owned(), hint, at));
     };
-    let message = format!(
-        "neither true nor false: `{}`, since `{}` is missing{}",
-        escape(&missing.expression),
-        escape(&missing.operand),
-        more(reading.missing.len())
-    );
+    let (expression, operand) = (escape(&own.expression), escape(&own.operand));
+    let message = format!("neither true nor false: `{expression}`, since `{operand}` is missing");
     let hint = format!(
-        "if the rule is meant only for inputs that have it, add the statement `{}` before; if not, \
-         `import future.keywords.not`",
-        escape(&missing.operand)
+        "if the rule is meant only for inputs that have it, add the statement `{operand}` before; if not, \
+         `import future.keywords.not`"
     );
-    Some((
-        Diagnostic::error("undecided-negation", message).with_hint(hint),
-        Some(missing.position.clone()),
-    ))
+    Some(unjudged(all, "undecided-negation", message, hint, Some(&own.position)))
 }
 
 fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
@@ -188,18 +156,20 @@ fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
 
 /// Content that isn't text was searched as if it were.
 fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
-    let function = evaluated.reached.undecoded.first()?;
-    let sites = evaluated.sites();
-    let site = sites.into_iter().find(|site| site.function == *function && site.reached > 0);
-    let message = format!(
-        "content not decoded: an artifact of `{}` isn't text, so it is base64{}",
-        escape(function),
-        more(evaluated.reached.undecoded.len())
-    );
+    let all = &evaluated.reached.undecoded;
+    let function = all.first()?;
+    let mut sites = evaluated.sites().into_iter();
+    let site = sites.find(|site| site.function == *function && site.reached > 0);
+    let function = escape(function);
+    let message =
+        format!("content not decoded: an artifact of `{function}` isn't text, so it is base64");
     let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
-    Some((
-        Diagnostic::error("undecoded-content", message).with_hint(hint),
-        site.map(|site| site.position),
+    Some(unjudged(
+        all,
+        "undecoded-content",
+        message,
+        hint,
+        site.as_ref().map(|site| &site.position),
     ))
 }
 

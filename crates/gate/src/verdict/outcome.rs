@@ -265,11 +265,10 @@ pub(crate) fn totals(run: &mut Run) {
         bytes: run.totals.bytes,
         ..count(&run.inputs)
     };
-    let violations =
-        run.inputs.iter().flat_map(|input| &input.verdicts).flat_map(|own| &own.violations);
-    for violation in violations.filter(|found| found.effect != Effect::Disregarded) {
-        let waiver = violation.waiver.and_then(|index| run.waivers.get_mut(index));
-        if let Some(waiver) = waiver {
+    let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
+    let found = verdicts.flat_map(|own| &own.violations);
+    for found in found.filter(|found| found.effect != Effect::Disregarded) {
+        if let Some(waiver) = found.waiver.and_then(|index| run.waivers.get_mut(index)) {
             waiver.matched += 1;
         }
     }
@@ -349,10 +348,7 @@ fn causes(inputs: &[Input]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     let mut known = HashMap::new();
     for input in inputs {
-        let of_verdicts = input.verdicts.iter().filter_map(|verdict| {
-            verdict.error.as_ref().map(|error| (Some(verdict.policy.as_str()), error))
-        });
-        for (policy, error) in input.error.iter().map(|error| (None, error)).chain(of_verdicts) {
+        for (policy, error) in input.errors() {
             let index = *known.entry((policy, error)).or_insert(causes.len());
             match causes.get_mut(index) {
                 Some(cause) => cause.inputs += 1,

@@ -18,6 +18,7 @@ use rego_platform_client::unreadable::unreadable;
 use serde::de::{self, Error as _};
 use serde::{Deserialize, Deserializer};
 
+use crate::digest;
 use crate::report::{model, spellings};
 use vex::Vex;
 
@@ -342,13 +343,13 @@ fn named(names: &Glob, text: &str) -> bool {
 /// Returns `true` if a text is a digest: an algorithm, followed by hex digits of the right length.
 fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
-    let length = match algorithm {
+    let digits = match algorithm {
         "sha1" => 40,
         "sha256" => 64,
         "sha512" => 128,
         _ => return false,
     };
-    hex.len() == length && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    digest::is_hex(hex, digits)
 }
 
 impl Subject {

@@ -2,12 +2,15 @@
 
 use rego_platform::sources::{refuse_boolean_words, typed};
 use rego_platform::{Error, Product};
-use rego_platform_client::text::escape;
+use rego_platform_client::text::{escape, nearest};
+use rego_platform_materials::Kind;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::file::{DocumentFile, Placed};
-use super::kinds;
+
+/// The kind of materials that means any.
+const UNSPECIFIED: &str = "MATERIAL_TYPE_UNSPECIFIED";
 
 /// The group of the vendor's `apiVersion`.
 const VENDOR: &str = "chainloop";
@@ -90,10 +93,12 @@ pub(crate) fn input_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<S
 pub(crate) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let Some(kind) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     match kind.as_str() {
-        kinds::UNSPECIFIED => Ok(None),
-        known if kinds::is_known(known) => Ok(Some(kind)),
+        UNSPECIFIED => Ok(None),
+        known if Kind::named(known).is_some() => Ok(Some(kind)),
         unknown => {
-            let near = kinds::nearest(unknown).map(|near| format!(": did you mean `{near}`?"));
+            let known = Kind::all().iter().map(|kind| kind.name);
+            let near = nearest(&unknown.to_ascii_uppercase(), known);
+            let near = near.map(|near| format!(": did you mean `{near}`?"));
             let (kind, near) = (escape(unknown), near.unwrap_or_default());
             Err(D::Error::custom(format!("unknown kind `{kind}`{near}")))
         }

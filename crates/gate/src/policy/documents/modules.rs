@@ -79,11 +79,7 @@ impl Module {
         let options = ParseOptions::version(BaseVersion::V1);
         let Ok(module) = parse_module(FileId(0), &source.text, &options) else { return Ok(source) };
         let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
-        for (name, rules) in [RESULT].iter().chain(&OMITTED) {
-            if !defined.contains(name) {
-                source.text.extend(["\n\n", rules]);
-            }
-        }
+        append(&mut source.text, [RESULT].iter().chain(&OMITTED), &defined);
         Ok(source)
     }
 
@@ -102,26 +98,31 @@ fn finished(module: ModuleSource) -> Module {
     let defined: BTreeSet<&str> = module.rules.iter().filter_map(rule_name).collect();
     let is_newer = is_newer(&text, &defined);
     let mut used = visit::vars(&module);
-    for (name, rules) in OMITTED {
-        if used.contains(name) && !defined.contains(name) {
-            text.push_str("\n\n");
-            text.push_str(rules);
-            used.extend(rules.contains("valid_input").then(|| "valid_input".into()));
+    for own in &OMITTED {
+        if used.contains(own.0) && !defined.contains(own.0) {
+            append(&mut text, [own], &defined);
+            used.extend(own.1.contains("valid_input").then(|| "valid_input".into()));
         }
     }
     Module { source: ModuleSource::new(path, text), is_newer }
+}
+
+/// Appends rules, each a name with its text, except for those that are defined.
+fn append<'r>(
+    text: &mut String,
+    rules: impl IntoIterator<Item = &'r (&'r str, &'r str)>,
+    defined: &BTreeSet<&str>,
+) {
+    for (_, rules) in rules.into_iter().filter(|(name, _)| !defined.contains(name)) {
+        text.extend(["\n\n", rules]);
+    }
 }
 
 /// Returns `true` for a module with the syntax of v1 that doesn't import it. The engine of policy documents reads
 /// v0, after it has added the rules about skipping that aren't defined, which use `if`.
 fn is_newer(text: &str, defined: &BTreeSet<&str>) -> bool {
     let mut text = text.to_owned();
-    for (name, rules) in OMITTED.iter().filter(|(name, _)| name.starts_with("skip")) {
-        if !defined.contains(name) {
-            text.push_str("\n\n");
-            text.push_str(rules);
-        }
-    }
+    append(&mut text, OMITTED.iter().filter(|(name, _)| name.starts_with("skip")), defined);
     parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)).is_err()
 }
 

@@ -46,7 +46,33 @@ pub(super) enum State {
     Error,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    /// Creates a case without anything to say.
+    fn new(input: Option<&'a Input>, state: State) -> Self {
+        Self {
+            input,
+            policy: None,
+            verdict: None,
+            state,
+            summary: String::new(),
+            error: None,
+            alike: 1,
+            kind: String::new(),
+            details: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns the name of the input, or what stands for it.
+    pub fn input_name(&self) -> String {
+        self.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name))
+    }
+
+    /// Returns the name of the policy, or what stands for it.
+    pub fn policy_name(&self) -> String {
+        self.policy.map_or_else(|| "(verdict)".to_owned(), line)
+    }
+
     /// Returns the reasons for its state, and the number of other inputs with the same one.
     pub fn reasons(&self) -> Vec<String> {
         self.details.iter().cloned().chain(self.more(0)).collect()
@@ -79,17 +105,12 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
     let unexplained = state != State::Passed && all.iter().all(|case| case.state < state);
     if unexplained || all.is_empty() {
         all.push(Case {
-            input: None,
-            policy: None,
-            verdict: None,
-            state,
             summary: match &run.failure {
                 Some(failure) => line(&failure.message),
                 None if state == State::Passed => String::new(),
                 None => facts::headline(run),
             },
             error: run.failure.as_ref(),
-            alike: 1,
             kind: run.failure.as_ref().map_or_else(
                 || facts::outcome(run.outcome).replace(' ', "-"),
                 |failure| line(&failure.kind),
@@ -98,7 +119,7 @@ pub(super) fn cases(run: &Run) -> Vec<Case<'_>> {
                 Some(failure) => facts::failure(failure),
                 None => run.reasons.iter().map(|reason| line(reason)).collect(),
             },
-            notes: Vec::new(),
+            ..Case::new(None, state)
         });
     }
     state_errors_once(&mut all);
@@ -114,17 +135,13 @@ fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
         let details = input.error.as_ref().map(facts::failure).unwrap_or_default();
         let word = facts::outcome(input.outcome);
         let summary = details.first().cloned().unwrap_or_else(|| format!("this input: {word}"));
+        let own = if input.error.is_some() { State::Error } else { state };
         cases.push(Case {
-            input: Some(input),
-            policy: None,
-            verdict: None,
-            state: if input.error.is_some() { State::Error } else { state },
             summary: if state == State::Passed { String::new() } else { summary },
             error: input.error.as_ref(),
-            alike: 1,
             kind: input.error.as_ref().map_or_else(|| word.replace(' ', "-"), |e| line(&e.kind)),
             details,
-            notes: Vec::new(),
+            ..Case::new(Some(input), own)
         });
     }
     cases
@@ -150,26 +167,21 @@ fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<
         // The model never has this combination, but a report must not rely on that.
         (None, _) if !failing.is_empty() => failed(&failing, describe),
         (None, Status::Passed) => (State::Passed, String::new(), String::new(), Vec::new()),
-        (None, Status::Skipped) => {
+        (None, status) => {
+            let word = if status == Status::Skipped { "skipped" } else { "ignored" };
             let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
-            (State::Skipped, "skipped".to_owned(), format!("skipped: {reason}"), Vec::new())
-        }
-        (None, Status::Ignored) => {
-            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
-            (State::Skipped, "ignored".to_owned(), format!("ignored: {reason}"), Vec::new())
+            (State::Skipped, word.to_owned(), format!("{word}: {reason}"), Vec::new())
         }
     };
     Case {
-        input: Some(input),
         policy: Some(&verdict.policy),
         verdict: Some(verdict),
-        state,
         summary,
         error: verdict.error.as_ref(),
-        alike: 1,
         kind,
         details,
         notes,
+        ..Case::new(Some(input), state)
     }
 }
 

@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use chrono::DateTime;
 use serde_json::{Map, Value, json};
 
-use super::Report;
 use super::cases::{Case, State, cases};
 use super::facts;
 use super::results::file_of;
 use super::words::line;
+use super::{Report, write_json};
 use crate::report::model::Run;
 
 /// The version of the format.
@@ -24,8 +24,7 @@ pub struct Ctrf;
 
 impl Report for Ctrf {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &document(run))?;
-        writeln!(out)
+        write_json(out, &document(run))
     }
 }
 
@@ -70,11 +69,11 @@ fn test(case: &Case<'_>) -> Value {
     };
     let mut test = Map::new();
     let mut set = |name: &str, value: Value| test.insert(name.to_owned(), value);
-    set("name", case.policy.map_or_else(|| "(verdict)".to_owned(), line).into());
+    set("name", case.policy_name().into());
     set("status", status.into());
     set("rawStatus", raw.into());
     set("duration", case.verdict.map_or(0, |verdict| verdict.duration_ms).into());
-    set("suite", json!([case.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name))]));
+    set("suite", json!([case.input_name()]));
     if let Some(file) = case.input.and_then(|input| file_of(&input.name)) {
         set("filePath", line(file).into());
     }

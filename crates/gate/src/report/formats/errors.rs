@@ -1,9 +1,9 @@
 //! The errors of a run's inputs, each once: the same one may keep many policies and inputs without
 //! a verdict.
 
-use rego_platform_client::text::counted;
-
 use std::collections::{BTreeSet, HashMap};
+
+use rego_platform_client::text::counted;
 
 use crate::report::model::{Failure, Input, Run};
 
@@ -24,10 +24,7 @@ pub fn errors(run: &Run) -> Vec<StatedError<'_>> {
     let mut all: Vec<StatedError<'_>> = Vec::new();
     let mut known = HashMap::new();
     for input in &run.inputs {
-        let of_verdicts = input.verdicts.iter().filter_map(|verdict| {
-            verdict.error.as_ref().map(|error| (Some(verdict.policy.as_str()), error))
-        });
-        for (policy, error) in input.error.iter().map(|error| (None, error)).chain(of_verdicts) {
+        for (policy, error) in input.errors() {
             let key = (error.kind.as_str(), message(error), error.hint.as_deref());
             let index = *known.entry(key).or_insert(all.len());
             match all.get_mut(index) {

@@ -92,12 +92,7 @@ impl GitHub {
             all.add("error", &self.place(None, input), &title, &text.join("; "))?;
         }
         let mut found: Vec<_> = run
-            .inputs
-            .iter()
-            .flat_map(|input| input.verdicts.iter().map(move |verdict| (input, verdict)))
-            .flat_map(|(input, verdict)| {
-                verdict.violations.iter().map(move |found| (input, verdict, found))
-            })
+            .violations()
             .filter(|(_, _, found)| matches!(found.effect, Effect::Fails | Effect::Warns))
             .collect();
         // The first ones are shown.

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use rego_platform::Position;
 use serde_json::{Value, json};
 
-use super::Report;
 use super::facts;
 use super::results::{
     NO_VERDICT, file_of, fingerprint, fingerprint_of_none, rule_id, somewhere, unexplained,
 };
 use super::words::line;
+use super::{Report, write_json};
 use crate::report::model::{Effect, Input, Run, Severity, Verdict, Violation};
 use crate::report::paths::{relative, slashes};
 
@@ -29,19 +29,14 @@ pub struct GitLab {
 
 impl Report for GitLab {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &issues(run, &self.folder))?;
-        writeln!(out)
+        write_json(out, &issues(run, &self.folder))
     }
 }
 
 fn issues(run: &Run, folder: &Path) -> Vec<Value> {
-    let mut issues = Vec::new();
-    for input in &run.inputs {
-        for verdict in &input.verdicts {
-            let counted = verdict.violations.iter().filter(|found| counts(found.effect));
-            issues.extend(counted.map(|found| issue(run, input, verdict, found, folder)));
-        }
-    }
+    let counted = run.violations().filter(|(.., found)| counts(found.effect));
+    let mut issues: Vec<Value> =
+        counted.map(|(input, verdict, found)| issue(run, input, verdict, found, folder)).collect();
     issues.extend(unexplained(run).into_iter().map(|(case, message)| {
         let position = case.error.and_then(|error| error.position.as_ref());
         let place = place(run, case.input, position);

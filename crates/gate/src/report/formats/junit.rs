@@ -89,11 +89,11 @@ fn test_case(case: &Case<'_>) -> TestCase {
         State::Failed => unsuccessful(NonSuccessKind::Failure, case),
         State::Error => unsuccessful(NonSuccessKind::Error, case),
     };
-    let mut test = TestCase::new(case.policy.map_or_else(|| "(verdict)".to_owned(), line), status);
+    let mut test = TestCase::new(case.policy_name(), status);
     if let Some(verdict) = case.verdict {
         test.set_time(Duration::from_millis(verdict.duration_ms));
     }
-    test.set_classname(case.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name)));
+    test.set_classname(case.input_name());
     if !case.notes.is_empty() {
         test.set_system_out(listed("does not fail:", &case.notes));
     }

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 use uuid::{Builder, Uuid, uuid};
 
-use super::Report;
 use super::controls::{Control, Controls, Observation, Origin, Says, controls, name};
 use super::facts;
 use super::markdown::code;
 use super::results::file_of;
 use super::words::line;
+use super::{Report, write_json};
 use crate::report::model::{Input, OptionUse, Requirement, Run};
 use crate::report::sarif::uri;
 
@@ -36,8 +36,7 @@ pub struct Oscal {
 
 impl Report for Oscal {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &document(run, &self.folder))?;
-        writeln!(out)
+        write_json(out, &document(run, &self.folder))
     }
 }
 

@@ -13,7 +13,6 @@ use rego_platform::Position;
 use rego_platform_client::text::counted;
 use serde_json::{Map, Value, json};
 
-use super::Report;
 use super::cases::Case;
 use super::facts;
 use super::results::{
@@ -21,6 +20,7 @@ use super::results::{
 };
 use super::view::weight;
 use super::words::line;
+use super::{Report, write_json};
 use crate::report::model::{
     Effect, Input, Outcome, Policy, Rule, Run, Severity, Verdict, Violation,
 };
@@ -36,8 +36,7 @@ pub struct Sarif {
 
 impl Report for Sarif {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &document(run, &self.folder))?;
-        writeln!(out)
+        write_json(out, &document(run, &self.folder))
     }
 }
 
@@ -65,7 +64,7 @@ fn document(run: &Run, folder: &Path) -> Value {
     let mut unknown = unknown(run, folder);
     let left_out = left_out(run, unknown.len());
     unknown.truncate(MAX_RESULTS);
-    let mut found: Vec<_> = violations(run).enumerate().collect();
+    let mut found: Vec<_> = run.violations().enumerate().collect();
     if left_out > 0 {
         found.sort_by_key(|(_, (_, _, found))| Reverse(weight(found)));
         found.truncate(MAX_RESULTS - unknown.len());
@@ -93,20 +92,14 @@ fn document(run: &Run, folder: &Path) -> Value {
     }))
 }
 
-fn violations(run: &Run) -> impl Iterator<Item = (&Input, &Verdict, &Violation)> {
-    let verdicts =
-        run.inputs.iter().flat_map(|input| input.verdicts.iter().map(move |v| (input, v)));
-    verdicts.flat_map(|(input, v)| v.violations.iter().map(move |found| (input, v, found)))
-}
-
 fn left_out(run: &Run, unknown: usize) -> usize {
-    (violations(run).count() + unknown).saturating_sub(MAX_RESULTS)
+    (run.violations().count() + unknown).saturating_sub(MAX_RESULTS)
 }
 
 /// Returns what a report in SARIF says of the results that it leaves out, if there are any.
 #[doc(hidden)]
 pub fn sarif_without(run: &Run) -> Option<String> {
-    if left_out(run, run.inputs.len()) == 0 && violations(run).count() <= MAX_RESULTS {
+    if left_out(run, run.inputs.len()) == 0 && run.violations().count() <= MAX_RESULTS {
         return None;
     }
     without(left_out(run, unexplained(run).len()))
@@ -130,7 +123,7 @@ fn rules(run: &Run) -> Vec<Value> {
             }
         }
     }
-    for (_, verdict, found) in violations(run) {
+    for (_, verdict, found) in run.violations() {
         let id = rule_id(&verdict.policy, &found.rule);
         if known.insert(id.clone()) {
             all.push(named(id, "a rule of a policy"));

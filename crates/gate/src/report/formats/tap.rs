@@ -41,8 +41,8 @@ fn comment(out: &mut dyn Write, text: &str) -> io::Result<()> {
 /// Writes a test point.
 fn point(out: &mut dyn Write, number: usize, case: &Case<'_>) -> io::Result<()> {
     let state = if case.state >= State::Failed { "not ok" } else { "ok" };
-    let input = case.input.map_or_else(|| "(run)".to_owned(), |input| line(&input.name));
-    let policy = case.policy.map_or_else(|| "(verdict)".to_owned(), line);
+    let input = case.input_name();
+    let policy = case.policy_name();
     write!(out, "{state} {number} - {}", described(&format!("{input}: {policy}")))?;
     if case.state == State::Skipped {
         write!(out, " # SKIP {}", described(&case.summary))?;

@@ -48,6 +48,14 @@ pub struct Input {
 }
 
 impl Input {
+    /// Returns its errors: its own, and those of policies, by their names.
+    pub(crate) fn errors(&self) -> impl Iterator<Item = (Option<&str>, &Failure)> {
+        let of_verdicts = self.verdicts.iter();
+        let of_verdicts =
+            of_verdicts.filter_map(|own| Some((Some(&*own.policy), own.error.as_ref()?)));
+        self.error.iter().map(|error| (None, error)).chain(of_verdicts)
+    }
+
     /// Returns `true` if every policy skipped it, or its verdict doesn't count.
     pub(crate) fn is_skipped(&self) -> bool {
         self.verdicts.iter().all(|own| matches!(own.status, Status::Skipped | Status::Ignored))

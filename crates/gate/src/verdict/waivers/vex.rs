@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::purl::Purl;
 use super::{Candidate, visible};
+use crate::digest::is_hex;
 use crate::report::model::{self, VexStatement, VexStatus, WaivedBy};
 
 /// The version of the format.
@@ -524,7 +525,7 @@ fn identity(
     if names.iter().any(|name| name.trim().is_empty()) || names.is_empty() && others.is_empty() {
         return Err("it has a product or a part without an identifier".to_owned());
     }
-    if let Some(other) = sha_256.as_ref().filter(|digest| !is_sha_256(digest)) {
+    if let Some(other) = sha_256.as_ref().filter(|digest| !is_hex(digest, 64)) {
         return Err(format!(
             "`{}` isn't a `sha-256`: 64 lower-case hexadecimal digits",
             escape(other)
@@ -543,11 +544,7 @@ fn image_digest(purl: &str) -> Option<String> {
     let name = purl.strip_prefix("pkg:oci/")?.split(['?', '#']).next()?;
     let (_, version) = name.rsplit_once('@')?;
     let version = percent_decode_str(version).decode_utf8().ok()?;
-    version.strip_prefix("sha256:").filter(|digest| is_sha_256(digest)).map(str::to_owned)
-}
-
-fn is_sha_256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    version.strip_prefix("sha256:").filter(|digest| is_hex(digest, 64)).map(str::to_owned)
 }
 
 impl Statement {
