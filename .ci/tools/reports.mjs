@@ -38,7 +38,7 @@ const ours = (line) =>
   /^::(error|warning|notice) (file=[^,:]*,)?(line=\d+,col=\d+,endColumn=\d+,)?title=[^,:]*::/.test(line)
   || /^::group::[a-z ]+$/.test(line) || line === "::endgroup::";
 
-const schema = JSON.parse(readFileSync("crates/gate/src/model/schema.json", "utf8"));
+const schema = JSON.parse(readFileSync("crates/gate/src/report/model/schema.json", "utf8"));
 const model = new Ajv({ allErrors: true, strict: true, formats: { uint: true, uint8: true, uint32: true, uint64: true } })
   .compile(schema);
 

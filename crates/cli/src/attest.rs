@@ -2,7 +2,7 @@
 //!
 //! Owns the forms: `test-result` v0.1 over the inputs, with the policies' files as its configuration, and
 //! SLSA's `verification_summary` v1 and in-toto's `svr` v0.2 over the inputs' subjects. None of them states
-//! that something passed unless all of it did.
+//! that something passed unless all of it did. What a clean pass is belongs to the gate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, shorten};
-use rego_platform_gate::SignKey;
-use rego_platform_gate::model::{
-    AnsweredBy, Effect, Input, OptionUse, Outcome, Run, Signer, Source, Status,
-};
+use rego_platform_gate::model::{Input, OptionUse, Outcome, Run, Signer, Source, Status};
+use rego_platform_gate::{Pass, SignKey, Unproven};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -30,10 +28,10 @@ const SUMMARY: &str = "https://slsa.dev/verification_summary/v1";
 /// The type of in-toto's simple verification result.
 const RESULT: &str = "https://in-toto.io/attestation/svr/v0.2";
 
-/// What a property of that result begins with: the policy that passed follows.
 /// The type of statements about test results.
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
+/// The prefix of a property of a simple verification result; the policy that passed follows.
 const PASSED: &str = "REGO_PLATFORM_PASSED_";
 
 /// The variable with the password of a key, as cosign's.
@@ -104,31 +102,34 @@ fn sign_key(path: &Path, options: &Options) -> Result<SignKey, Error> {
 
 /// Refuses a run about which a statement would prove nothing.
 fn refuse(run: &Run) -> Result<(), Error> {
-    let refuse = |what: &str, hint: &str| {
-        Err(wrong(format!("there is nothing to attest to: {what}")).with_hint(hint))
-    };
+    let Some(unproven) = run.unproven() else { return Ok(()) };
     let real = "without answers of the service, a statement would prove nothing";
-    match (run.outcome, run.answers) {
-        (Outcome::NoVerdict, _) => {
+    let (what, hint) = match unproven {
+        Unproven::NoVerdict => {
             let why = run.reasons.first().map_or("", String::as_str);
-            refuse(&format!("the run has no verdict: {}", shorten(why, 500)), "run the gate again")
+            let why = format!("the run has no verdict: {}", shorten(why, 500));
+            return Err(nothing(&why).with_hint("run the gate again"));
         }
-        (_, AnsweredBy::Emulator) => refuse("the answers are an emulator's", real),
-        (_, AnsweredBy::Replay) => refuse("the answers are a recording's", real),
-        _ if run.part.is_some() => {
-            refuse("the run is a part of another", "make one report of all parts with `gate merge`")
+        Unproven::Emulator => ("the answers are an emulator's", real),
+        Unproven::Recording => ("the answers are a recording's", real),
+        Unproven::Shard => {
+            ("the run is a part of another", "make one report of all parts with `gate merge`")
         }
-        _ if run.rules.no_fail => refuse(
+        Unproven::CannotFail => (
             "the run couldn't fail (`--no-fail`)",
             "run the gate without it: a statement about a run that can't fail is worthless",
         ),
-        _ if run.inventory.unverified => refuse(
+        Unproven::UnverifiedSignatures => (
             "the signatures of the attestations weren't checked, so it would vouch for whatever \
              they name",
             "run the gate with `--verify-key` or `--verify-identity`",
         ),
-        _ => Ok(()),
-    }
+    };
+    Err(nothing(what).with_hint(hint))
+}
+
+fn nothing(what: &str) -> Error {
+    wrong(format!("there is nothing to attest to: {what}"))
 }
 
 impl AttestArgs {
@@ -174,8 +175,7 @@ impl AttestArgs {
             Predicate::Svr => (RESULT, artifacts(run)?, self.result(run)?),
         };
         if subjects.is_empty() {
-            return Err(wrong("there is nothing to attest to: the run had no input")
-                .with_hint("add `-i FILE` to the gate"));
+            return Err(nothing("the run had no input").with_hint("add `-i FILE` to the gate"));
         }
         Ok(json!({
             "_type": "https://in-toto.io/Statement/v1",
@@ -193,11 +193,10 @@ impl AttestArgs {
             Err(wrong(format!("{what}, which a simple verification result can't say"))
                 .with_hint(hint))
         };
-        if run.outcome != Outcome::Passed {
-            return refuse("the run failed");
-        }
-        if has_reservations(run) || run.inputs.iter().any(is_warned) {
-            return refuse("the run passed with reservations");
+        match run.pass() {
+            Some(Pass::Clean) => {}
+            Some(Pass::WithReservations) => return refuse("the run passed with reservations"),
+            None => return refuse("the run failed"),
         }
         let has_passed = |input: &Input, policy: &str| {
             let mut own = input.verdicts.iter().filter(|verdict| verdict.policy == policy);
@@ -384,37 +383,19 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
     Ok(found)
 }
 
-/// Returns `true` if a run that passed has reservations that no single input states: a note, an
-/// option that took effect, a value that was put into the inputs, or what was left out.
-fn has_reservations(run: &Run) -> bool {
-    let inventory = &run.inventory;
-    !run.notes.is_empty()
-        || !inventory.values.is_empty()
-        || inventory.is_narrowed()
-        || inventory.took_effect().next().is_some()
-}
-
-/// Returns `true` if an input that passed has warnings, or violations that don't count because of an
-/// option.
-fn is_warned(input: &Input) -> bool {
-    let mut found = input.verdicts.iter().flat_map(|verdict| &verdict.violations);
-    found.any(|found| {
-        matches!(found.effect, Effect::Warns | Effect::Waived | Effect::BelowThreshold)
-    })
-}
-
 fn test_result(run: &Run) -> Value {
     let named = |inputs: Vec<&Input>| -> Vec<String> {
         inputs.into_iter().map(|input| input.name.clone()).collect()
     };
     let passed = run.inputs.iter().filter(|input| input.outcome == Outcome::Passed);
-    let (mut warned, mut passed): (Vec<&Input>, Vec<&Input>) = passed.partition(|i| is_warned(i));
+    let (mut warned, mut passed): (Vec<&Input>, Vec<&Input>) =
+        passed.partition(|input| input.has_reservations());
     let failed = run.inputs.iter().filter(|input| input.outcome != Outcome::Passed).collect();
     // The predicate knows pass, warn and fail: a missing verdict isn't a pass.
-    let result = match run.outcome {
-        Outcome::Passed if has_reservations(run) || !warned.is_empty() => "WARNED",
-        Outcome::Passed => "PASSED",
-        Outcome::Failed | Outcome::NoVerdict => "FAILED",
+    let result = match run.pass() {
+        Some(Pass::Clean) => "PASSED",
+        Some(Pass::WithReservations) => "WARNED",
+        None => "FAILED",
     };
     if result == "WARNED" && warned.is_empty() {
         // It isn't known which inputs are concerned.

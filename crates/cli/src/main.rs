@@ -57,7 +57,7 @@ mod watchdog;
 
 #[cfg(test)]
 #[allow(dead_code)]
-#[path = "../../gate/src/reports/fixture.rs"]
+#[path = "../../gate/src/report/formats/fixture.rs"]
 mod fixture;
 
 use std::ffi::OsString;
@@ -72,7 +72,7 @@ use output::Reporter;
 
 // The names under which the gate's fixture knows them.
 #[cfg(test)]
-use rego_platform_gate::{model, report};
+use rego_platform_gate::{model, reports};
 
 // Values are made on one thread and dropped on another, by the million; and musl's own allocator,
 // in a static binary, takes many times as long.

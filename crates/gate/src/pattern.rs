@@ -1,7 +1,7 @@
 //! Patterns of names, in which `*` stands for any text.
 
 /// Returns `true` if a pattern, in which only `*` is special, matches a name.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();

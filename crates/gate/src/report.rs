@@ -1,20 +1,10 @@
-//! The interface of reports.
-//!
-//! Owns the trait that each format implements. The formats of the command line, and the
-//! destinations of reports, belong to the command.
+//! Reports: the model of a run's result, and a file for each format that is written from it.
 
-use std::io::{self, Write};
+pub mod difference;
+pub mod formats;
+pub mod model;
+mod paths;
+pub mod sarif;
 
-use super::model::Run;
-
-/// A report in one format.
-pub trait Report {
-    /// Writes the whole report.
-    ///
-    /// Texts in `run` that come from policies, inputs and the service aren't escaped: the
-    /// implementation escapes them for the readers of its format.
-    ///
-    /// # Errors
-    /// Only errors of writing.
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
-}
+pub use paths::repository;
+pub(crate) use paths::spellings;

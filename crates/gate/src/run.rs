@@ -1,8 +1,19 @@
 //! A run: evaluates every policy over every input in parallel, and reports in the order of the
 //! inputs.
 //!
-//! Owns the threads. What lies ready for them belongs to `ready`, reading to `reader`, a single evaluation to
-//! `work`, collecting the results to `gathered`.
+//! Owns the threads. Their jobs belong to `queue`, reading to `reader`, a single evaluation to `worker`,
+//! collecting the results to `collector`.
+
+mod collector;
+mod memory;
+mod options;
+mod queue;
+mod reader;
+mod shards;
+mod worker;
+
+pub use options::{RunObserver, RunOptions};
+pub use shards::merge;
 
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
@@ -10,18 +21,15 @@ use std::time::{Duration, Instant};
 use rego_platform::evaluate::Recording;
 use rego_platform::{Error, ErrorKind};
 
-use super::gathered::RunCollector;
-use super::inputs::{Documents, InputSource, JsonLines};
-use super::load::Gate;
-use super::materials;
-use super::model::{Failure, Part, Run};
-use super::options::{RunObserver, RunOptions};
-use super::parts;
-use super::reader::Reader;
-use super::ready::Ready;
-use super::reports::facts;
-use super::tally;
-use super::work::{Event, Stop, millis};
+use crate::input::{InputSource, Inputs, JsonLines};
+use crate::policy::{Gate, materials};
+use crate::report::formats::facts;
+use crate::report::model::{Failure, Part, Run};
+use crate::verdict::notes;
+use collector::ResultCollector;
+use queue::JobQueue;
+use reader::JobReader;
+use worker::{Event, Stop, millis};
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
@@ -44,7 +52,7 @@ fn is_incomplete(run: &Run) -> bool {
 }
 
 impl Gate {
-    /// Evaluates every policy over every document. Without sources, each policy is evaluated once
+    /// Evaluates every policy over every input. Without sources, each policy is evaluated once
     /// without an input; see [`RunOptions::without_input`].
     ///
     /// # Errors
@@ -53,52 +61,52 @@ impl Gate {
     /// A problem with an input is part of the model instead.
     pub fn run(
         &self,
-        places: Vec<InputSource>,
+        sources: Vec<InputSource>,
         options: &RunOptions,
         observer: &mut dyn RunObserver,
     ) -> Result<(Run, Option<Recording>), Error> {
         let (started, clock) = (chrono::Utc::now(), Instant::now());
-        let nothing = places.is_empty();
+        let nothing = sources.is_empty();
         if nothing && !options.without_input {
             self.refuse_no_input()?;
         }
-        self.refuse_own_judge(&places, &options.inventory)?;
+        self.refuse_own_judge(&sources, &options.inventory)?;
         self.refuse_unread_annotations(&options.documents.metadata)?;
         let files: Vec<_> = if nothing || options.documents.combine {
             vec![None]
         } else {
-            places.iter().map(InputSource::file).collect()
+            sources.iter().map(InputSource::file).collect()
         };
-        let images = !nothing && places.iter().all(|own| matches!(own, InputSource::Image(_)));
-        let of_images: Vec<String> = places.iter().filter_map(note).collect();
+        let images = !nothing && sources.iter().all(|own| matches!(own, InputSource::Image(_)));
+        let of_images: Vec<String> = sources.iter().filter_map(note).collect();
         self.refuse_materials(&files, &options.documents.metadata)?;
         let kinds = self.input_kinds(&options.documents)?;
-        Self::refuse_signers(&places, &kinds, &options.documents)?;
+        Self::refuse_signers(&sources, &kinds, &options.documents)?;
         let unasked = self.unasked(&files, &kinds);
         drop(files);
-        let mut places: Vec<_> = (0..).zip(places).collect();
+        let mut sources: Vec<_> = (0..).zip(sources).collect();
         let part =
-            options.shard.map(|shard| parts::keep(shard, &mut places, options)).transpose()?;
-        let documents = Documents::new(
-            (places, nothing),
+            options.shard.map(|shard| shards::select(shard, &mut sources, options)).transpose()?;
+        let inputs = Inputs::new(
+            (!nothing).then_some(sources),
             options.documents.clone(),
             (self.json_lines(), kinds),
             options.evaluate.budget.timeout,
             options.evaluate.cancellation.clone(),
         );
-        let mut gathered = RunCollector::new(self, options);
+        let mut collector = ResultCollector::new(self, options);
         let stop = Stop::default();
         let threads = self.threads();
-        let reader = Reader::new((documents, images), (self, options), &stop);
-        let ready = Ready::new(reader, threads, self.waits);
-        let (events, heard) = mpsc::channel();
+        let reader = JobReader::new((inputs, images), (self, options), &stop);
+        let queue = JobQueue::new(reader, threads, self.waits);
+        let (events, received) = mpsc::channel();
         std::thread::scope(|scope| {
             // Moved into the scope so that it is dropped on every exit; otherwise the collector would wait
             // forever.
             let events = events;
             for _ in 0..threads {
-                let (ready, events, stop) = (&ready, events.clone(), &stop);
-                let work = move || self.work(ready, &events, stop, options);
+                let (queue, events, stop) = (&queue, events.clone(), &stop);
+                let work = move || self.work(queue, &events, stop, options);
                 let thread = std::thread::Builder::new().name("gate".to_owned());
                 thread.spawn_scoped(scope, work).map_err(|error| {
                     stop.after(0);
@@ -106,15 +114,15 @@ impl Gate {
                 })?;
             }
             drop(events);
-            gathered.listen(&heard, &stop, observer);
+            collector.collect(&received, &stop, observer);
             Ok::<_, Error>(())
         })?;
-        let tally = gathered.tally();
-        let mut run = gathered.run;
+        let tally = collector.tally();
+        let mut run = collector.run;
         // Inputs behind the first that didn't pass may have been evaluated at the same time.
-        let behind = gathered.finished.split_off(&stop.last().saturating_add(1));
+        let behind = collector.finished.split_off(&stop.last().saturating_add(1));
         run.totals.not_evaluated += behind.len() as u64;
-        run.inputs = gathered.finished.into_values().collect();
+        run.inputs = collector.finished.into_values().collect();
         run.started = started.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         run.duration_ms = millis(clock.elapsed());
         run.notes.clone_from(&self.notes);
@@ -136,13 +144,13 @@ impl Gate {
                 ..Failure::default()
             });
         }
-        if let Err(error) = &gathered.recording
+        if let Err(error) = &collector.recording
             && run.failure.is_none()
         {
             run.failure = Some(Failure::new(error, options.hint));
         }
-        tally::finish(&mut run, &tally, options.hint);
-        Ok((run, gathered.recording.ok()))
+        notes::finish(&mut run, &tally, options.hint);
+        Ok((run, collector.recording.ok()))
     }
 
     /// Returns what several JSON values in a file are for these policies.
@@ -164,12 +172,12 @@ impl Gate {
     /// Evaluates until nothing is left.
     fn work(
         &self,
-        ready: &Ready<'_>,
+        queue: &JobQueue<'_>,
         events: &Sender<Vec<Event>>,
         stop: &Stop,
         options: &RunOptions,
     ) {
-        while let Some(jobs) = ready.take(events) {
+        while let Some(jobs) = queue.take(events) {
             let (mut done, mut since) = (Vec::new(), Instant::now());
             for job in jobs {
                 done.extend(self.evaluate_all(job, stop, options));
@@ -188,8 +196,8 @@ impl Gate {
 }
 
 /// Returns the note about artifacts of an image that don't count.
-fn note(place: &InputSource) -> Option<String> {
-    match place {
+fn note(source: &InputSource) -> Option<String> {
+    match source {
         InputSource::Image(image) => image.note().map(str::to_owned),
         _ => None,
     }

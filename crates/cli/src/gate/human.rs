@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use rego_platform::Position;
 use rego_platform_client::text::{counted, escape, escape_for_log, shorten};
 use rego_platform_gate::model::{Effect, Failure, Input, Outcome, Run, Status, Verdict, Violation};
-use rego_platform_gate::report::Report;
+use rego_platform_gate::reports::Report;
 use rego_platform_gate::reports::errors::errors;
 use rego_platform_gate::reports::facts;
 use rego_platform_gate::reports::view::View;

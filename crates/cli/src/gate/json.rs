@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use rego_platform_gate::model::Run;
-use rego_platform_gate::report::Report;
+use rego_platform_gate::reports::Report;
 
 use crate::output;
 

@@ -24,9 +24,11 @@ fn the_json_report_is_the_model() {
     let violation = input.verdicts[0].failing().next().unwrap();
     assert!(violation.position.as_ref().unwrap().text.contains("deny contains"));
     assert_eq!(serde_json::to_value(&run).unwrap(), output.json());
-    let schema =
-        std::fs::read_to_string(format!("{}/crates/gate/src/model/schema.json", crate::ROOT))
-            .unwrap();
+    let schema = std::fs::read_to_string(format!(
+        "{}/crates/gate/src/report/model/schema.json",
+        crate::ROOT
+    ))
+    .unwrap();
     let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
     let valid = jsonschema::draft202012::new(&schema).unwrap();
     let mut report = output.json();

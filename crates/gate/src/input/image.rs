@@ -1,0 +1,317 @@
+//! An image as an input: its digest, and what its registry has about it.
+//!
+//! Owns which artifacts are read, when one counts, and the input that policies get. Nothing but the digest
+//! of an artifact that doesn't count is in it.
+
+mod signed;
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::{Error, ErrorKind};
+
+use super::metadata::{Facts, signers_value};
+use super::parser::{Parsed, Parser};
+use super::split::InputSplitter;
+use super::{attestation, prepare};
+use crate::provenance::{LayerSignature, Signatures};
+#[cfg(feature = "keyless")]
+use crate::provenance::{MAX_SIGNATURES, first_success};
+use crate::report::model::{Argument, Evidence, LeftOut, Signer, Subject};
+use crate::setting;
+
+const SHA256: &str = "sha256:";
+
+/// The media types of attestations: envelopes, statements and Sigstore's bundles.
+const ATTESTATIONS: [&str; 6] = [
+    "application/vnd.dsse.envelope.v1+json",
+    "application/vnd.in-toto+json",
+    "application/vnd.dev.sigstore.bundle.v0.3+json",
+    "application/vnd.dev.sigstore.bundle+json;version=0.3",
+    "application/vnd.dev.sigstore.bundle+json;version=0.2",
+    "application/vnd.dev.sigstore.bundle+json;version=0.1",
+];
+
+/// The media type of cosign's signatures without an envelope.
+const SIGNATURE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// What such a signature says that it is.
+const SIGNATURE_TYPE: &str = "cosign container image signature";
+
+/// The media types of SBOMs without an envelope.
+const SBOMS: [&str; 4] = [
+    "application/spdx+json",
+    "text/spdx+json",
+    "application/vnd.cyclonedx+json",
+    "application/vnd.syft+json",
+];
+
+/// An artifact that a registry has about an image.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    /// Its media type.
+    pub media_type: String,
+    /// Its digest, `sha256:…`.
+    pub digest: String,
+    /// The signatures of it that are kept beside it.
+    pub signatures: Vec<LayerSignature>,
+    /// Its content, which isn't needed unless [`Image::reads`] its media type.
+    pub content: Option<Vec<u8>>,
+}
+
+/// An image that is an input, with the evidence about it.
+#[derive(Debug)]
+pub struct Image {
+    pub(crate) name: String,
+    pub(crate) digest: String,
+    pub(crate) subject: Subject,
+    pub(crate) value: Result<Value, Error>,
+    pub(crate) bytes: usize,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) facts: Option<Facts>,
+    account: Argument,
+    note: Option<String>,
+}
+
+/// What an artifact is that is read.
+#[derive(Debug, Clone, Copy)]
+enum Sort {
+    Attestation,
+    Signature,
+    Sbom,
+}
+
+/// What policies get of an artifact that counts.
+struct Counted {
+    value: Object,
+    predicate_type: Option<String>,
+    signers: Option<Vec<Signer>>,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+impl Sort {
+    const ALL: [Self; 3] = [Self::Attestation, Self::Signature, Self::Sbom];
+
+    fn of(media_type: &str) -> Option<Self> {
+        match media_type {
+            SIGNATURE => Some(Self::Signature),
+            other if ATTESTATIONS.contains(&other) => Some(Self::Attestation),
+            other if SBOMS.contains(&other) => Some(Self::Sbom),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` for what may say who signed something.
+    fn is_signature(self) -> bool {
+        matches!(self, Self::Attestation | Self::Signature)
+    }
+
+    /// The field of the input with what counts.
+    const fn field(self) -> &'static str {
+        match self {
+            Self::Attestation => "attestations",
+            Self::Signature => "signatures",
+            Self::Sbom => "sboms",
+        }
+    }
+}
+
+impl Image {
+    /// Returns `true` if artifacts of a media type are read. Others are left out, and listed.
+    pub fn reads(media_type: &str) -> bool {
+        Sort::of(media_type).is_some()
+    }
+
+    /// Opens what a registry has about an image. `address` is what was asked for, `name` the same as
+    /// container tools have it, and `digest` what was found, `sha256:…`.
+    ///
+    /// An artifact counts if it is signed as `signatures` says and is about this digest. If there are
+    /// artifacts that are read, and none counts, the input has no verdict.
+    pub fn open(
+        address: &str,
+        name: &str,
+        digest: &str,
+        artifacts: Vec<Artifact>,
+        signatures: &Signatures,
+    ) -> Self {
+        let bytes = artifacts.iter().filter_map(|one| one.content.as_ref()).map(Vec::len).sum();
+        let mut fields = BTreeMap::from(Sort::ALL.map(|sort| (sort.field(), Vec::new())));
+        let (mut evidence, mut left_out, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+        for artifact in artifacts {
+            let sort = Sort::of(&artifact.media_type);
+            let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else {
+                let reason = format!("artifacts of the type `{}` aren't read", artifact.media_type);
+                left_out.push(LeftOut { path: artifact.digest, reason });
+                continue;
+            };
+            match artifact.counted(sort, content, digest, signatures) {
+                Ok(counted) => {
+                    fields.entry(sort.field()).or_default().push(Value::from(counted.value));
+                    evidence.push(Evidence {
+                        digest: artifact.digest,
+                        media_type: artifact.media_type,
+                        predicate_type: counted.predicate_type,
+                        signers: counted.signers.unwrap_or_default(),
+                    });
+                }
+                Err(error) => {
+                    refused.push(LeftOut { path: artifact.digest, reason: error.to_string() });
+                }
+            }
+        }
+        let note = refused.first().map(|LeftOut { path, reason }| match refused.len() {
+            1 => format!("an artifact about `{name}` doesn't count, `{path}`: {reason}"),
+            count => {
+                format!("{count} artifacts about `{name}` don't count, such as `{path}`: {reason}")
+            }
+        });
+        let value = match &note {
+            Some(note) if evidence.is_empty() => {
+                Err(wrong(note.as_str()).by_setting(setting::SIGNATURES))
+            }
+            _ => {
+                let untrusted = refused.iter().map(|left| Value::from(left.path.as_str()));
+                fields.insert("untrusted", untrusted.collect());
+                let lists = fields.into_iter().map(|(name, all)| (name.into(), all.into()));
+                let own = [("image", digest), ("reference", name)];
+                let own = own.map(|(name, text)| (Value::from(name), Value::from(text)));
+                Ok(Value::from(lists.chain(own).collect::<Object>()))
+            }
+        };
+        let taken = evidence.len() as u64;
+        left_out.extend(refused);
+        let account = Argument::new(address.to_owned(), Some(digest.to_owned()), taken, left_out);
+        let hex = digest.strip_prefix(SHA256).unwrap_or(digest);
+        let subject = Subject {
+            name: name.to_owned(),
+            digest: BTreeMap::from([("sha256".to_owned(), hex.to_owned())]),
+        };
+        Self {
+            name: address.to_owned(),
+            digest: digest.to_owned(),
+            subject,
+            value,
+            bytes,
+            evidence,
+            facts: None,
+            account,
+            note,
+        }
+    }
+
+    /// Returns the image with its metadata as a material of the kind `CONTAINER_IMAGE`: the full name of its
+    /// repository, the tag by which it was asked for, and whether the tag `latest` names it.
+    #[must_use]
+    pub fn with_tags(mut self, repository: String, tag: Option<&str>, is_latest: bool) -> Self {
+        let mut annotations = BTreeMap::from([("image.is_latest_tag", Value::from(is_latest))]);
+        annotations.extend(tag.map(|tag| ("image.tag", Value::from(tag))));
+        self.facts = Some(Facts {
+            annotations,
+            name: Some(repository),
+            digest: self.subject.digest.get("sha256").cloned(),
+            ..Facts::none()
+        });
+        self
+    }
+
+    /// Returns the account of the artifacts, for the inventory.
+    pub fn account(&self) -> &Argument {
+        &self.account
+    }
+
+    /// Returns what there is to say about artifacts that don't count, though others do.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref().filter(|_| self.value.is_ok())
+    }
+}
+
+impl Artifact {
+    /// Returns what policies get of the artifact.
+    ///
+    /// # Errors
+    /// If it doesn't count.
+    fn counted(
+        &self,
+        sort: Sort,
+        content: &[u8],
+        digest: &str,
+        signatures: &Signatures,
+    ) -> Result<Counted, Error> {
+        let (name, value, predicate_type, signers) = match sort {
+            Sort::Attestation => {
+                let opened = self.attestation(&self.document(content)?, signatures)?;
+                let is_about = |subject: &Subject| {
+                    let hex = subject.digest.get("sha256");
+                    hex.is_some_and(|hex| digest.strip_prefix(SHA256) == Some(hex))
+                };
+                if !opened.subjects.iter().any(is_about) {
+                    return Err(wrong(
+                        "the statement is about something else: none of its subjects is the image",
+                    ));
+                }
+                ("statement", opened.value, opened.predicate_type, opened.signers)
+            }
+            Sort::Signature => {
+                // Nothing of it is read before.
+                let signers = signatures.signers_of_bytes(content, &self.signatures)?;
+                let payload = self.document(content)?;
+                let critical = payload.get_str("critical");
+                if critical.and_then(|own| own.get_str("type").and_then(Value::as_str))
+                    != Some(SIGNATURE_TYPE)
+                {
+                    return Err(wrong("it isn't a signature of an image"));
+                }
+                let image = critical.and_then(|own| own.get_str("image"));
+                if image
+                    .and_then(|own| own.get_str("docker-manifest-digest").and_then(Value::as_str))
+                    != Some(digest)
+                {
+                    return Err(wrong("it is the signature of another image"));
+                }
+                ("payload", payload, None, signers)
+            }
+            Sort::Sbom => match signatures {
+                Signatures::Unverified => ("document", self.document(content)?, None, None),
+                #[cfg(feature = "signatures")]
+                _ => {
+                    return Err(wrong("the SBOM isn't signed: it has no envelope around it"));
+                }
+            },
+        };
+        let mut fields = Object::from([(Value::from(name), value)]);
+        if let Some(signers) = &signers {
+            fields.insert(Value::from("signers"), signers_value(signers));
+        }
+        Ok(Counted { value: fields, predicate_type, signers })
+    }
+
+    /// Opens an attestation, whose certificate may be beside its envelope instead of around it.
+    #[cfg_attr(not(feature = "keyless"), allow(clippy::unused_self))]
+    fn attestation(&self, document: &Value, signatures: &Signatures) -> Result<Parsed, Error> {
+        let opened = attestation::open(document, signatures);
+        #[cfg(feature = "keyless")]
+        if opened.is_err() && document.get_str("payload").is_some() {
+            let bundles = self.signatures.iter().take(MAX_SIGNATURES);
+            let bundles = bundles.filter_map(|kept| signatures.bundle_around(document, kept));
+            let tried = bundles
+                .map(|bundle| bundle.and_then(|bundle| attestation::open(&bundle, signatures)));
+            return first_success(tried).unwrap_or(opened);
+        }
+        opened
+    }
+
+    /// Parses the content, as one document of JSON.
+    fn document(&self, content: &[u8]) -> Result<Value, Error> {
+        let stream = Box::new(Cursor::new(content.to_vec()));
+        let read = InputSplitter::new(stream, Some(Parser::Json)).next();
+        let text = read.map_err(|error| wrong("it can't be read").with_source(error))?;
+        let text =
+            text.filter(|text| text.only).ok_or_else(|| wrong("it isn't one JSON document"))?;
+        prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
+    }
+}

@@ -1,0 +1,303 @@
+//! What policies are told about their input, in its field `<product>_metadata`.
+//!
+//! Owns its members. Everything else that is put into an input belongs to `prepare`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rego_platform::rego::Value;
+use rego_platform::rego::value::Object;
+use rego_platform::{Error, ErrorKind, Product};
+use rego_platform_client::text::{data_reference, escape};
+
+use crate::report::model::Signer;
+
+/// What is known of the inputs beside their names and digests.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// `project_name`.
+    pub project: Option<String>,
+    /// `project_version_name`.
+    pub version: Option<String>,
+    /// Members of `annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// The names of inputs as materials, by the names of their files.
+    pub materials: BTreeMap<String, String>,
+}
+
+/// The metadata that an input has as a material of a kind.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// The keys lack the prefix `<product>.material.`.
+    pub annotations: BTreeMap<&'static str, Value>,
+    /// The name; `None` if the material has none.
+    pub name: Option<String>,
+    pub size: Option<usize>,
+    /// The digest in hexadecimal digits, if it isn't the one of the file.
+    pub digest: Option<String>,
+    /// The member `content`, in base64.
+    pub content: Option<String>,
+    /// Set for the statement of an attestation itself, which is no material and has no metadata.
+    pub is_statement: bool,
+}
+
+impl Facts {
+    /// Creates the facts of an attestation's own statement.
+    pub fn statement() -> Self {
+        Self { is_statement: true, ..Self::none() }
+    }
+
+    /// Creates the facts of a material of which nothing is known.
+    pub fn none() -> Self {
+        Self {
+            annotations: BTreeMap::new(),
+            name: None,
+            size: None,
+            digest: None,
+            content: None,
+            is_statement: false,
+        }
+    }
+}
+
+/// The origin of an input.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Origin<'a> {
+    /// The name of its file; `None` for all inputs combined, and for none.
+    pub file: Option<&'a str>,
+    /// The digest of its bytes.
+    pub digest: Option<&'a str>,
+    /// Its kind, if that is known.
+    pub kind: Option<&'a str>,
+    /// Who signed it; `None` if that wasn't checked.
+    pub signers: Option<&'a [Signer]>,
+    /// What is known of it as a material of its kind.
+    pub facts: Option<&'a Facts>,
+}
+
+/// The reader of the metadata.
+#[derive(Debug, Clone)]
+pub(crate) struct MetadataReader {
+    pub product: Product,
+    /// Set for a policy document: then nothing of the metadata is from the input itself.
+    pub document: bool,
+    /// The inputs that a policy document declares, if it declares any.
+    pub declared: Option<Arc<[String]>>,
+    /// Set if the policy names the field.
+    pub names: bool,
+    /// The kind of the inputs whose own kind isn't known.
+    pub kind: Option<String>,
+}
+
+impl MetadataReader {
+    /// Returns the kind of an input.
+    pub fn kind<'a>(&'a self, origin: Origin<'a>) -> Option<&'a str> {
+        origin.kind.or(self.kind.as_deref())
+    }
+
+    /// Returns `true` if it gets annotations.
+    pub fn is_annotated(&self) -> bool {
+        self.document || self.names
+    }
+}
+
+impl Metadata {
+    /// Returns the name of an input as a material: the one that is given, or else that of its file.
+    pub(crate) fn material<'a>(&'a self, own: &str, file: Option<&'a str>) -> Option<&'a str> {
+        let file = file?;
+        let given = self.materials.get(file).or_else(|| self.annotations.get(own));
+        given.map(String::as_str).or_else(|| Path::new(file).file_name()?.to_str())
+    }
+
+    /// Returns the members that a policy gets for an input.
+    pub(crate) fn members(&self, reader: &MetadataReader, origin: Origin<'_>) -> Object {
+        let mut members = Object::new();
+        let project = [("project_name", &self.project), ("project_version_name", &self.version)];
+        for (name, text) in project {
+            if let Some(text) = text {
+                members.insert(Value::from(name), Value::from(text.as_str()));
+            }
+        }
+        if origin.facts.is_some_and(|facts| facts.is_statement) {
+            return members;
+        }
+        let mut annotations: BTreeMap<String, Value> = BTreeMap::new();
+        let (kind, name) = (reader.product.kind_annotation(), reader.product.name_annotation());
+        if reader.document || origin.facts.is_some() && reader.names {
+            let file = || origin.file.and_then(|file| Path::new(file).file_name()?.to_str());
+            let own = origin.facts.map_or_else(file, |facts| facts.name.as_deref());
+            let digest = origin.digest.and_then(|digest| digest.strip_prefix("sha256:"));
+            let digest = origin.facts.and_then(|facts| facts.digest.as_deref()).or(digest);
+            let digest =
+                digest.map(|digest| Value::from(Object::from([("sha256".into(), digest.into())])));
+            let content = origin.facts.and_then(|facts| facts.content.as_deref());
+            let all = [
+                ("name", own.map(Value::from)),
+                ("digest", digest),
+                ("content", content.map(Value::from)),
+            ];
+            members.extend(
+                all.into_iter().filter_map(|(name, value)| Some((Value::from(name), value?))),
+            );
+            annotations
+                .extend(self.material(&name, origin.file).map(|of| (name.clone(), of.into())));
+        }
+        if reader.is_annotated() {
+            let given = self.annotations.iter();
+            annotations.extend(given.map(|(name, text)| (name.clone(), text.as_str().into())));
+            let material = origin.file.and_then(|file| self.materials.get(file));
+            annotations.extend(material.map(|of| (name, of.as_str().into())));
+            annotations.extend(reader.kind(origin).map(|of| (kind, of.into())));
+            if let Some(facts) = origin.facts {
+                let key = |key: &str| reader.product.material_annotation(key);
+                annotations.extend(facts.size.map(|size| (key("size"), size.to_string().into())));
+                let own = facts.annotations.iter();
+                annotations.extend(own.map(|(name, value)| (key(name), value.clone())));
+            }
+        }
+        if !annotations.is_empty() {
+            let all = annotations.into_iter();
+            let all: Object = all.map(|(name, value)| (Value::from(name), value)).collect();
+            members.insert(Value::from("annotations"), Value::from(all));
+        }
+        members
+    }
+}
+
+/// Returns those who signed something as policies see them.
+pub(crate) fn signers_value(signers: &[Signer]) -> Value {
+    let fields = |fields: [(&str, &str); 2]| {
+        let fields = fields.map(|(name, text)| (Value::from(name), Value::from(text)));
+        Value::from(Object::from(fields))
+    };
+    let signer = |signer: &Signer| match signer {
+        Signer::Key(key) => fields([("key", &key.key), ("fingerprint", &key.fingerprint)]),
+        Signer::Identity(own) => fields([("issuer", &own.issuer), ("identity", &own.identity)]),
+    };
+    signers.iter().map(signer).collect::<Vec<_>>().into()
+}
+
+/// Puts the metadata into an input. That of a policy document's input is replaced; otherwise, the input's
+/// own has to agree: no verdict is about two projects.
+pub(super) fn put(
+    fields: &mut Object,
+    members: Object,
+    reader: &MetadataReader,
+) -> Result<(), Error> {
+    let name = reader.product.metadata_field();
+    let key = Value::from(name.as_str());
+    let own = fields.remove(&key).filter(|_| !reader.document);
+    if !members.is_empty() || own.is_some() {
+        let all = own.map_or(Ok(members.clone()), |own| merged(own, members, &[name]))?;
+        fields.insert(key, Value::from(all));
+    }
+    Ok(())
+}
+
+/// Adds members to an object of the input; `path` leads to it.
+fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error> {
+    let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
+    let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
+    let Value::Object(own) = own else {
+        return Err(wrong(format!("`{}` isn't an object", shown(path))).with_hint(
+            "it is the input's own: rename it, or give no project, kind and annotations",
+        ));
+    };
+    let mut own = Object::clone(&own);
+    for (key, value) in members {
+        let path: Vec<String> =
+            path.iter().cloned().chain(key.as_str().map(str::to_owned)).collect();
+        let value = match (own.remove(&key), value) {
+            (Some(there), Value::Object(more)) => {
+                Value::from(merged(there, Object::clone(&more), &path)?)
+            }
+            (Some(there), value) if there != value => {
+                let given = escape(value.as_str().unwrap_or_default());
+                let message = format!("the input has another `{}` than `{given}`", shown(&path));
+                return Err(wrong(message).with_hint("give the input's own, or none"));
+            }
+            (_, value) => value,
+        };
+        own.insert(key, value);
+    }
+    Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn put_into(
+        text: &str,
+        document: bool,
+        given: &Metadata,
+        origin: Origin<'_>,
+    ) -> Result<String, Error> {
+        let mut value = Value::from_json(text).unwrap();
+        let kind = Some("SARIF".to_owned()).filter(|_| !given.annotations.is_empty());
+        let reader = MetadataReader {
+            product: Product::default(),
+            document,
+            declared: None,
+            names: true,
+            kind,
+        };
+        let members = given.members(&reader, origin);
+        put(value.as_object_mut().unwrap(), members, &reader)?;
+        Ok(serde_json::to_string(&value).unwrap())
+    }
+
+    #[test]
+    fn an_input_of_another_project_is_refused() {
+        let given = Metadata { project: Some("shop".to_owned()), ..Metadata::default() };
+        let finish = |text: &str, document| put_into(text, document, &given, Origin::default());
+        let own = r#"{"platform_metadata":{"project_name":"shop","project_version_name":"1"}}"#;
+        assert_eq!(finish(own, false).unwrap(), own);
+        let added = r#"{"platform_metadata":{"project_name":"shop"}}"#;
+        assert_eq!(finish("{}", false).unwrap(), added);
+        for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
+            let error = finish(&other, false).unwrap_err();
+            assert!(error.to_string().contains("another `input.platform_metadata.p"), "{error}");
+            // A policy document sees only what is given: nothing of the other project's.
+            assert_eq!(finish(&other, true).unwrap(), added);
+        }
+        for other in ["\"shop\"", "null", "[]"] {
+            finish(&format!(r#"{{"platform_metadata": {other}}}"#), false).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_policy_document_knows_its_input() {
+        let annotations = BTreeMap::from([("team".to_owned(), "a".to_owned())]);
+        let given = Metadata { annotations, ..Metadata::default() };
+        let origin =
+            Origin { file: Some("a/b.json"), digest: Some("sha256:aa"), ..Origin::default() };
+        let own = r#"{"platform_metadata": {"name": "x", "digest": 1, "y": 1}}"#;
+        let none = Metadata::default();
+        for (given, origin, expected) in [
+            (
+                &none,
+                origin,
+                r#"{"platform_metadata":{"annotations":{"platform.material.name":"b.json"},"digest":{"sha256":"aa"},"name":"b.json"}}"#,
+            ),
+            (
+                &given,
+                origin,
+                r#"{"platform_metadata":{"annotations":{"platform.material.name":"b.json","platform.material.type":"SARIF","team":"a"},"digest":{"sha256":"aa"},"name":"b.json"}}"#,
+            ),
+            (&none, Origin::default(), "{}"),
+        ] {
+            assert_eq!(put_into(own, true, given, origin).unwrap(), expected);
+        }
+        let other = r#"{"platform_metadata": {"annotations": {"team": "b"}}}"#;
+        let error = put_into(other, false, &given, origin).unwrap_err().to_string();
+        assert!(
+            error.contains("another `input.platform_metadata.annotations.team` than `a`"),
+            "{error}"
+        );
+    }
+}

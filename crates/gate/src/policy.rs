@@ -1,0 +1,23 @@
+//! Policies: loads Rego, bundles and the vendor's policy documents and groups, and finds out which packages give
+//! verdicts, what their rules reach, and for which inputs they are.
+
+pub(crate) mod annotations;
+mod documents;
+mod finding_types;
+mod input_data;
+mod load;
+pub(crate) mod materials;
+mod packages;
+mod reach;
+pub(crate) mod vulnerability;
+
+pub use documents::PolicyInputs;
+pub(crate) use finding_types::FindingType;
+pub use input_data::query_about_file;
+pub(crate) use load::Check;
+pub use load::{EmbeddedText, Gate, GateOptions, Material, document_options, with_modules};
+#[cfg(test)]
+pub(crate) use packages::verdict_packages;
+pub(crate) use packages::{VerdictPackage, VerdictRule};
+#[cfg(test)]
+pub(crate) use reach::Reach;

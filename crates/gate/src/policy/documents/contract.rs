@@ -1,0 +1,268 @@
+//! Contracts: what an attestation has to have, and the policies and groups that are attached to it.
+//!
+//! The materials and policies of a contract are a group's, with the contract's name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rego_platform::Error;
+use rego_platform_client::text::escape;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::attachment::{Attached, AttachmentYaml, Reader, rename};
+use super::fields::{is_name, kind, name, or_default, typed_as};
+use super::file::{DocumentFile, Located, Placed};
+use super::group::{self, ByContract, GroupMaterial, PolicyGroup};
+use super::inputs::Inputs;
+use super::modules::{Elsewhere, document};
+use super::policy::Metadata;
+use super::template::Template;
+use crate::report::model::Source;
+
+/// The only version of a contract, and that of its older form.
+const VERSION: &str = "chainloop.dev/v1";
+const OLDER_VERSION: &str = "v1";
+
+/// A contract in its newer form.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ContractYaml {
+    #[serde(alias = "api_version")]
+    api_version: Located<String>,
+    kind: Located<String>,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+/// Tells the forms apart.
+#[derive(Deserialize)]
+struct Form {
+    #[serde(rename = "schemaVersion", alias = "schema_version")]
+    schema_version: Option<Located<String>>,
+}
+
+/// What a contract says; in its older form, this is all of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Spec {
+    #[serde(rename = "schemaVersion", alias = "schema_version")]
+    schema_version: Option<Located<String>>,
+    #[serde(default, deserialize_with = "or_default")]
+    materials: Vec<Located<MaterialYaml>>,
+    #[serde(default, deserialize_with = "or_default")]
+    policies: Policies,
+    #[serde(default, alias = "policy_groups", deserialize_with = "or_default")]
+    policy_groups: Vec<Located<GroupAttachment>>,
+    /// What follows is about the run that makes the attestation.
+    #[serde(rename = "envAllowList", alias = "env_allow_list")]
+    _env_allow_list: Option<Vec<String>>,
+    #[serde(rename = "runner")]
+    _runner: Option<IgnoredAny>,
+    #[serde(rename = "annotations")]
+    _annotations: Option<Vec<AnnotationYaml>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnnotationYaml {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "value")]
+    _value: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MaterialYaml {
+    #[serde(rename = "type", deserialize_with = "kind")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "name")]
+    name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    optional: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    group: String,
+    /// What follows is about the attestation.
+    #[serde(rename = "output")]
+    _output: Option<bool>,
+    #[serde(rename = "annotations")]
+    _annotations: Option<Vec<AnnotationYaml>>,
+    #[serde(rename = "skipUpload", alias = "skip_upload")]
+    _skip_upload: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Policies {
+    #[serde(default, deserialize_with = "or_default")]
+    materials: Vec<Located<AttachmentYaml>>,
+    #[serde(default, deserialize_with = "or_default")]
+    attestation: Vec<Located<AttachmentYaml>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GroupAttachment {
+    #[serde(rename = "ref")]
+    reference: Located<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    with: BTreeMap<String, Located<Template>>,
+    #[serde(default, deserialize_with = "or_default")]
+    skip: Vec<String>,
+    /// Whether its violations block is for the vendor's client: those of a gate always do.
+    #[serde(rename = "gate")]
+    _gate: Option<bool>,
+}
+
+/// Parses a contract: a group of its own materials and policies, and the groups that it attaches.
+pub(crate) fn parse(
+    file: DocumentFile<'_>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<Vec<PolicyGroup>, Error> {
+    let (contract, spec) = forms(file)?;
+    let owner = format!("the contract `{}`", escape(&contract));
+    let mut reader = Reader::new(file, elsewhere, &owner, None);
+    let mut materials = required(file, spec.materials)?;
+    for mut attached in reader.attached(spec.policies.materials)? {
+        let selector = attached.selector.take().unwrap_or_default();
+        refuse_aimless(&attached, &selector.name)?;
+        let name = Some(selector.name).filter(|name| !name.is_empty());
+        materials.push(GroupMaterial {
+            name: name.map(|name| attached.placed(Template::new(name))),
+            is_prefix: selector.match_mode,
+            optional: true,
+            attached: vec![attached],
+            ..GroupMaterial::default()
+        });
+    }
+    materials.extend(GroupMaterial::of_attestations(reader.attached(spec.policies.attestation)?));
+    let sources = reader.sources;
+    let mut all: Vec<_> = materials.iter_mut().flat_map(|one| &mut one.attached).collect();
+    rename(&contract, &mut all);
+    let own = PolicyGroup {
+        version: None,
+        name: contract,
+        path: file.path.to_owned(),
+        inputs: Inputs::new(Vec::new(), file)?,
+        materials,
+        sources,
+        contract: Some(ByContract::default()),
+    };
+    let mut groups = vec![own];
+    for attachment in spec.policy_groups {
+        groups.push(attached_group(file, attachment, elsewhere)?);
+    }
+    Ok(groups)
+}
+
+/// Returns a contract's name, and what it says.
+fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
+    let what = "contract";
+    let unknown = |version: Placed<String>, expected: &str| {
+        let message =
+            format!("unknown version `{}`: expected `{expected}`", escape(&version.value));
+        Err(version.refused(message, None))
+    };
+    if typed_as::<Form>(file, what)?.schema_version.is_some() {
+        let spec: Spec = typed_as(file, what)?;
+        return match spec.schema_version.as_ref().map(|version| file.placed(version.clone())) {
+            Some(version) if version.value != OLDER_VERSION => unknown(version, OLDER_VERSION),
+            _ => {
+                let stem = Path::new(file.path).file_stem().and_then(|stem| stem.to_str());
+                Ok((stem.unwrap_or(what).to_owned(), spec))
+            }
+        };
+    }
+    let ContractYaml { api_version, kind, metadata, spec } = typed_as(file, what)?;
+    let (version, kind) = (file.placed(api_version), file.placed(kind));
+    if kind.value != "Contract" {
+        let hint = "give policies and groups of policies as policies";
+        return Err(
+            kind.refused("the document isn't a contract: its kind is `Contract`", Some(hint))
+        );
+    }
+    if version.value != VERSION {
+        return unknown(version, VERSION);
+    }
+    match spec.schema_version {
+        Some(version) => Err(file.placed(version).refused("unknown member `schemaVersion`", None)),
+        None => Ok((metadata.name, spec)),
+    }
+}
+
+/// Returns the materials that a contract requires.
+fn required(
+    file: DocumentFile<'_>,
+    all: Vec<Located<MaterialYaml>>,
+) -> Result<Vec<GroupMaterial>, Error> {
+    let mut names = BTreeSet::new();
+    let mut found = Vec::new();
+    for material in all {
+        let Placed { value: material, at } = file.placed(material);
+        let place = Placed { value: (), at };
+        let shown = escape(&material.name);
+        if material.kind.is_none() {
+            return Err(place.refused(format!("the material `{shown}` lacks its `type`"), None));
+        }
+        if !material.group.is_empty() && !is_name(&material.group) {
+            let group = escape(&material.group);
+            let message = format!("invalid name `{group}` of a group of materials");
+            let hint = "names are lower-case letters and digits, with hyphens inside";
+            return Err(place.refused(message, Some(hint)));
+        }
+        if !names.insert(material.name.clone()) {
+            return Err(place.refused(format!("duplicate material `{shown}`"), None));
+        }
+        let any_of = Some(material.group).filter(|group| !group.is_empty());
+        found.push(GroupMaterial {
+            name: Some(Placed { value: Template::new(material.name), at: place.at }),
+            kind: material.kind,
+            optional: material.optional || any_of.is_some(),
+            any_of,
+            ..GroupMaterial::default()
+        });
+    }
+    Ok(found)
+}
+
+/// Refuses a policy that the vendor's client would never evaluate: nothing says which materials it is for.
+fn refuse_aimless(attached: &Attached, selector: &str) -> Result<(), Error> {
+    if !selector.is_empty() || attached.document.entries.iter().any(|entry| entry.kind.is_some()) {
+        return Ok(());
+    }
+    let policy = escape(&attached.policy);
+    let message =
+        format!("the policy `{policy}` would never be evaluated: it has no kind and no `selector`");
+    let hint = "write `selector: {name: MATERIAL}`, or the `kind` into the policy";
+    Err(attached.placed(()).refused(message, Some(hint)))
+}
+
+fn attached_group(
+    file: DocumentFile<'_>,
+    attachment: Located<GroupAttachment>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<PolicyGroup, Error> {
+    let attachment = attachment.value;
+    let reference = file.placed(attachment.reference);
+    let (path, text, digest) = document(file.path, &reference.value, elsewhere)
+        .map_err(|error| reference.placing(error))?;
+    let mut found = group::parse(DocumentFile { path: &path, text: &text }, elsewhere)?;
+    found.sources.push(Source { path, digest });
+    let mut with = BTreeMap::new();
+    for (name, text) in attachment.with {
+        let text = file.placed(text);
+        if !found.inputs.is_empty() && !found.inputs.names().any(|own| own == name) {
+            let (group, shown) = (escape(&found.name), escape(&name));
+            let message = format!("the group `{group}` declares no input `{shown}`");
+            return Err(text.refused(message, Some(&found.inputs.hint(&name))));
+        }
+        if text.value.has_actions() {
+            let message = "a contract binds no inputs: the template would be empty";
+            return Err(text.refused(message, Some("write the value")));
+        }
+        with.insert(name, text.value.as_written().to_owned());
+    }
+    found.contract = Some(ByContract { with, skip: attachment.skip });
+    Ok(found)
+}

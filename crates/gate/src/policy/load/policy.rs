@@ -1,0 +1,83 @@
+//! A package that a gate evaluates, and the query for each of its inputs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rego_platform::Error;
+use rego_platform::evaluate::{Policies, Query};
+use rego_platform::rego::Value;
+use rego_platform::rego::internal::compile::QueryContext;
+
+use super::GateOptions;
+use crate::input::{Material, MetadataReader, Origin, PolicyContext};
+use crate::policy::input_data::{self, COMBINED};
+use crate::policy::packages::VerdictPackage;
+use crate::policy::reach::{InputReference, Reach, Reads, Site};
+use crate::policy::vulnerability;
+
+/// A package that is evaluated, with the policies that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub policies: Policies,
+    pub package: VerdictPackage,
+    pub context: PolicyContext,
+    /// The kind of the inputs that it is for.
+    pub kind: Option<String>,
+    /// The material that a group attaches it to.
+    pub material: Option<Material>,
+    /// The calls that it can make.
+    pub sites: Vec<Site>,
+    /// What it refers to.
+    pub reads: Reads,
+}
+
+impl Check {
+    pub(super) fn new(
+        policies: Policies,
+        package: VerdictPackage,
+        arguments: &BTreeMap<String, Value>,
+        options: &GateOptions,
+        reach: &Reach,
+    ) -> Self {
+        let rules = || package.rules.iter().map(|rule| rule.name.as_str());
+        let product = options.load.product.clone();
+        let mut sites = reach.sites(&package.path, rules());
+        sites.retain(|site| !vulnerability::is_call(&site.function, &product));
+        let (arguments, has_arguments) = (arguments.clone(), !arguments.is_empty());
+        let reads = reach.reads(&package.path, rules());
+        let context = PolicyContext {
+            arguments,
+            has_arguments,
+            values: options.values.clone(),
+            reads_input: reads.has(InputReference::Input),
+            metadata: MetadataReader {
+                product,
+                document: false,
+                declared: None,
+                names: reads.has(InputReference::Metadata),
+                kind: options.kind.clone(),
+            },
+        };
+        Self { policies, package, context, kind: None, material: None, sites, reads }
+    }
+
+    /// Returns the query for an input from this file, or for all of them combined.
+    pub fn query(&self, origin: Origin<'_>, combined: bool) -> Result<Query, Error> {
+        let own = &self.package.query;
+        let mut context = QueryContext::default();
+        if self.reads.has(InputReference::File) {
+            let file = if combined { Some(COMBINED) } else { origin.file };
+            let file = file.ok_or_else(input_data::no_file)?;
+            context.with.extend(input_data::of_file(Path::new(file))?);
+        }
+        if self.reads.has(InputReference::Signers) {
+            let signers = origin.signers.ok_or_else(input_data::no_signers)?;
+            context.with.extend(input_data::of_signers(signers)?);
+        }
+        if context.with.is_empty() {
+            Ok(own.clone())
+        } else {
+            self.policies.query_in(own.text(), &context)
+        }
+    }
+}

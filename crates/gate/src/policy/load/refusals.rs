@@ -1,0 +1,194 @@
+//! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
+//! once.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use rego_platform::{Diagnostic, Error, ErrorKind, Level};
+use rego_platform_client::text::{escape, nearest};
+
+use super::document::Document;
+use super::{Check, FileId, Gate, GateOptions, wrong};
+use crate::input::{ARGUMENTS, InputSource, Metadata};
+use crate::policy::documents::{PolicyDocument, PolicyInputs};
+use crate::report::model::Inventory;
+use crate::setting;
+
+/// The most packages whose reasons a message states.
+const MAX_REASONS: usize = 5;
+
+impl Gate {
+    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
+    /// is unused is only noted.
+    pub(super) fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().filter(|warning| warning.code != "unused-rule")
+    }
+
+    /// Returns `true` if the policies are refused because of a finding, which is an error then.
+    #[doc(hidden)]
+    pub fn refuses(&self, finding: &Diagnostic) -> bool {
+        self.refusing().any(|own| own.code == finding.code && own.position == finding.position)
+    }
+
+    /// Refuses policies with warnings, unless these are allowed.
+    pub(super) fn refuse_warnings(&self, allowed: bool) -> Result<(), Error> {
+        if allowed {
+            return Ok(());
+        }
+        let mut refused: Vec<_> = self.refusing().cloned().collect();
+        for warning in &mut refused {
+            warning.level = Level::Error;
+        }
+        match refused.pop() {
+            None => Ok(()),
+            // The option is named once.
+            Some(last) => {
+                let setting = setting::WARNINGS.of(last.code);
+                refused.push(last.by_setting(setting));
+                Err(Error::policy(refused))
+            }
+        }
+    }
+
+    /// Returns the error for a gate without policies, with the reason why each isn't evaluated.
+    pub(super) fn nothing_to_evaluate(&self, kind: Option<&str>) -> Error {
+        let reasons: Vec<String> = self
+            .packages
+            .iter()
+            .filter_map(|package| Some((&package.name, package.reason.as_ref()?)))
+            .take(MAX_REASONS)
+            .map(|(name, reason)| format!("`{}`: {reason}", escape(name)))
+            .collect();
+        let hint = match (kind, reasons.is_empty()) {
+            (_, false) => reasons.join("; "),
+            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (None, true) => "name Rego files, bundles or policy documents".to_owned(),
+        };
+        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
+    }
+
+    /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
+    /// both.
+    pub(crate) fn refuse_own_judge(
+        &self,
+        sources: &[InputSource],
+        given: &Inventory,
+    ) -> Result<(), Error> {
+        let waiving = given.waivers.iter().chain(&given.vex);
+        let waiving: HashSet<FileId> =
+            waiving.filter_map(|source| FileId::of(Path::new(&source.path)).ok()).collect();
+        for source in sources {
+            let InputSource::File(path) = source else { continue };
+            let Ok(file) = FileId::of(path) else { continue };
+            let refused = |what: &str| {
+                wrong(format!("the input `{}` {what}", escape(&path.to_string_lossy())))
+            };
+            if self.data.contains(&file) {
+                return Err(refused("is data of the policies as well").by_setting(setting::IGNORED));
+            }
+            if waiving.contains(&file) {
+                return Err(refused("waives findings as well").by_setting(setting::IGNORED));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses annotations that no policy gets: they would change nothing.
+    pub(crate) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
+        let is_annotated = |check: &Check| check.context.metadata.is_annotated();
+        match given.annotations.keys().next() {
+            Some(name) if !self.checks.iter().any(is_annotated) => {
+                let (name, field) = (escape(name), self.product.metadata_field());
+                Err(wrong(format!("no policy gets the annotation `{name}`"))
+                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a run without an input if a verdict may depend on it.
+    #[doc(hidden)]
+    pub fn refuse_no_input(&self) -> Result<(), Error> {
+        if !self.reads_input() {
+            return Ok(());
+        }
+        let message = "no input was given, but the policies use `input`";
+        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::WITHOUT_INPUT))
+    }
+
+    /// Refuses an argument that no policy document declares and no policy can read: it would change
+    /// nothing.
+    pub(super) fn refuse_unread(
+        &self,
+        documents: &[Document],
+        given: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        // Only a group gives arguments to its policies.
+        let own = || self.checks.iter().filter(|check| check.material.is_none());
+        let is_read = |name: &str| {
+            documents.iter().flat_map(Document::declared).any(|declared| declared == name)
+                || own().any(|check| check.reads.arguments.has(name))
+        };
+        let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
+        let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
+        let known = documents.iter().flat_map(Document::declared).chain(read);
+        let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
+            .by_setting(setting::INPUT_VALUES);
+        Err(match nearest(name, known) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None => error,
+        })
+    }
+
+    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    pub(super) fn refuse_same_name(
+        &self,
+        document: &PolicyDocument,
+        name: &str,
+    ) -> Result<(), Error> {
+        let Some(other) = self.policies.iter().find(|policy| policy.name == name) else {
+            return Ok(());
+        };
+        let other = other.files.first().map_or("", String::as_str);
+        Err(wrong(format!(
+            "`{}` and `{}` both have a policy with the name `{}`",
+            escape(other),
+            escape(&document.path),
+            escape(name)
+        ))
+        .with_hint("a waiver for one of them would cover both: rename one"))
+    }
+}
+
+/// Refuses an input for one run that no policy takes: it would change nothing.
+pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> Result<(), Error> {
+    let takes = |name: &str, policy: Option<&str>| {
+        documents.iter().any(|document| document.takes(inputs, name, policy))
+    };
+    let Some(untaken) = inputs.unused(takes) else { return Ok(()) };
+    let message = format!("no policy takes the input `{}`", escape(&untaken));
+    Err(wrong(message).with_hint(
+        "policies declare their inputs in `spec.inputs`; those of a group get theirs from the group",
+    ))
+}
+
+/// Refuses a contract among the policies if there is no policy.
+pub(super) fn not_by_data(path: &str) -> Error {
+    let path = escape(path);
+    wrong(format!("no policies to evaluate: `{path}` is a contract")).by_setting(setting::CONTRACT)
+}
+
+/// Refuses values of the input that policy documents wouldn't see.
+pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
+    let field = options.load.product.metadata_field();
+    let lost = |name: &str, what: &str| {
+        wrong(format!("a value in `{name}` would be lost: policy documents get only {what} there"))
+    };
+    if options.values.has(ARGUMENTS) {
+        Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
+    } else if options.values.has(&field) {
+        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
+    } else {
+        Ok(())
+    }
+}

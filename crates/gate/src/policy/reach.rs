@@ -1,0 +1,371 @@
+//! The rules, calls, inputs and data that rules depend on.
+//!
+//! Owns the questions that a gate asks before it trusts a verdict: whether `result` depends on a
+//! verdict rule beside it, how the policies use `input`, which calls of the service a verdict can
+//! make, and whether a part of the data is used. The answers come from the compiled policies and
+//! their graph of rules.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rego_platform::Position;
+use rego_platform::check::{INPUT_FILE, SIGNERS};
+use rego_platform::evaluate::Policies;
+use rego_platform::load::position;
+use rego_platform::rego::syntax::tree::{FileId, Span, Term, TermKind, With};
+use rego_platform::rego::syntax::visit::{Node, Visit, walk_term, walk_with};
+use rego_platform_client::text::data_reference;
+
+use crate::input::ARGUMENTS;
+
+/// The dependencies of the rules of one load.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    /// The rules that each rule depends on, by path.
+    edges: BTreeMap<String, BTreeSet<String>>,
+    sites: BTreeMap<String, Vec<Site>>,
+    /// What each rule refers to itself.
+    reads: BTreeMap<String, Reads>,
+    data: Vec<(Vec<String>, Span)>,
+}
+
+/// What some rules refer to, themselves or through others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reads {
+    references: BTreeSet<InputReference>,
+    /// The arguments.
+    pub arguments: Arguments,
+}
+
+/// Something about an input that a rule can refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum InputReference {
+    /// `input`.
+    Input,
+    /// The field of the input's metadata, by its name.
+    Metadata,
+    /// The file of the input ([`INPUT_FILE`]).
+    File,
+    /// The signers of the input ([`SIGNERS`]).
+    Signers,
+}
+
+impl Reads {
+    /// Returns `true` if one of the rules refers to it.
+    pub fn has(&self, reference: InputReference) -> bool {
+        self.references.contains(&reference)
+    }
+
+    fn extend(&mut self, more: Self) {
+        self.references.extend(more.references);
+        self.arguments.extend(more.arguments);
+    }
+}
+
+/// References to `input.args`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Arguments {
+    /// The keys that are named.
+    pub keys: BTreeSet<String>,
+    /// Set if a reference may be to any key: to `input` or `input.args` as a whole, or one with a
+    /// variable.
+    pub any: bool,
+}
+
+/// A call of the service, or of a built-in that accesses the network, in a policy.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Site {
+    /// The function's full name.
+    pub function: String,
+    pub position: Position,
+}
+
+impl Reach {
+    /// Reads the graph of rules and the compiled modules; data used only by test suites doesn't
+    /// count.
+    pub fn new(policies: &Policies) -> Self {
+        let field = policies.product().metadata_field();
+        let program = policies.program();
+        let rules = program.rules();
+        let path = |index: &usize| rules.get(*index).map(|rule| rule.path.clone());
+        let edges = rules
+            .iter()
+            .map(|rule| (rule.path.clone(), rule.depends_on.iter().filter_map(path).collect()))
+            .collect();
+        let mut sites: BTreeMap<String, Vec<Site>> = BTreeMap::new();
+        for site in program.call_sites() {
+            let Some(rule) = site.rule.as_ref().and_then(path) else { continue };
+            sites.entry(rule).or_default().push(Site {
+                function: site.name.to_string(),
+                position: position(program.sources(), site.span),
+            });
+        }
+        let places: HashMap<(FileId, u32), &String> = rules
+            .iter()
+            .flat_map(|rule| rule.definitions.iter().map(move |span| (place(*span), &rule.path)))
+            .collect();
+        // A gate doesn't evaluate test suites, so the data that they use doesn't matter.
+        let suites: BTreeSet<&str> = policies
+            .packages()
+            .filter(|package| package.is_suite)
+            .flat_map(|package| package.files.iter().map(String::as_str))
+            .collect();
+        let (mut data, mut reads) = (Vec::new(), BTreeMap::<String, Reads>::new());
+        for module in &program.compiled().modules {
+            let file = program.sources().get(module.span.file).map_or("", |s| s.path());
+            for rule in module.rules.iter().filter(|_| !suites.contains(file)) {
+                let mut references = References { field: &field, ..References::default() };
+                references.rule(rule);
+                let References { reads: mut own, data: named, .. } = references;
+                for (reference, at) in
+                    [(InputReference::File, INPUT_FILE), (InputReference::Signers, SIGNERS)]
+                {
+                    if named.iter().any(|(path, _)| may_reach(path, &at)) {
+                        own.references.insert(reference);
+                    }
+                }
+                data.extend(named);
+                let Some(path) = places.get(&place(rule.span)) else { continue };
+                reads.entry((*path).clone()).or_default().extend(own);
+            }
+        }
+        Self { edges, sites, reads, data }
+    }
+
+    /// Returns the rules that some rules of a package depend on, including themselves.
+    fn reached<'r>(
+        &self,
+        package: &[String],
+        rules: impl Iterator<Item = &'r str>,
+    ) -> BTreeSet<String> {
+        self.with_dependencies(rules.map(|rule| rule_path(package, rule)).collect())
+    }
+
+    /// Returns these rules and those that they depend on.
+    fn with_dependencies(&self, mut open: Vec<String>) -> BTreeSet<String> {
+        let mut seen: BTreeSet<String> = open.iter().cloned().collect();
+        while let Some(at) = open.pop() {
+            for next in self.edges.get(&at).into_iter().flatten() {
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        seen
+    }
+
+    /// Returns the calls that some rules of a package can make, in the order of the text.
+    pub fn sites<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Vec<Site> {
+        let reached = self.reached(package, rules);
+        let mut found: Vec<Site> = reached
+            .iter()
+            .flat_map(|rule| self.sites.get(rule).into_iter().flatten())
+            .cloned()
+            .collect();
+        let place =
+            |site: &Site| (site.position.file.clone(), site.position.line, site.position.column);
+        found.sort_by_key(place);
+        found.dedup();
+        found
+    }
+
+    /// Returns a path below `data` that a policy names and that isn't of this package, and its
+    /// place.
+    pub fn outside(&self, package: &[String]) -> Option<(&[String], Span)> {
+        let is_own =
+            |looked: &[String]| looked.iter().zip(package).all(|(own, other)| own == other);
+        let mut data = self.data.iter().map(|(looked, span)| (looked.as_slice(), *span));
+        data.find(|(looked, _)| !is_own(looked))
+    }
+
+    /// Returns what some rules of a package, and rules that they depend on, refer to.
+    pub fn reads<'r>(&self, package: &[String], rules: impl Iterator<Item = &'r str>) -> Reads {
+        let mut found = Reads::default();
+        for rule in self.reached(package, rules) {
+            found.extend(self.reads.get(&rule).cloned().unwrap_or_default());
+        }
+        found
+    }
+
+    /// Returns `true` if the rule `from` of a package depends on `rule` of the same package.
+    pub fn reaches(&self, package: &[String], from: &str, rule: &str) -> bool {
+        let (from, wanted) = (rule_path(package, from), rule_path(package, rule));
+        let direct = self.edges.get(&from).into_iter().flatten().cloned();
+        self.with_dependencies(direct.collect()).contains(&wanted)
+    }
+}
+
+impl Arguments {
+    /// Returns `true` if a key of the arguments is read.
+    pub fn has(&self, key: &str) -> bool {
+        self.any || self.keys.contains(key)
+    }
+
+    fn extend(&mut self, more: Self) {
+        self.any |= more.any;
+        self.keys.extend(more.keys);
+    }
+
+    /// Adds a reference to `input` with these operands.
+    fn refer(&mut self, operands: &[Term]) {
+        match (operands.first().map(|term| &term.kind), operands.get(1).map(|term| &term.kind)) {
+            (Some(TermKind::String(field)), _) if **field != *ARGUMENTS => {}
+            (Some(TermKind::String(_)), Some(TermKind::String(key))) => {
+                self.keys.insert(key.to_string());
+            }
+            _ => self.any = true,
+        }
+    }
+}
+
+/// The references of a rule to `input` and `data`.
+#[derive(Default)]
+struct References<'f> {
+    /// The field of the input's metadata.
+    field: &'f str,
+    /// What it refers to of the input.
+    reads: Reads,
+    /// The constant names of each path below `data`, with its position.
+    data: Vec<(Vec<String>, Span)>,
+}
+
+impl Visit for References<'_> {
+    fn term(&mut self, term: &Term) {
+        let (head, operands) = match &term.kind {
+            TermKind::Ref(parts) => match parts.split_first() {
+                Some((head, operands)) => (head, operands),
+                None => return,
+            },
+            _ => (term, &[][..]),
+        };
+        match &head.kind {
+            TermKind::Var(name) if **name == *"input" => {
+                self.reads.references.insert(InputReference::Input);
+                self.reads.arguments.refer(operands);
+            }
+            TermKind::Var(name) if **name == *"data" => {
+                let name = |term: &Term| match &term.kind {
+                    TermKind::String(name) => Some(name.to_string()),
+                    _ => None,
+                };
+                self.data.push((operands.iter().map_while(name).collect(), term.span));
+            }
+            TermKind::String(name) if **name == *self.field => {
+                self.reads.references.insert(InputReference::Metadata);
+            }
+            TermKind::String(_) => {}
+            TermKind::Var(_) => {}
+            _ if operands.is_empty() => return walk_term(self, term),
+            _ => self.term(head),
+        }
+        for operand in operands {
+            self.term(operand);
+        }
+    }
+
+    fn with(&mut self, with: &With) {
+        let is_input = match &with.target.kind {
+            TermKind::Var(name) => **name == *"input",
+            TermKind::Ref(parts) => {
+                matches!(parts.first().map(|head| &head.kind), Some(TermKind::Var(name)) if **name == *"input")
+            }
+            _ => false,
+        };
+        // Replacing `input` doesn't use it.
+        if is_input {
+            self.term(&with.value);
+        } else {
+            walk_with(self, with);
+        }
+    }
+}
+
+/// Returns the paths below `data` that a part of a policy names.
+pub(super) fn data_of<N: Node + ?Sized>(node: &N) -> Vec<Vec<String>> {
+    let mut references = References::default();
+    node.accept(&mut references);
+    references.data.into_iter().map(|(path, _)| path).collect()
+}
+
+/// Returns the place of a definition.
+fn place(span: Span) -> (FileId, u32) {
+    (span.file, span.start)
+}
+
+/// Returns the path of a rule in the form of the compiled policies.
+fn rule_path(package: &[String], rule: &str) -> String {
+    let path: Vec<String> = package.iter().cloned().chain([rule.to_owned()]).collect();
+    data_reference(&path)
+}
+
+/// Returns `true` for a path below `data` that leads to a place or into it, or to what holds it.
+pub(super) fn may_reach(path: &[String], place: &[&str]) -> bool {
+    !path.is_empty() && path.iter().zip(place).all(|(own, key)| own == key)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use rego_platform::load::LoadOptions;
+    use rego_platform::sources::Sources;
+
+    fn reach(text: &str) -> Reach {
+        let sources = Sources::text("p.rego", text);
+        let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
+        Reach::new(&policies)
+    }
+
+    #[test]
+    fn result_reaches_the_rules_that_its_definitions_name() {
+        let package = ["p".to_owned()];
+        for (rules, expected) in [
+            ("result := {\"violations\": deny}", true),
+            ("result := {\"violations\": all}\n\nall := [x | some x in deny]", true),
+            ("result := {\"violations\": data.p.deny}", true),
+            ("result := {\"violations\": data.p[\"deny\"]}", true),
+            ("result := {\"violations\": []}", false),
+            ("# deny\nresult := {\"violations\": [\"deny\"]}", false),
+            ("result := {\"violations\": deny} if {\n\tdeny := input.d\n}", false),
+            ("result := {\"violations\": [`deny`]}\n\nother := deny", false),
+        ] {
+            let text = format!("package p\n\n{rules}\n\ndeny contains \"x\" if input.x\n");
+            assert_eq!(reach(&text).reaches(&package, "result", "deny"), expected, "{rules}");
+        }
+    }
+
+    #[test]
+    fn the_calls_of_a_verdict_are_those_that_its_rules_reach() {
+        let reach = reach(
+            "package p\n\ndeny contains \"x\" if not known\n\nknown if {\n\t\
+             platform.discover(input.image, \"\").kind\n}\n\nother := platform.evidence({})\n",
+        );
+        let sites = reach.sites(&["p".to_owned()], ["deny"].into_iter());
+        let found: Vec<_> = sites
+            .iter()
+            .map(|s| (s.function.as_str(), s.position.line, s.position.column))
+            .collect();
+        assert_eq!(found, [("platform.discover", 6, 2)]);
+    }
+
+    #[test]
+    fn whether_a_verdict_reads_the_input_is_told_for_each_rule() {
+        let reach = reach(
+            "package p\n\ndeny contains \"x\" if bad\n\nbad if { doc := input; doc[0] }\n\n\
+             warn contains \"y\" if other with input as 1\n\nother := \"input\"\n\n\
+             violations contains data.q.input\n\n\
+             deny_metadata contains \"z\" if object.get(input, [\"platform_metadata\"], 1) == 2\n",
+        );
+        for (rule, input, metadata) in [
+            ("deny", true, false),
+            ("warn", false, false),
+            ("violations", false, false),
+            ("deny_metadata", true, true),
+        ] {
+            let package = ["p".to_owned()];
+            let reads = reach.reads(&package, [rule].into_iter());
+            assert_eq!(reads.has(InputReference::Input), input, "{rule}");
+            assert_eq!(reads.has(InputReference::Metadata), metadata, "{rule}");
+        }
+    }
+}

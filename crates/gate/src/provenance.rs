@@ -1,0 +1,15 @@
+//! Provenance: who signed what, which shard of the inputs a run has, and which options had an effect.
+
+pub(crate) mod inventory;
+mod shard;
+mod signature;
+
+pub use shard::Shard;
+#[cfg(feature = "signatures")]
+pub(crate) use signature::{Form, MAX_SIGNATURES, Signed};
+#[cfg(feature = "keyless")]
+pub use signature::{Identities, TrustRoot};
+pub use signature::{LayerSignature, Signatures};
+pub(crate) use signature::{PAYLOAD_TYPE, decode, first_success};
+#[cfg(feature = "signatures")]
+pub use signature::{SignKey, VerifyKeys};

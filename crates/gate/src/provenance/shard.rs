@@ -1,0 +1,59 @@
+//! A part of the input files, as an option names it.
+
+use std::str::FromStr;
+
+use rego_platform_client::text::escape;
+use sha2::{Digest as _, Sha256};
+
+/// The part of a run that a gate evaluates: the files whose names fall to it, whatever others there are.
+///
+/// ```
+/// let shard: rego_platform_gate::Shard = "2/3".parse()?;
+/// assert_eq!((shard.number(), shard.of()), (2, 3));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    number: u64,
+    of: u64,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    /// Reads `NUMBER/OF`, counted from 1.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read =
+            |text: &str| text.parse().map_err(|_| format!("`{}` isn't a number", escape(text)));
+        let (number, of) =
+            text.split_once('/').ok_or("a part is written as `NUMBER/OF`, such as `1/4`")?;
+        let (number, of) = (read(number)?, read(of)?);
+        if number == 0 || number > of {
+            return Err(format!("there is no part {number} of {of}: they count from 1"));
+        }
+        Ok(Self { number, of })
+    }
+}
+
+impl Shard {
+    /// Returns its number, from 1.
+    pub fn number(self) -> u64 {
+        self.number
+    }
+
+    /// Returns the number of parts.
+    pub fn of(self) -> u64 {
+        self.of
+    }
+
+    /// Returns `true` if a file falls to this part: by the digest of its name, so that a new file moves no
+    /// other.
+    pub(crate) fn has(self, name: &str) -> bool {
+        if self.of == 1 {
+            return true;
+        }
+        let digest = Sha256::digest(name);
+        let first = digest.iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
+        first % self.of + 1 == self.number
+    }
+}

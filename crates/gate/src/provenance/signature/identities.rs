@@ -1,0 +1,258 @@
+//! Which of the caller's identities signed something: Sigstore's bundles without a key of one's own.
+//!
+//! Owns patterns of identities, and the words for what doesn't hold of a bundle. Certificates, logs and
+//! timestamps are checked by `sigstore-verify`.
+
+use std::str::FromStr as _;
+
+use rego_platform::rego::Value;
+use rego_platform::{Error, ErrorKind};
+use rego_platform_client::text::{escape, size};
+use sigstore_verify::types::bundle::{
+    MessageSignature, VerificationMaterial, VerificationMaterialContent,
+};
+use sigstore_verify::types::{
+    Artifact, ArtifactDigest, Bundle, DsseEnvelope, DsseSignature, HashAlgorithm, KeyId, MediaType,
+    PayloadBytes, Sha512Hash, SignatureBytes, SignatureContent, Statement, Subject,
+};
+use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
+
+use super::trust_root::TrustRoot;
+use super::{Form, MAX_SIGNATURES, Signed, cosign, first_success, refused, unverified};
+use crate::pattern;
+use crate::report::model::{SigningIdentity, Source};
+
+/// The largest verification material of a bundle, in bytes: everything in it takes time to check.
+const MAX_MATERIAL: usize = 1 << 20;
+
+/// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
+const MAX_PARTS: usize = 8;
+
+/// Identities, one of which must sign an attestation, and who vouches for them.
+///
+/// # Examples
+/// ```
+/// use rego_platform_gate::{Identities, TrustRoot};
+///
+/// let workflow = "https://token.actions.githubusercontent.com\
+///     =https://github.com/acme/app/.github/workflows/release.yml@refs/tags/*";
+/// let identities = Identities::new([workflow], TrustRoot::public_good()?)?;
+/// # Ok::<_, rego_platform::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Identities {
+    patterns: Vec<SigningIdentity>,
+    trust_root: TrustRoot,
+}
+
+impl Identities {
+    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer as it stands in the certificate, and the whole
+    /// identity, a mail address or a URI, in which `*` stands for any text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a text without `=`, or with nothing on one side of it, and if there is no
+    /// identity.
+    pub fn new<'a>(
+        identities: impl IntoIterator<Item = &'a str>,
+        trust_root: TrustRoot,
+    ) -> Result<Self, Error> {
+        let wrong = |message: String| {
+            Error::new(ErrorKind::Configuration, message).with_hint(
+                "an identity is `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
+            )
+        };
+        let mut patterns = Vec::new();
+        for text in identities {
+            let shown = escape(text);
+            match text.split_once('=') {
+                Some((issuer, identity)) if !issuer.is_empty() && !identity.is_empty() => patterns
+                    .push(SigningIdentity {
+                        issuer: issuer.to_owned(),
+                        identity: identity.to_owned(),
+                    }),
+                _ => return Err(wrong(format!("`{shown}` isn't an issuer with an identity"))),
+            }
+        }
+        if patterns.is_empty() {
+            return Err(wrong("no identity is given".to_owned()));
+        }
+        Ok(Self { patterns, trust_root })
+    }
+
+    /// Returns the identities as reports have them.
+    pub(super) fn shown(&self) -> Vec<SigningIdentity> {
+        self.patterns.clone()
+    }
+
+    /// Returns who vouches for them, as reports have it.
+    pub(super) fn trust_root(&self) -> Source {
+        self.trust_root.source().clone()
+    }
+
+    /// Returns which of the identities signed something.
+    ///
+    /// # Errors
+    /// If none did, or if it isn't known.
+    pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<SigningIdentity, Error> {
+        match signed.form {
+            Form::Envelope { payload_type, bundle } => {
+                self.signer_of_envelope(signed, payload_type, bundle)
+            }
+            Form::Bytes(kept) => {
+                let tried = kept.iter().zip(signed.signatures).take(MAX_SIGNATURES);
+                let tried = tried.map(|(kept, signature)| {
+                    let signature = MessageSignature::new(SignatureBytes::from_bytes(signature));
+                    let content = SignatureContent::MessageSignature(signature);
+                    let bundle = read(&cosign::bundle(kept)?, content)?;
+                    self.trusted(&bundle, || Artifact::Blob(signed.payload))
+                });
+                first_success(tried).unwrap_or_else(|| Err(refused("it has no signature")))
+            }
+        }
+    }
+
+    fn signer_of_envelope(
+        &self,
+        signed: &Signed<'_>,
+        payload_type: &str,
+        bundle: Option<&Value>,
+    ) -> Result<SigningIdentity, Error> {
+        let bundle = bundle.ok_or_else(|| {
+            refused("it is signed, but not by an identity: it has no bundle around it")
+        })?;
+        let [signature] = signed.signatures else {
+            let count = signed.signatures.len();
+            return Err(unverified(&format!(
+                "its envelope has {count} signatures, a bundle's has one"
+            )));
+        };
+        let content = SignatureContent::DsseEnvelope(DsseEnvelope::new(
+            payload_type,
+            PayloadBytes::from_bytes(signed.payload),
+            DsseSignature::new(SignatureBytes::from_bytes(signature), KeyId::default()),
+        ));
+        let bundle = read(bundle, content)?;
+        if bundle.signing_certificate().is_none() {
+            return Err(refused(
+                "it is signed, but not by an identity: the bundle has no certificate",
+            ));
+        }
+        let digest = digest_of(signed.payload)?;
+        self.trusted(&bundle, || Artifact::Digest(digest.clone()))
+    }
+
+    /// Returns which of the identities made the signature in a bundle.
+    fn trusted<'a>(
+        &self,
+        bundle: &Bundle,
+        artifact: impl Fn() -> Artifact<'a>,
+    ) -> Result<SigningIdentity, Error> {
+        let signer = self.verified(bundle, artifact)?;
+        let is_trusted = |own: &SigningIdentity| {
+            own.issuer == signer.issuer && pattern::matches(&own.identity, &signer.identity)
+        };
+        if self.patterns.iter().any(is_trusted) {
+            return Ok(signer);
+        }
+        let (identity, issuer) = (escape(&signer.identity), escape(&signer.issuer));
+        Err(refused(format!(
+            "it is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
+        )))
+    }
+
+    /// Returns who signed what a bundle is about.
+    fn verified<'a>(
+        &self,
+        bundle: &Bundle,
+        artifact: impl Fn() -> Artifact<'a>,
+    ) -> Result<SigningIdentity, Error> {
+        let roots = self.trust_root.roots().iter();
+        let tried = roots.map(|root| root.verifier.verify(artifact(), bundle, &root.policy));
+        match first_success(tried) {
+            Some(Ok(result)) => identity(&result),
+            Some(Err(error)) => Err(unverified(reason(&error)).with_source(error)),
+            None => Err(unverified("there is no trust root")),
+        }
+    }
+}
+
+/// Returns a bundle. Its `content` is made of the bytes that the policies get, so these are what is checked,
+/// in a time that is bounded.
+fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
+    let none = || unverified("it isn't in a Sigstore bundle");
+    let media_type = document.get_str("mediaType").and_then(Value::as_str).ok_or_else(none)?;
+    let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;
+    let material = document.get_str("verificationMaterial").ok_or_else(none)?.to_json();
+    if material.len() > MAX_MATERIAL {
+        let limit = size(MAX_MATERIAL as u64);
+        return Err(unverified(&format!("its verification material is larger than {limit}")));
+    }
+    let material: VerificationMaterial =
+        serde_json::from_str(&material).map_err(|error| none().with_source(error))?;
+    let bundle = Bundle::new(media_type, material, content);
+    let material = &bundle.verification_material;
+    let certificates = match &material.content {
+        VerificationMaterialContent::X509CertificateChain { certificates } => certificates.len(),
+        _ => 1,
+    };
+    let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
+    for (count, what) in [
+        (certificates, "certificates"),
+        (material.tlog_entries.len(), "log entries"),
+        (timestamps.len(), "timestamps"),
+    ] {
+        if count > MAX_PARTS {
+            return Err(unverified(&format!(
+                "its bundle has {count} {what}, more than {MAX_PARTS}, the limit"
+            )));
+        }
+    }
+    Ok(bundle)
+}
+
+/// Returns the digest of one of a statement's subjects. The bundle is about the statement, whatever its
+/// subjects are; but they are held against an artifact, and this is the one.
+fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
+    let statement: Statement = serde_json::from_slice(payload)
+        .map_err(|error| unverified("its payload isn't a statement").with_source(error))?;
+    let digest = |subject: &Subject| {
+        let sha512 = |hash: Sha512Hash| ArtifactDigest::new(HashAlgorithm::Sha2512, hash);
+        let sha256 = subject.digest.sha256.map(ArtifactDigest::sha256);
+        sha256.or_else(|| sha512(subject.digest.sha512?).ok())
+    };
+    statement
+        .subject
+        .iter()
+        .find_map(digest)
+        .ok_or_else(|| unverified("its statement has no subject with a `sha256` or `sha512`"))
+}
+
+/// Returns the identity in a certificate that was verified.
+fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
+    match (result.issuer(), result.identity()) {
+        (Some(issuer), Some(identity)) if result.certificate_verified() => Ok(SigningIdentity {
+            issuer: issuer.to_owned(),
+            identity: identity.as_str().to_owned(),
+        }),
+        _ => Err(unverified("its certificate names no identity with an issuer")),
+    }
+}
+
+/// Says what doesn't hold of a bundle.
+fn reason(error: &Failure) -> &'static str {
+    match error {
+        Failure::SignatureInvalid(_) => "the signature isn't one of its certificate's key",
+        Failure::Certificate(CertificateError::Sct(_)) => {
+            "its certificate isn't in a log of certificates"
+        }
+        Failure::Certificate(_) => {
+            "no authority of the trust root vouches for its certificate at the time of signing"
+        }
+        // The digest in the entry is meant: the statement's is its own.
+        Failure::TransparencyLog(_) | Failure::ArtifactMismatch(_) => {
+            "its entry in the transparency log doesn't hold"
+        }
+        Failure::Timestamp(_) => "its time of signing isn't proven",
+        _ => "its bundle can't be used",
+    }
+}

@@ -1,0 +1,78 @@
+//! The paths of inputs and policies, normalized for waivers, fingerprints and reports.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Returns a path from the root of the file system, without `.` and `..`. An absolute path and one with `..` are
+/// resolved as far as their folder exists, so links don't matter in them.
+fn absolute(path: &Path) -> PathBuf {
+    let plain = std::env::current_dir().unwrap_or_default().join(path);
+    let plain: PathBuf = plain.components().filter(|part| *part != Component::CurDir).collect();
+    if path.is_relative() && !path.components().any(|part| part == Component::ParentDir) {
+        return plain;
+    }
+    match (plain.parent().map(Path::canonicalize), plain.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => plain,
+    }
+}
+
+/// Returns a path from `root` if it is below it, and otherwise as it is written, without `.`.
+pub(crate) fn relative(path: &str, root: &Path) -> PathBuf {
+    let own = Path::new(path);
+    if !root.as_os_str().is_empty()
+        && let Ok(below) = absolute(own).strip_prefix(root)
+    {
+        return below.to_owned();
+    }
+    own.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// Returns the root of the repository that the current folder is in: the one that CI checked out, or the nearest
+/// folder with `.git`; without either, the current folder.
+#[doc(hidden)]
+pub fn repository() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    let of_ci = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(std::env::var_os);
+    let of_ci = of_ci.filter_map(|root| Path::new(&root).canonicalize().ok());
+    let mut of_ci = of_ci.filter(|root| here.starts_with(root));
+    let of_git = || here.ancestors().find(|folder| folder.join(".git").exists());
+    of_ci.next().or_else(|| of_git().map(Path::to_owned)).unwrap_or(here)
+}
+
+/// Returns a path with forward slashes.
+pub(super) fn slashes(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+/// Returns a path from the current folder, if it is below it, and from the root of the file system.
+pub(crate) fn spellings(path: &str) -> [String; 2] {
+    let here = std::env::current_dir().unwrap_or_default();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    [text(&relative(path, &here)), text(&absolute(Path::new(path)))]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_path_whatever_its_spelling() {
+        let here = std::env::current_dir().unwrap();
+        let name = here.file_name().unwrap().to_str().unwrap();
+        let absolute = here.join("src/lib.rs");
+        for path in [
+            "src/lib.rs",
+            "./src/lib.rs",
+            "src//./lib.rs",
+            "tests/../src/lib.rs",
+            &format!("../{name}/src/lib.rs"),
+            absolute.to_str().unwrap(),
+        ] {
+            assert_eq!(spellings(path), ["src/lib.rs", absolute.to_str().unwrap()], "{path}");
+        }
+        assert_eq!(relative("./a/../b", Path::new("/nowhere")), Path::new("a/../b"));
+    }
+}

@@ -1,0 +1,100 @@
+//! A bound on the text of all inputs in memory, however many are evaluated at once.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::input::MAX_BYTES;
+
+/// The inputs in memory: an input is read when there is room for it; one larger than the bound, when it
+/// is the only one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemoryBound(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    taken: Mutex<Taken>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    bytes: usize,
+    /// The number of threads that wait for room.
+    waiting: usize,
+}
+
+impl Taken {
+    fn has_room(&self, bytes: usize) -> bool {
+        self.bytes == 0 || self.bytes.saturating_add(bytes) <= MAX_BYTES
+    }
+}
+
+/// An input's share of the memory, returned when it is dropped.
+#[derive(Debug)]
+pub(super) struct MemoryShare {
+    bound: MemoryBound,
+    bytes: usize,
+}
+
+impl MemoryBound {
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes that are taken.
+    pub fn taken(&self) -> usize {
+        self.lock().bytes
+    }
+
+    /// Takes `bytes` if there is room for them.
+    pub fn try_take(&self, bytes: usize) -> Option<MemoryShare> {
+        let mut taken = self.lock();
+        taken.has_room(bytes).then(|| self.share(&mut taken, bytes))
+    }
+
+    /// Waits until there is room for `bytes`, and takes them.
+    pub fn take(&self, bytes: usize) -> MemoryShare {
+        let mut taken = self.lock();
+        taken.waiting += 1;
+        let full = |taken: &mut Taken| !taken.has_room(bytes);
+        let mut taken =
+            self.0.changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
+        taken.waiting -= 1;
+        self.share(&mut taken, bytes)
+    }
+
+    fn share(&self, taken: &mut Taken, bytes: usize) -> MemoryShare {
+        taken.bytes += bytes;
+        MemoryShare { bound: self.clone(), bytes }
+    }
+}
+
+impl Drop for MemoryShare {
+    fn drop(&mut self) {
+        let mut taken = self.bound.lock();
+        taken.bytes -= self.bytes;
+        // Waking nobody would be a system call nevertheless.
+        if taken.waiting > 0 {
+            self.bound.0.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_waits_for_room_and_a_large_one_until_it_is_alone() {
+        let memory = MemoryBound::default();
+        let first = memory.take(MAX_BYTES - 1);
+        assert!(memory.try_take(2).is_none());
+        let small = memory.try_take(1);
+        assert!(small.is_some());
+        let other = memory.clone();
+        let waiting = std::thread::spawn(move || other.take(MAX_BYTES * 2).bytes);
+        drop(small);
+        drop(first);
+        assert_eq!(waiting.join().ok(), Some(MAX_BYTES * 2));
+        assert_eq!(memory.taken(), 0);
+    }
+}

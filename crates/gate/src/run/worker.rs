@@ -1,0 +1,298 @@
+//! The evaluation of one policy over one input, and its verdict.
+//!
+//! Owns the messages between the threads of a run.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rego_platform::evaluate::{Evaluated, QueryOutput};
+use rego_platform::explain::Explanation;
+use rego_platform::rego::Value;
+use rego_platform::rego::internal::yaml::{Legacy, legacy};
+use rego_platform::{Error, ErrorKind};
+
+use super::memory::MemoryShare;
+use super::options::RunOptions;
+use crate::input::{Facts, Input, Origin, YamlVersion, finish};
+use crate::policy::{Check, Gate};
+use crate::report::model::{self, Failure, Status, Verdict};
+use crate::verdict::{RawVerdict, VerdictContext, inconclusive, outcome, rule_values};
+
+/// The value of an input, what is known of it as a material, and how YAML 1.1 reads it if that differs.
+type Reading = (Option<Value>, Option<Arc<Facts>>, Option<Legacy>);
+
+/// An input that is being evaluated.
+pub(super) struct QueuedInput {
+    pub index: usize,
+    pub input: Input,
+    pub started: OnceLock<Instant>,
+    /// `true` if it has no other members than it has: every input of the run is an image.
+    pub closed: bool,
+    /// Its share of the memory for inputs.
+    pub _memory: MemoryShare,
+}
+
+impl QueuedInput {
+    /// Returns its value, what is known of it as a material of its kind, and how YAML 1.1 reads it, if no
+    /// version is chosen and that differs.
+    fn value(&self, yaml: Option<YamlVersion>) -> Result<Reading, Error> {
+        let (value, facts) = self.input.value()?;
+        let legacy = value.as_ref().filter(|_| yaml != Some(YamlVersion::V1_2)).and_then(legacy);
+        Ok(match legacy {
+            Some(legacy) if yaml.is_some() => (Some(legacy.value), facts, None),
+            legacy => (value, facts, legacy),
+        })
+    }
+}
+
+/// The first input that didn't pass, behind which a run with `--fail-fast` evaluates nothing. Those
+/// before it are evaluated, whichever is done first: one of them may be the first.
+#[derive(Debug)]
+pub(super) struct Stop(AtomicUsize);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(AtomicUsize::new(usize::MAX))
+    }
+}
+
+impl Stop {
+    /// Ends the run behind an input.
+    pub fn after(&self, index: usize) {
+        self.0.fetch_min(index, Ordering::Relaxed);
+    }
+
+    /// Returns the index of the last input that counts.
+    pub fn last(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the run ends before an input.
+    pub fn is_before(&self, index: usize) -> bool {
+        index > self.last()
+    }
+}
+
+/// Some of the policies, to be evaluated over one input.
+pub(super) struct Job {
+    pub input: Arc<QueuedInput>,
+    pub checks: Vec<usize>,
+}
+
+/// The result of one policy for one input.
+pub(super) struct CheckResult {
+    pub index: usize,
+    pub check: usize,
+    pub verdict: Verdict,
+    pub evaluated: Option<Box<Evaluated>>,
+    pub explanation: Option<Explanation>,
+    /// Set if the policy passed and reached references to fields of the input, of which none found
+    /// anything.
+    pub read_nothing: bool,
+    /// What is to be noted about a policy that passed.
+    pub remarks: Vec<String>,
+    /// The time since the first of the input's policies began.
+    pub since: Duration,
+}
+
+pub(super) enum Event {
+    /// An input was read, with which this number of policies is evaluated: none if it is unreadable.
+    Began(usize, Box<model::Input>, usize),
+    /// The results of a job.
+    Done(Vec<CheckResult>),
+    /// The text of an input couldn't be parsed for a number of policies.
+    Unreadable(usize, Box<Failure>, usize),
+    /// The run was stopped before a number of policies were evaluated with this input.
+    Dropped(usize, usize),
+    /// The run was stopped before this number of inputs was read.
+    Left(usize),
+}
+
+impl Gate {
+    /// Evaluates policies over one input until the run is stopped, and returns the results.
+    pub(super) fn evaluate_all(
+        &self,
+        Job { input: queued, checks }: Job,
+        stop: &Stop,
+        options: &RunOptions,
+    ) -> Vec<Event> {
+        let (index, count) = (queued.index, checks.len());
+        if stop.is_before(index) {
+            return vec![Event::Dropped(index, count)];
+        }
+        queued.started.get_or_init(Instant::now);
+        let (value, facts, legacy) = match queued.value(options.documents.yaml) {
+            Ok(read) => read,
+            Err(error) => {
+                let failure = Failure::new(&error, options.hint);
+                return vec![Event::Unreadable(index, Box::new(failure), count)];
+            }
+        };
+        let results: Vec<_> = checks
+            .into_iter()
+            .filter_map(|at| Some((at, self.checks.get(at)?)))
+            .take_while(|_| !stop.is_before(index))
+            .map(|(at, check)| {
+                let input = (&*queued, value.clone(), facts.as_deref());
+                let mut done = self.evaluate(input, at, check, options);
+                if let Some(legacy) = &legacy {
+                    self.read_again((&queued, legacy, facts.as_deref()), check, options, &mut done);
+                }
+                done
+            })
+            .collect();
+        let dropped = count - results.len();
+        let mut events = vec![Event::Done(results)];
+        if dropped > 0 {
+            events.push(Event::Dropped(index, dropped));
+        }
+        events
+    }
+
+    /// Evaluates a policy over an input as YAML 1.1 reads it: a verdict that differs is none.
+    fn read_again(
+        &self,
+        (queued, legacy, facts): (&QueuedInput, &Legacy, Option<&Facts>),
+        check: &Check,
+        options: &RunOptions,
+        done: &mut CheckResult,
+    ) {
+        if done.verdict.status == Status::NoVerdict {
+            return;
+        }
+        let again =
+            self.evaluate((queued, Some(legacy.value.clone()), facts), done.check, check, options);
+        if again.verdict.status != done.verdict.status {
+            let error = outcome::two_readings(legacy);
+            done.verdict = outcome::no_verdict(&check.package.name, &error, None, options.hint);
+        }
+    }
+
+    /// Evaluates one policy over one input.
+    fn evaluate(
+        &self,
+        (queued, value, facts): (&QueuedInput, Option<Value>, Option<&Facts>),
+        index: usize,
+        check: &Check,
+        options: &RunOptions,
+    ) -> CheckResult {
+        let began = Instant::now();
+        let (name, input) = (&check.package.name, &queued.input);
+        let mut how = options.evaluate.clone();
+        how.reached = true;
+        let combined = options.documents.combine;
+        inconclusive::describe(
+            &mut how.input_kind,
+            &check.context.metadata,
+            (queued.closed, combined),
+        );
+        let started = *queued.started.get_or_init(Instant::now);
+        let spent = started.elapsed().saturating_add(input.reading);
+        how.budget.timeout = how.budget.timeout.saturating_sub(spent);
+        let origin = Origin {
+            file: input.file.as_deref(),
+            digest: input.digest.as_deref(),
+            kind: input.kind,
+            signers: input.signers.as_deref(),
+            facts,
+        };
+        let value = finish(value, &check.context, &options.documents, origin);
+        let (mut explanation, mut remarks) = (None, Vec::new());
+        let (mut verdict, evaluated) = match value
+            .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
+        {
+            Err(error) => (outcome::no_verdict(name, &error, None, options.hint), None),
+            Ok((value, query)) => {
+                let evaluated = check.policies.evaluate(&query, value.as_ref(), &how);
+                if options.explain {
+                    let found = check.policies.explain(&query, value.as_ref(), &evaluated, &how);
+                    explanation = found.ok();
+                }
+                let judge = |output: &QueryOutput| {
+                    let undescribed =
+                        || Error::new(ErrorKind::Internal, "a policy isn't described");
+                    let policy = self.policies.get(index).ok_or_else(undescribed)?;
+                    let raw = rule_values::read(&check.package, &policy.rules, output)?;
+                    let context = VerdictContext {
+                        package: &check.package,
+                        policy,
+                        rules: &options.rules,
+                        waivers: &options.waivers,
+                        input: &input.name,
+                        input_digest: input.digest.as_deref(),
+                        subjects: &input.subjects,
+                    };
+                    Ok(outcome::verdict(bounded(raw)?, &context))
+                };
+                let mut verdict =
+                    match evaluated.result.as_ref().map_err(Clone::clone).and_then(judge) {
+                        Ok(verdict) => verdict,
+                        Err(error) => outcome::no_verdict(
+                            name,
+                            &error,
+                            evaluated.failed_at.clone(),
+                            options.hint,
+                        ),
+                    };
+                if verdict.status == Status::Passed {
+                    let fails = |output: &QueryOutput| {
+                        judge(output).is_ok_and(|verdict| verdict.status == Status::Failed)
+                    };
+                    match inconclusive::cannot_pass(&evaluated, &fails) {
+                        Some((error, at)) => {
+                            verdict = outcome::no_verdict(name, &error, at, options.hint);
+                        }
+                        None => {
+                            remarks =
+                                inconclusive::remarks(name, &evaluated, &fails, &self.product);
+                        }
+                    }
+                }
+                (verdict, Some(Box::new(evaluated)))
+            }
+        };
+        let read_nothing = verdict.status == Status::Passed
+            && evaluated.as_ref().is_some_and(|evaluated| evaluated.reached.read_nothing);
+        verdict.duration_ms = millis(began.elapsed());
+        CheckResult {
+            index: queued.index,
+            check: index,
+            verdict,
+            evaluated,
+            explanation,
+            read_nothing,
+            remarks,
+            since: started.elapsed(),
+        }
+    }
+}
+
+/// The most violations and warnings of a policy for one input.
+const MAX_ITEMS: usize = 100_000;
+
+/// The most bytes of their messages.
+const MAX_MESSAGES: usize = 64 << 20;
+
+/// Refuses a verdict that no report could show.
+fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
+    let bytes: usize = {
+        let messages = raw.items.iter().map(|item| item.message.len());
+        messages.chain(raw.exceptions.iter().map(String::len)).sum()
+    };
+    let message = if raw.exceptions.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} exceptions")
+    } else if raw.items.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
+    } else if bytes > MAX_MESSAGES {
+        let limit = rego_platform_client::text::size(MAX_MESSAGES as u64);
+        format!("the policy's violations and warnings have more than {limit} of text")
+    } else {
+        return Ok(raw);
+    };
+    Err(Error::new(ErrorKind::TooLarge, message))
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,196 @@
+//! What a run counts over its inputs, and the end of every run: its totals, notes and outcome.
+//!
+//! Owns the wording of the notes that are counts. A run that was made of parts ends as any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rego_platform::functions::known_fields::STATUSES;
+use rego_platform_client::text::escape;
+
+use super::outcome::{self, Hint};
+use super::rule_values::excepts;
+use crate::provenance::inventory;
+use crate::report::formats::facts;
+use crate::report::model::{Run, Tally, Unread};
+
+/// The most notes of one kind: each status or name that isn't known has one of its own.
+const SHOWN: usize = 10;
+
+/// Completes a run whose inputs, failure, and notes other than counts are known.
+pub(crate) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
+    run.notes.extend(tally.notes());
+    outcome::totals(run);
+    inventory::settle(run, tally);
+    let (stated, waivers): (Vec<_>, Vec<_>) = run
+        .waivers
+        .iter()
+        .filter(|waiver| waiver.matched == 0)
+        .partition(|waiver| waiver.vex.is_some());
+    let more = stated.len().saturating_sub(SHOWN);
+    let stated = stated.into_iter().take(SHOWN);
+    run.notes.extend(waivers.into_iter().chain(stated).map(facts::unused));
+    if more > 0 {
+        run.notes.push(format!("{more} more VEX statements decided on nothing"));
+    }
+    run.notes.extend(exception_notes(run));
+    outcome::run(run, hint);
+}
+
+/// Returns a note for each name that a policy excepts and that none of its rules has.
+fn exception_notes(run: &Run) -> Vec<String> {
+    let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
+    let names = verdicts.flat_map(|own| own.exceptions.iter().map(|name| (&own.policy, name)));
+    let is_unknown = |(policy, name): &(&String, &String)| {
+        let mut rules =
+            run.policies.iter().filter(|own| own.name == **policy).flat_map(|own| &own.rules);
+        !rules.any(|rule| excepts(name, &rule.name))
+    };
+    let unknown: BTreeSet<_> = names.filter(is_unknown).collect();
+    let note = |(policy, name): (&String, &String)| {
+        let (policy, name) = (escape(policy), escape(name));
+        format!("`exception` of the policy `{policy}` names `{name}`, which is none of its rules")
+    };
+    let more = unknown.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("exceptions name {more} more rules that don't exist"));
+    unknown.into_iter().take(SHOWN).map(note).chain(more).collect()
+}
+
+impl Tally {
+    /// Adds what another part of the run counted. `place` gives the place of an input among all, by its
+    /// name.
+    pub(crate) fn add(&mut self, other: Self, place: impl Fn(&str) -> usize) {
+        // Reports of parts may say anything: no sum overflows.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        for (field, counts) in other.unknown_statuses {
+            let known = self.unknown_statuses.entry(field).or_default();
+            for (status, count) in counts {
+                add(known.entry(status).or_default(), count);
+            }
+        }
+        for (sum, more) in [
+            (&mut self.undefined, other.undefined),
+            (&mut self.swallowed, other.swallowed),
+            (&mut self.skipped, other.skipped),
+            (&mut self.cut, other.cut),
+            (&mut self.base64, other.base64),
+            (&mut self.requests, other.requests),
+        ] {
+            add(sum, more);
+        }
+        for (remark, unread) in other.remarks {
+            let place = place(&unread.first);
+            self.add_remark(remark, Unread { place, ..unread });
+        }
+        for (policy, unread) in other.unread {
+            let place = place(&unread.first);
+            self.add_unread(policy, Unread { place, ..unread });
+        }
+    }
+
+    /// Adds inputs of which a policy read nothing.
+    pub(crate) fn add_unread(&mut self, policy: usize, more: Unread) {
+        add_inputs(&mut self.unread, policy, more);
+    }
+
+    /// Adds inputs that passed, with what is to be noted about their policy.
+    pub(crate) fn add_remark(&mut self, remark: String, more: Unread) {
+        add_inputs(&mut self.remarks, remark, more);
+    }
+
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let remarks = self.remarks.iter().take(SHOWN).map(|(remark, own)| remark_note(remark, own));
+        let unread = self.unread.values().map(unread_note).chain(remarks);
+        let skipped = skipped_note(self.skipped);
+        unread
+            .chain(skipped)
+            .chain(status_notes(&self.unknown_statuses))
+            .chain(self.limited_notes())
+    }
+
+    /// Returns the notes about answers that the verdicts know only in part.
+    fn limited_notes(&self) -> impl Iterator<Item = String> + use<> {
+        let counted = |count, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(one.to_owned()),
+            count => Some(format!("{count} {many}")),
+        };
+        let cut = counted(self.cut, "a list was", "lists were").map(|what| {
+            format!("{what} cut at the policies' own `limit`: the rest wasn't looked at")
+        });
+        let base64 = counted(self.base64, "an artifact isn't", "artifacts aren't").map(|what| {
+            format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+        });
+        cut.into_iter().chain(base64)
+    }
+}
+
+/// Adds inputs to those that are counted under a key.
+fn add_inputs<K: Ord>(known: &mut BTreeMap<K, Unread>, key: K, more: Unread) {
+    let Some(known) = known.get_mut(&key) else {
+        known.insert(key, more);
+        return;
+    };
+    known.inputs = known.inputs.saturating_add(more.inputs);
+    if more.place < known.place {
+        (known.place, known.first) = (more.place, more.first);
+    }
+}
+
+/// Returns what is noted about a policy, with its inputs.
+fn remark_note(remark: &str, own: &Unread) -> String {
+    match own.inputs {
+        1 => format!("{remark}: {}", escape(&own.first)),
+        inputs => format!("{remark}: {inputs} inputs, such as {}", escape(&own.first)),
+    }
+}
+
+/// Returns the note about inputs that passed although a policy read nothing of them: probably
+/// documents of another kind.
+fn unread_note(unread: &Unread) -> String {
+    let (policy, first) = (escape(&unread.policy), escape(&unread.first));
+    match unread.inputs {
+        1 => format!("the policy `{policy}` read nothing of `{first}`, and passed it"),
+        inputs => {
+            format!(
+                "the policy `{policy}` read nothing of {inputs} inputs that it passed, such as `{first}`"
+            )
+        }
+    }
+}
+
+/// Returns the note about AI analyses that didn't take place: a policy that doesn't look at
+/// `skipped` passes.
+fn skipped_note(count: u64) -> Option<String> {
+    let what = match count {
+        0 => return None,
+        1 => "an AI analysis was skipped".to_owned(),
+        count => format!("{count} AI analyses were skipped"),
+    };
+    Some(format!(
+        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
+    ))
+}
+
+/// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
+/// in them.
+fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String> {
+    let known = STATUSES.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let note = |(field, status, count): (&String, &String, &u64)| {
+        let rows = match count {
+            1 => "an evaluation".to_owned(),
+            count => format!("{count} evaluations"),
+        };
+        let how = match status.as_str() {
+            "" => format!("without a `{field}`"),
+            status => format!("with the unknown `{field}` `{status}`"),
+        };
+        format!(
+            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
+             statuses are {known}"
+        )
+    };
+    let each = unknown.iter().flat_map(|(field, counts)| {
+        counts.iter().map(move |(status, count)| (field, status, count))
+    });
+    each.take(SHOWN).map(note).collect()
+}
