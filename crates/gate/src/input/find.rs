@@ -111,7 +111,7 @@ impl Search<'_> {
             self.account.leave(path, reason);
             return Ok(());
         }
-        let meta = std::fs::metadata(path).ok();
+        let meta = std::fs::metadata(or_here(path)).ok();
         if meta.as_ref().is_some_and(std::fs::Metadata::is_dir) {
             return self.folder(path);
         }
@@ -130,8 +130,9 @@ impl Search<'_> {
 
     /// Takes the inputs of a folder and its subfolders, by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
-        for entry in self.walk.enter(path).map_err(|why| not_walked(path, why))? {
-            self.visit(&entry.path(), false)?;
+        let folder = or_here(path);
+        for entry in self.walk.enter(folder).map_err(|why| not_walked(folder, why))? {
+            self.visit(&path.join(entry.file_name()), false)?;
         }
         self.walk.leave();
         Ok(())
