@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use super::{Form, Origin, Row};
 use crate::text::escape;
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, Product};
 
 /// The table with the paths of endpoints.
 pub const ENDPOINTS: &str = "endpoints";
@@ -49,7 +49,7 @@ impl File {
                 let before = text.bytes().take(start);
                 let line = before.filter(|byte| *byte == b'\n').count() + 1;
                 let message = format!("line {line} of {} isn't valid TOML", shown(&path));
-                Err(Error::new(ErrorKind::Configuration, message)
+                Err(Error::configuration(message)
                     .with_hint("the line isn't shown, since it may hold a token"))
             }
         }
@@ -96,7 +96,7 @@ impl File {
 
     fn wrong(&self, key: &str, expected: &str) -> Error {
         let message = format!("`{}` in {} isn't {expected}", escape(key), shown(&self.path));
-        Error::new(ErrorKind::Configuration, message)
+        Error::configuration(message)
     }
 }
 

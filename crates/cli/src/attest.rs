@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_gate::SignKey;
 use rego_platform_gate::model::{
@@ -79,7 +79,7 @@ enum Predicate {
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {

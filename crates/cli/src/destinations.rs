@@ -9,10 +9,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::walk::Walk;
 use rego_platform::sources::{Ignore, split};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::{Parser, expand};
 
@@ -243,7 +243,7 @@ fn shown(path: &Path) -> String {
 }
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 #[cfg(test)]

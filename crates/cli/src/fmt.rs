@@ -10,9 +10,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rego_platform::Error;
 use rego_platform::rego::syntax::BaseVersion;
 use rego_platform::rego::{self, FormatOptions};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, escape_for_log, escape_lines};
 
 use super::option_files::bounded;
@@ -196,7 +196,7 @@ impl Formatter {
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// Returns the policies at a path: the file itself, or all below a folder, sorted. Links to folders

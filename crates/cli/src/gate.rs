@@ -23,7 +23,7 @@ use clap::{Args, Command, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Account, Ignore, split};
-use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
+use rego_platform::{Api, Error, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
@@ -540,7 +540,7 @@ fn evaluate(
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// A version of YAML.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use rego_platform::evaluate::Recording;
-use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::{begins_command, escape, escape_for_log};
 
 use super::unfinished::Unfinished;
@@ -137,7 +137,7 @@ pub(super) fn to_stdout_with(
 fn written(done: io::Result<()>) -> Result<(), Error> {
     match done {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(ErrorKind::Internal, "the result can't be written to standard output")
+            Err(Error::internal("the result can't be written to standard output")
                 .with_source(error))
         }
         _ => Ok(()),
@@ -153,7 +153,7 @@ pub(super) fn is_terminal() -> bool {
 pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     let mut out = Vec::new();
     json_to(&mut out, value).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the result can't be written as JSON").with_source(error)
+        Error::internal("the result can't be written as JSON").with_source(error)
     })?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
@@ -280,9 +280,9 @@ fn unwritable(what: &str, path: &Path, error: io::Error) -> Error {
     match folder.filter(|folder| !folder.exists()) {
         Some(folder) => {
             let message = format!("{message}: the folder `{}` doesn't exist", shown(folder));
-            Error::new(ErrorKind::Configuration, message).with_hint("create it first")
+            Error::configuration(message).with_hint("create it first")
         }
-        None => Error::new(ErrorKind::Configuration, message).with_source(error),
+        None => Error::configuration(message).with_source(error),
     }
 }
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::load::HostFunction;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::sources::Sources;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, parse_all};
@@ -57,7 +57,7 @@ pub(super) fn answer(functions: &mut Vec<HostFunction>, sources: &Sources) {
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Host, message)
+    Error::host_failed(message)
 }
 
 fn text(value: Option<&Value>) -> Result<&str, Error> {

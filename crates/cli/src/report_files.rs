@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::{Run, VERSION};
 
@@ -13,7 +13,7 @@ use super::option_files;
 const MAX_REPORT: u64 = 1 << 30;
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// Reads a JSON report of the gate.

@@ -1,11 +1,11 @@
 //! Options of the form `KEY=VALUE`, and the values of the input that `--set` gives.
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::InputValues;
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// Splits the value of an option into its key and its value.

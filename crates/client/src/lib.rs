@@ -29,6 +29,8 @@ pub mod http;
 pub mod observe;
 mod product;
 pub mod resources;
+#[doc(hidden)]
+pub mod runtime;
 pub mod setting;
 #[doc(hidden)]
 pub mod text;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use rego_platform_client::client::is_loopback;
+use rego_platform_client::Error;
+use rego_platform_client::http::origin::is_loopback;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind};
 use url::Url;
 
 use crate::artifact::is_inside;
@@ -70,7 +70,7 @@ const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
 const DOCKER_HUB_NAME: &str = "index.docker.io";
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 impl Address {
@@ -78,7 +78,7 @@ impl Address {
     /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for an address that isn't valid, or holds a secret.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for an address that isn't valid, or holds a secret.
     pub fn parse(text: &str) -> Option<Result<Self, Error>> {
         if let Some(rest) = text.strip_prefix(REGISTRY) {
             return Some(Reference::parse(text, rest, false).map(Self::Registry));
@@ -211,7 +211,7 @@ impl Reference {
     /// `oci+http://` before it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for any other text.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for any other text.
     pub fn of_image(text: &str) -> Result<Self, Error> {
         match Address::parse(text) {
             None => Self::parse(text, text, false),

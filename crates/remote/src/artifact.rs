@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use rego_platform_client::Error;
 use rego_platform_client::text::{escape, size};
-use rego_platform_client::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -92,7 +92,7 @@ struct Descriptor {
 }
 
 fn wrong(what: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+    Error::protocol(format!("`{}` {message}", escape(what)))
 }
 
 /// Returns the layers of a manifest; `what` is its address.
@@ -189,7 +189,7 @@ impl Limits {
         sizes: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
         let refused = |message: String| {
-            Err(Error::new(ErrorKind::TooLarge, format!("`{}` {message}", escape(what)))
+            Err(Error::too_large(format!("`{}` {message}", escape(what)))
                 .with_hint("is it the right address? otherwise divide it"))
         };
         if sizes.len() > self.files {
@@ -219,7 +219,7 @@ impl Artifact {
     /// Returns what is pushed for a content, whose files are policies and data.
     pub fn of(content: &Content) -> Result<Self, Error> {
         let internal = |error: serde_json::Error| {
-            Error::new(ErrorKind::Internal, "the manifest can't be written").with_source(error)
+            Error::internal("the manifest can't be written").with_source(error)
         };
         let (configuration, layers) = match content {
             Content::Bundle(bytes) => {

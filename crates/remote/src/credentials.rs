@@ -10,7 +10,7 @@ use std::process::Stdio;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind, environment};
+use rego_platform_client::{Error, environment};
 use secrecy::SecretString;
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -60,7 +60,7 @@ struct Answer {
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// What is found for a registry.

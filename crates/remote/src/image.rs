@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rego_platform_client::Error;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind};
 use serde::Deserialize;
 
 use crate::artifact::Limits;
@@ -123,7 +123,7 @@ struct Found {
 }
 
 fn wrong(what: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+    Error::protocol(format!("`{}` {message}", escape(what)))
         .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
 }
 
@@ -188,7 +188,7 @@ impl Found {
             return Ok(());
         }
         let message = format!("more than {limit} artifacts are attached to `{}`", self.image);
-        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
     }
 }
 
@@ -243,7 +243,7 @@ impl Session<'_> {
         }
         let message =
             format!("the list of what refers to `{}` has more than {MAX_PAGES} pages", found.image);
-        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
     }
 
     /// Finds the layers of everything that is attached to an image.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -24,7 +24,7 @@ impl fmt::Debug for Tls {
 }
 
 fn wrong(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(ErrorKind::Configuration, message).with_source(error)
+    Error::configuration(message).with_source(error)
 }
 
 fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
@@ -32,7 +32,7 @@ fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>
     let found = found.map_err(|error| wrong(message, error))?;
     if found.is_empty() {
         let message = format!("{message}: there is no certificate in it");
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
     Ok(found)
 }
@@ -42,7 +42,7 @@ impl Tls {
     /// clients' certificates. With these, a client without such a certificate is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when one of them can't be used.
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when one of them can't be used.
     pub fn new(
         certificate: &[u8],
         key: &[u8],

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use rego_platform::Error;
 use rego_platform::sources::Ignore;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Run;
 use rego_platform_gate::report::Report;
@@ -261,7 +261,7 @@ impl Reports {
 }
 
 fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// The destinations that may be written.

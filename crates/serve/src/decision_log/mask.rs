@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use rego_platform::evaluate::compact;
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 
 /// The parts of an entry that can be masked.
 const MASKABLE: [&str; 4] = ["input", "result", "nd_builtin_cache", "error"];
@@ -21,7 +21,7 @@ struct Rule {
 }
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Policy, message)
+    Error::policy_failed(message)
         .with_hint("`data.system.log.mask` has paths such as `/input/password`")
 }
 

@@ -15,14 +15,14 @@ use url::Url;
     feature = "artifact-store-s3"
 ))]
 use super::cloud;
+use crate::Error;
 use crate::text::escape;
-use crate::{Error, ErrorKind};
 
 const FORMS: &str = "it is `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or \
                      `az://container/prefix`";
 
 fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message).with_hint(FORMS)
+    Error::configuration(message).with_hint(FORMS)
 }
 
 /// Parses an address.
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         && url.port().is_none();
     if !is_bare {
         let message = "the address of the artifact store has more than a place and a path";
-        return Err(Error::new(ErrorKind::Configuration, message)
+        return Err(Error::configuration(message)
             .with_hint("credentials and the rest come from the environment"));
     }
     // What is relative to nothing would be taken from the root.
@@ -81,8 +81,9 @@ pub(super) fn open(
         "az" => cloud::azure(address, cloud::Connector::new(certificates, insecure)?)?,
         scheme => {
             let message = format!("this build has no artifact stores at `{scheme}:`");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("build it with the feature for them"));
+            return Err(
+                Error::configuration(message).with_hint("build it with the feature for them")
+            );
         }
     };
     Ok((objects, path))
