@@ -130,7 +130,7 @@ impl Registration {
         platform: Option<Platform>,
     ) -> Result<Self, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let wrong = HostFunction::wrong(&options.host_functions, &options.product);
+        let wrong = HostFunction::invalid(&options.host_functions, &options.product);
         if !wrong.is_empty() {
             return Err(Error::policy(wrong));
         }

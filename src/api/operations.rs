@@ -36,11 +36,7 @@ impl Sender {
 /// Converts a violation outside a policy: there is no signature to show as a hint.
 fn invalid_argument(invalid: Invalid) -> Error {
     let message = format!("`{}` {}", invalid.argument, invalid.message);
-    let error = Error::invalid_argument(message);
-    match invalid.hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+    Error::invalid_argument(message).with_optional_hint(invalid.hint)
 }
 
 /// Sends the request of interface 4.1.

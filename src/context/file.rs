@@ -68,9 +68,9 @@ impl File {
             }
             (Form::Flag, Value::Boolean(value)) => Ok(Some(value.to_string())),
             (Form::Number, Value::Integer(number)) if *number >= 1 => Ok(Some(number.to_string())),
-            (Form::Flag, _) => Err(self.wrong(row.key, "`true` or `false`")),
-            (Form::Number, _) => Err(self.wrong(row.key, "a whole number of at least 1")),
-            _ => Err(self.wrong(row.key, "a string")),
+            (Form::Flag, _) => Err(self.unexpected(row.key, "`true` or `false`")),
+            (Form::Number, _) => Err(self.unexpected(row.key, "a whole number of at least 1")),
+            _ => Err(self.unexpected(row.key, "a string")),
         }
     }
 
@@ -84,17 +84,18 @@ impl File {
     /// Returns the paths of endpoints, by name.
     pub fn endpoints(&self) -> Result<BTreeMap<String, String>, Error> {
         let Some(value) = self.get(ENDPOINTS) else { return Ok(BTreeMap::new()) };
-        let table = value.as_table().ok_or_else(|| self.wrong(ENDPOINTS, "a table of paths"))?;
+        let table =
+            value.as_table().ok_or_else(|| self.unexpected(ENDPOINTS, "a table of paths"))?;
         table
             .iter()
             .map(|(name, path)| match path {
                 Value::String(path) => Ok((name.clone(), path.clone())),
-                _ => Err(self.wrong(&format!("{ENDPOINTS}.{name}"), "a path")),
+                _ => Err(self.unexpected(&format!("{ENDPOINTS}.{name}"), "a path")),
             })
             .collect()
     }
 
-    fn wrong(&self, key: &str, expected: &str) -> Error {
+    fn unexpected(&self, key: &str, expected: &str) -> Error {
         let message = format!("`{}` in {} isn't {expected}", escape(key), shown(&self.path));
         Error::configuration(message)
     }

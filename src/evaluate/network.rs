@@ -34,12 +34,12 @@ impl CheckedCall {
     }
 }
 
-fn wrong(function: &str) -> Error {
+fn mistyped(function: &str) -> Error {
     Error::internal("a call with arguments of other types").in_call(function)
 }
 
 fn of_request(arguments: &[Value]) -> Result<CheckedCall, Error> {
-    let [Value::Object(object)] = arguments else { return Err(wrong(HTTP_SEND)) };
+    let [Value::Object(object)] = arguments else { return Err(mistyped(HTTP_SEND)) };
     let request = HttpRequest::read(object)
         .map_err(|error| Error::invalid_argument(error.message.into_owned()).in_call(HTTP_SEND))?;
     let ignores = object.contains_key(&Value::from("cache_ignored_headers"));
@@ -50,7 +50,7 @@ fn of_request(arguments: &[Value]) -> Result<CheckedCall, Error> {
 }
 
 fn of_name(arguments: &[Value]) -> Result<CheckedCall, Error> {
-    let [Value::String(name)] = arguments else { return Err(wrong(LOOKUP)) };
+    let [Value::String(name)] = arguments else { return Err(mistyped(LOOKUP)) };
     let key = key(LOOKUP.into(), arguments.to_vec())?;
     Ok(CheckedCall { key, target: Target::Lookup(name.to_string().into()) })
 }

@@ -427,10 +427,7 @@ impl Replay {
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);
-            return Err(match &failure.hint {
-                Some(hint) => error.with_hint(hint.clone()),
-                None => error,
-            });
+            return Err(error.with_optional_hint(failure.hint.clone()));
         }
         let message =
             format!("the recording has no answer for the call with {}", shorten(arguments, 200));

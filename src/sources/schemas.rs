@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{SourceLimits, document, files, walk};
+use crate::Error;
 use crate::rego::Schemas;
 use crate::text::escape;
-use crate::{Diagnostic, Error};
 
 /// JSON Schemas of documents from outside; policies are checked against them when they are loaded.
 ///
@@ -97,8 +97,10 @@ impl Reader {
             let message = format!("there are more than {} schemas", limits.files);
             return Err(Error::configuration(message));
         }
-        let text = files::read(path, None, &mut self.bytes, limits)
-            .map_err(|found| wrong("the schema", &found))?;
+        let text = files::read(path, None, &mut self.bytes, limits).map_err(|found| {
+            Error::configuration(format!("the schema {}", escape(&found.message)))
+                .with_optional_hint(found.hint)
+        })?;
         insert(&mut self.set, &shown(path), place, &text)
     }
 }
@@ -109,27 +111,11 @@ fn shown(path: &Path) -> String {
 
 fn insert(set: &mut Schemas, name: &str, place: Vec<String>, text: &str) -> Result<(), Error> {
     let is_yaml = !text.trim_start().starts_with(['{', '[', '"']);
-    let value = document(name, text, is_yaml).map_err(|found| match &found.position {
-        Some(at) => wrong(&format!("{name}:{}:{}:", at.line, at.column), &found),
-        None => wrong(&format!("{name}:"), &found),
-    })?;
+    let value = document(name, text, is_yaml).map_err(|found| Error::found_in(name, &found))?;
     set.insert(place, value).map_err(|why| {
         let message = format!("{}: {}", escape(name), escape(&why));
-        let error = Error::configuration(message);
-        match remote_hint(&why) {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
+        Error::configuration(message).with_optional_hint(remote_hint(&why))
     })
-}
-
-fn wrong(place: &str, found: &Diagnostic) -> Error {
-    let message = format!("{} {}", escape(place), escape(&found.message));
-    let error = Error::configuration(message);
-    match &found.hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    }
 }
 
 /// Returns the hint for a schema that refers to another document.

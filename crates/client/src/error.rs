@@ -7,6 +7,7 @@
 //! never repeats the source: print the chain with [`Error::report`].
 
 use crate::Setting;
+use crate::text::escape;
 use std::sync::Arc;
 
 /// Defines the kinds from one table: the documentation, the constructor of errors, the name and the code of
@@ -196,6 +197,17 @@ impl Error {
         error
     }
 
+    /// Creates the error of a file that can't be used, from what is found in it.
+    #[doc(hidden)]
+    pub fn found_in(name: &str, found: &crate::Diagnostic) -> Self {
+        let place = match &found.position {
+            Some(at) => format!("{name}:{}:{}", at.line, at.column),
+            None => name.to_owned(),
+        };
+        Self::configuration(format!("{}: {}", escape(&place), escape(&found.message)))
+            .with_optional_hint(found.hint.clone())
+    }
+
     /// Creates an error such as `the evaluation timed out after 5s`.
     pub fn timed_out_after(what: &str, time: std::time::Duration) -> Self {
         Self::timed_out(format!("{what} timed out after {:?}", rounded(time)))
@@ -238,6 +250,16 @@ impl Error {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
+    }
+
+    /// Sets the hint, if there is one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_optional_hint(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
     }
 
     /// Sets the limit that was reached.

@@ -69,10 +69,6 @@ const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
 /// Its name in the references that container tools write.
 const DOCKER_HUB_NAME: &str = "index.docker.io";
 
-fn wrong(message: String) -> Error {
-    Error::configuration(message)
-}
-
 impl Address {
     /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
     /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
@@ -377,7 +373,7 @@ fn refuse_secrets(url: &Url) -> Result<(), Error> {
         return Ok(());
     }
     let message = "the address of a source has a user, a query or a fragment";
-    Err(wrong(message.to_owned()).with_hint(
+    Err(Error::configuration(message.to_owned()).with_hint(
         "leave that out: `docker login` stores credentials, and a bundle's address is public",
     ))
 }
@@ -386,7 +382,7 @@ fn not_an_address(text: &str) -> Error {
     // What follows an `@` may be meant as a host, and what is before it as a password.
     let shown =
         if text.contains('@') { "the text".to_owned() } else { format!("`{}`", escape(text)) };
-    wrong(format!("{shown} isn't the address of a source"))
+    Error::configuration(format!("{shown} isn't the address of a source"))
 }
 
 /// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`

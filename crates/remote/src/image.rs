@@ -122,14 +122,14 @@ struct Found {
     limits: Limits,
 }
 
-fn wrong(what: &str, message: &str) -> Error {
+fn invalid_attachment(what: &str, message: &str) -> Error {
     Error::protocol(format!("`{}` {message}", escape(what)))
         .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
 }
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
     Digest::parse(text).ok_or_else(|| {
-        wrong(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
+        invalid_attachment(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
     })
 }
 
@@ -137,10 +137,11 @@ impl Form {
     /// Reads a manifest or an index.
     fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
         let form: Self = serde_json::from_slice(bytes).map_err(|error| {
-            wrong(what, "is neither a manifest nor an index").with_source(error.to_string())
+            invalid_attachment(what, "is neither a manifest nor an index")
+                .with_source(error.to_string())
         })?;
         if form.schema_version != 2 || form.manifests.is_some() == form.layers.is_some() {
-            return Err(wrong(what, "is neither a manifest nor an index"));
+            return Err(invalid_attachment(what, "is neither a manifest nor an index"));
         }
         Ok(form)
     }
@@ -154,7 +155,10 @@ impl Found {
             && subject.digest != self.image.as_str()
         {
             let other = escape(&subject.digest);
-            return Err(wrong(what, &format!("is attached to `{other}`, not to the image")));
+            return Err(invalid_attachment(
+                what,
+                &format!("is attached to `{other}`, not to the image"),
+            ));
         }
         let Some(layers) = form.layers else {
             return self.list(what, form);
@@ -172,7 +176,7 @@ impl Found {
 
     /// Takes the manifests of an index.
     fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
-        let entries = index.manifests.ok_or_else(|| wrong(what, "isn't an index"))?;
+        let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
         for entry in entries {
             let digest = digest(what, &entry.digest)?;
             if self.known.insert(digest.clone()) {

@@ -23,13 +23,13 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn wrong(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+fn unusable(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::configuration(message).with_source(error)
 }
 
 fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let found = found.map_err(|error| wrong(message, error))?;
+    let found = found.map_err(|error| unusable(message, error))?;
     if found.is_empty() {
         let message = format!("{message}: there is no certificate in it");
         return Err(Error::configuration(message));
@@ -50,28 +50,28 @@ impl Tls {
     ) -> Result<Self, Error> {
         let chain = certificates(certificate, "the server's certificate can't be used")?;
         let key = PrivateKeyDer::from_pem_slice(key)
-            .map_err(|error| wrong("the server's private key can't be used", error))?;
+            .map_err(|error| unusable("the server's private key can't be used", error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| wrong("encryption can't be set up", error))?;
+            .map_err(|error| unusable("encryption can't be set up", error))?;
         let builder = match client_authorities {
             None => builder.with_no_client_auth(),
             Some(pem) => {
                 let message = "the authorities of clients' certificates can't be used";
                 let mut roots = RootCertStore::empty();
                 for authority in certificates(pem, message)? {
-                    roots.add(authority).map_err(|error| wrong(message, error))?;
+                    roots.add(authority).map_err(|error| unusable(message, error))?;
                 }
                 let roots = Arc::new(roots);
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
                     .build()
-                    .map_err(|error| wrong(message, error))?;
+                    .map_err(|error| unusable(message, error))?;
                 builder.with_client_cert_verifier(verifier)
             }
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| {
-            wrong("the server's certificate and private key don't belong together", error)
+            unusable("the server's certificate and private key don't belong together", error)
         })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), knows_clients: client_authorities.is_some() })

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, conversion_of};
@@ -44,19 +44,7 @@ fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value,
         let message = format!("{}: the document is empty", escape(name));
         return Err(Error::configuration(message));
     }
-    parser.read(name, &text).map_err(|found| match &found.position {
-        Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
-        None => wrong(name, &found),
-    })
-}
-
-fn wrong(place: &str, found: &Diagnostic) -> Error {
-    let message = format!("{}: {}", escape(place), escape(&found.message));
-    let error = Error::configuration(message);
-    match &found.hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    }
+    parser.read(name, &text).map_err(|found| Error::found_in(name, &found))
 }
 
 #[cfg(test)]

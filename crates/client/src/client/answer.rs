@@ -79,12 +79,8 @@ pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &
         Some(message) => format!("{what} ({shown}): {message}"),
         None => format!("{what} ({shown})"),
     };
-    let error = Error::new(kind, text);
-    let error = if hint.is_empty() { error } else { error.with_hint(hint) };
-    match setting {
-        Some(setting) => error.by_setting(setting),
-        None => error,
-    }
+    let hint = Some(hint).filter(|hint| !hint.is_empty());
+    Error::new(kind, text).with_optional_hint(hint).by_setting(setting)
 }
 
 /// The words of a refusal.
