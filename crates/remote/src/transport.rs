@@ -94,7 +94,7 @@ impl Transport {
             match self.attempt(request).await {
                 Ok(response) => {
                     let failed = Failed::of_status((), response.status(), response.headers());
-                    if failed.retryable { Err(failed.with(Ok(response))) } else { Ok(response) }
+                    if failed.retryable { Err(failed.map(|()| Ok(response))) } else { Ok(response) }
                 }
                 Err(error) if error.kind() == ErrorKind::Unavailable => {
                     Err(Failed::transient(Err(error)))

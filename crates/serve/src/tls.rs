@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use rego_platform::Error;
+use rego_platform_client::http::tls::{parse_certificates, roots};
+use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 /// The certificate of a server, and whose certificates clients must show.
@@ -28,8 +29,7 @@ fn unusable(message: &str, error: impl std::error::Error + Send + Sync + 'static
 }
 
 fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let found = found.map_err(|error| unusable(message, error))?;
+    let found = parse_certificates(pem).map_err(|error| unusable(message, error))?;
     if found.is_empty() {
         let message = format!("{message}: there is no certificate in it");
         return Err(Error::configuration(message));
@@ -59,10 +59,8 @@ impl Tls {
             None => builder.with_no_client_auth(),
             Some(pem) => {
                 let message = "the authorities of clients' certificates can't be used";
-                let mut roots = RootCertStore::empty();
-                for authority in certificates(pem, message)? {
-                    roots.add(authority).map_err(|error| unusable(message, error))?;
-                }
+                let roots = roots(&certificates(pem, message)?)
+                    .map_err(|error| unusable(message, error))?;
                 let roots = Arc::new(roots);
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
                     .build()

@@ -151,7 +151,7 @@ fn is_certificate(error: &reqwest::Error) -> bool {
 }
 
 /// Returns the outermost cause of this type.
-fn caused_by<T: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+pub(super) fn caused_by<T: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(next) = cause {
         if let Some(found) = next.downcast_ref() {

@@ -55,10 +55,10 @@ impl<E> Failed<E> {
         }
     }
 
-    /// Replaces the error.
-    pub fn with<F>(self, error: F) -> Failed<F> {
-        let Self { error: _, retryable, unsent, rate_limited, retry_after, refused } = self;
-        Failed { error, retryable, unsent, rate_limited, retry_after, refused }
+    /// Converts the error.
+    pub fn map<F>(self, convert: impl FnOnce(E) -> F) -> Failed<F> {
+        let Self { error, retryable, unsent, rate_limited, retry_after, refused } = self;
+        Failed { error: convert(error), retryable, unsent, rate_limited, retry_after, refused }
     }
 }
 
@@ -130,7 +130,9 @@ impl Policy {
                 }
                 self.pause(failed, planned)
             })
-            .notify(|_, pause| tracing::debug!(?pause, "retrying"))
+            .notify(|failed, pause| {
+                tracing::debug!(?pause, failed.unsent, failed.rate_limited, "retrying");
+            })
             .await
             .map_err(|failed| failed.error)
     }

@@ -137,7 +137,7 @@ impl HttpBuilder {
 }
 
 /// The limit on the responses stored for requests with `cache`, in bytes.
-const CACHE_BYTES: usize = 32 << 20;
+const CACHE_BYTES: u64 = 32 << 20;
 
 /// The reason why there is no response.
 #[derive(Debug, Clone)]

@@ -90,7 +90,7 @@ pub fn system_config(
     let failed = |message: &str, error: rustls::Error| {
         Error::configuration(message).with_source(error.to_string())
     };
-    let verifier = SystemVerifier::new(Arc::clone(&provider), authorities)
+    let verifier = CertificateVerifier::new(Arc::clone(&provider), authorities)
         .map_err(|error| failed("TLS can't be set up", error))?;
     if is_used {
         verifier.ready().map_err(|error| failed("the certificate store can't be set up", error))?;
@@ -128,15 +128,17 @@ pub fn only(
     Ok(WebPkiServerVerifier::builder_with_provider(roots, provider).build()?)
 }
 
-/// Verifies certificates by the system's store and further authorities.
+/// Verifies servers' certificates, by the system's store and further authorities or not at all. The
+/// signatures of handshakes are verified in any case.
 #[derive(Debug)]
-pub struct SystemVerifier {
+pub struct CertificateVerifier {
     provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
-    verifier: OnceLock<Verifier>,
+    /// The verifier once it is used; `None` if every certificate is accepted.
+    verifier: Option<OnceLock<Verifier>>,
 }
 
-impl SystemVerifier {
+impl CertificateVerifier {
     /// Returns a verifier that hasn't read the system's store yet.
     ///
     /// # Errors
@@ -146,25 +148,31 @@ impl SystemVerifier {
         authorities: Vec<CertificateDer<'static>>,
     ) -> Result<Self, rustls::Error> {
         roots(&authorities)?;
-        Ok(Self { provider, authorities, verifier: OnceLock::new() })
+        Ok(Self { provider, authorities, verifier: Some(OnceLock::new()) })
     }
 
-    /// Returns the verifier, which reads the system's store at the first time.
+    /// Returns one that accepts every certificate, for `tls_insecure_skip_verify`.
+    pub const fn accepting_any(provider: Arc<CryptoProvider>) -> Self {
+        Self { provider, authorities: Vec::new(), verifier: None }
+    }
+
+    /// Reads the system's store at the first time, and returns what verifies by it.
     ///
     /// # Errors
     /// The store can't be read, or there are no certificates in it.
-    pub fn ready(&self) -> Result<&Verifier, rustls::Error> {
-        if let Some(verifier) = self.verifier.get() {
-            return Ok(verifier);
+    pub fn ready(&self) -> Result<Option<&Verifier>, rustls::Error> {
+        let Some(once) = &self.verifier else { return Ok(None) };
+        if let Some(verifier) = once.get() {
+            return Ok(Some(verifier));
         }
         // A failure isn't kept: the next connection tries again.
         let authorities = self.authorities.iter().cloned();
         let verifier = Verifier::new_with_extra_roots(authorities, Arc::clone(&self.provider))?;
-        Ok(self.verifier.get_or_init(|| verifier))
+        Ok(Some(once.get_or_init(|| verifier)))
     }
 }
 
-impl ServerCertVerifier for SystemVerifier {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -173,7 +181,8 @@ impl ServerCertVerifier for SystemVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.ready()?.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+        let Some(verifier) = self.ready()? else { return Ok(ServerCertVerified::assertion()) };
+        verifier.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(
@@ -182,46 +191,7 @@ impl ServerCertVerifier for SystemVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.ready()?.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.ready()?.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// Accepts every certificate, for `tls_insecure_skip_verify`; signatures are still checked.
-#[derive(Debug)]
-pub struct AcceptAnyCertificate(pub Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AcceptAnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
@@ -231,12 +201,12 @@ impl ServerCertVerifier for AcceptAnyCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -175,7 +175,7 @@ impl Uploader {
             let message = format!("decisions would go to {} over plain HTTP", upload.origin());
             return Err(Error::configuration(message).by_setting(setting::PLAIN_HTTP));
         }
-        upload.authorization().map_err(|why| Error::configuration(why))?;
+        upload.authorization().map_err(Error::configuration)?;
         let client = outside_client(&upload.certificates)?;
         let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
         let failed = |error: std::io::Error| {
@@ -286,7 +286,7 @@ impl Work {
                     // A server that asks for more must not stop the log for good.
                     let asked = failed.retry_after.unwrap_or_default().min(longest);
                     self.fail(failed.error);
-                    self.wait(planned.next().unwrap_or(longest).max(asked)).await;
+                    self.wait(planned.next().unwrap_or(longest).min(longest).max(asked)).await;
                 }
             }
             let end = *self.stopping.borrow();

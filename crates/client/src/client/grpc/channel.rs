@@ -200,7 +200,7 @@ fn not_grpc(reply: &Reply) -> Option<Failed> {
     let failed = Failed::of_status((), reply.status, &reply.headers);
     let kind = if failed.retryable { ErrorKind::Unavailable } else { ErrorKind::Protocol };
     let message = format!("{} answered with {what} instead of gRPC", reply.origin());
-    Some(failed.with(Error::new(kind, message).with_hint(HINT)))
+    Some(failed.map(|()| Error::new(kind, message).with_hint(HINT)))
 }
 
 /// The frames of an answer.

@@ -3,12 +3,12 @@
 //! Owns the HTTP clients. Each is for one host and port, looks that host up itself, and connects to
 //! no address that it hasn't checked.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use quick_cache::sync::Cache;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolving};
 use rustls::ClientConfig;
@@ -19,7 +19,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::super::allow::{AllowedHosts, Grant};
 use super::super::connection::bare_client;
-use super::super::tls::{self, AcceptAnyCertificate, SystemVerifier};
+use super::super::tls::{self, CertificateVerifier};
 use super::{Failure, Options};
 use rego::internal::builtins::{HttpPem, HttpTls};
 
@@ -106,16 +106,16 @@ impl reqwest::dns::Resolve for Pinned {
 type ClientKey = (String, String, u16, HttpTls);
 
 /// The clients created so far.
-#[derive(Default)]
+#[derive(Debug)]
 pub(super) struct Clients {
-    made: Mutex<HashMap<ClientKey, reqwest::Client>>,
+    made: Cache<ClientKey, reqwest::Client>,
     /// The verifier with the system's certificates.
-    system_verifier: Mutex<Option<Arc<dyn ServerCertVerifier>>>,
+    system_verifier: OnceLock<Arc<dyn ServerCertVerifier>>,
 }
 
-impl std::fmt::Debug for Clients {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Clients")
+impl Default for Clients {
+    fn default() -> Self {
+        Self { made: Cache::new(CLIENTS), system_verifier: OnceLock::new() }
     }
 }
 
@@ -128,27 +128,22 @@ impl Clients {
         url: &Url,
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
-        if let url::Host::Ipv4(_) | url::Host::Ipv6(_) = &target.host {
-            // Connectors don't resolve a host that is an address already.
-            let ip = match target.host {
-                url::Host::Ipv4(address) => address.into(),
-                url::Host::Ipv6(address) => address.into(),
-                url::Host::Domain(_) => std::net::IpAddr::from([0, 0, 0, 0]),
-            };
-            if !options.allowed.reaches(target.grant, ip, target.port) {
-                return Err(Failure::Disallowed(OutOfReach(target.host.to_string()).to_string()));
-            }
+        // Connectors don't resolve a host that is an address already.
+        let address = match target.host {
+            url::Host::Ipv4(address) => Some(address.into()),
+            url::Host::Ipv6(address) => Some(address.into()),
+            url::Host::Domain(_) => None,
+        };
+        let reaches = |ip| options.allowed.reaches(target.grant, ip, target.port);
+        if !address.is_none_or(reaches) {
+            return Err(Failure::Disallowed(OutOfReach(target.host.to_string()).to_string()));
         }
         let key = (url.scheme().to_owned(), target.host.to_string(), target.port, tls.clone());
-        if let Some(client) = lock(&self.made).get(&key) {
-            return Ok(client.clone());
+        if let Some(client) = self.made.get(&key) {
+            return Ok(client);
         }
         let client = self.make(options, tls, target)?;
-        let mut made = lock(&self.made);
-        if made.len() >= CLIENTS {
-            made.clear();
-        }
-        made.insert(key, client.clone());
+        self.made.insert(key, client.clone());
         Ok(client)
     }
 
@@ -208,7 +203,7 @@ impl Clients {
     ) -> Result<Arc<dyn ServerCertVerifier>, Failure> {
         let provider = Arc::clone(provider);
         if tls.insecure {
-            return Ok(Arc::new(AcceptAnyCertificate(provider)));
+            return Ok(Arc::new(CertificateVerifier::accepting_any(provider)));
         }
         let given = inline(&tls.ca, "tls_ca_cert")?;
         let own = if given.is_empty() { Vec::new() } else { certificates(given, "tls_ca_cert")? };
@@ -216,7 +211,7 @@ impl Clients {
             return tls::only(provider, &own).map_err(|error| tls_failure("tls_ca_cert", &error));
         }
         if given.is_empty()
-            && let Some(verifier) = &*lock(&self.system_verifier)
+            && let Some(verifier) = self.system_verifier.get()
         {
             return Ok(Arc::clone(verifier));
         }
@@ -224,18 +219,14 @@ impl Clients {
         let read = options.ca_certificates.iter().map(|pem| tls::parse_certificates(pem));
         let read: Result<Vec<_>, _> = read.collect();
         let read = read.map_err(|error| tls_failure(unreadable, &error))?;
-        let verifier = SystemVerifier::new(provider, [read.concat(), own].concat())
+        let verifier = CertificateVerifier::new(provider, [read.concat(), own].concat())
             .map_err(|error| tls_failure(unreadable, &error))?;
         let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
-        if given.is_empty() {
-            *lock(&self.system_verifier) = Some(Arc::clone(&verifier));
+        if !given.is_empty() {
+            return Ok(verifier);
         }
-        Ok(verifier)
+        Ok(Arc::clone(self.system_verifier.get_or_init(|| verifier)))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn tls_failure(what: &str, error: &dyn std::fmt::Display) -> Failure {

@@ -12,6 +12,7 @@ use reqwest::{Method, Url};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use super::super::connection::{Cause, caused_by};
 use super::super::redirect::{Hop, is_redirect};
 use super::super::retry::{Failed, Policy};
 use super::cache::CacheLookup;
@@ -298,11 +299,9 @@ impl Http {
             .collect();
         let mut read = BodyBytes { context, bytes: 0, max: self.0.options.max_body_bytes };
         let mut body = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| Failure::Network(format!("the body broke off: {}", cause(&error))))?
-        {
+        while let Some(chunk) = response.chunk().await.map_err(|error| {
+            Failure::Network(format!("the body broke off: {}", Cause::of(&error)))
+        })? {
             read.take(chunk.len(), body.len(), url)?;
             body.extend_from_slice(&chunk);
         }
@@ -435,27 +434,14 @@ fn display_url(request: &HttpRequest, url: &Url) -> String {
 
 /// Classifies a broken exchange.
 fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
-    let mut at: &dyn std::error::Error = error;
-    loop {
-        if let Some(out) = at.downcast_ref::<OutOfReach>() {
-            return Failure::Disallowed(out.to_string());
-        }
-        let Some(next) = at.source() else { break };
-        at = next;
+    if let Some(out) = caused_by::<OutOfReach>(error) {
+        return Failure::Disallowed(out.to_string());
     }
+    let cause = Cause::of(error);
     if error.is_builder() {
-        return Failure::Request(cause(error));
+        return Failure::Request(cause.to_string());
     }
-    Failure::Network(format!("{} \"{}\": {}", operation(method), url, cause(error)))
-}
-
-/// Returns the message of the innermost cause: the layers above only repeat each other.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
+    Failure::Network(format!("{} \"{url}\": {cause}", operation(method)))
 }
 
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
