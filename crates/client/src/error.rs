@@ -218,6 +218,11 @@ impl Error {
         self.0.kind
     }
 
+    /// Returns what failed, without the function and the sources.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// Returns the hint: the next step, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
