@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::client::certificates::{authorities, inline};
 use crate::client::{Credentials, Token};
+use crate::http::tls::{authorities, inline};
 use crate::text::escape;
-use crate::{Error, ErrorKind, Product, environment};
+use crate::{Error, Product, environment};
 use rego_platform_client::files;
 
 #[cfg(feature = "context")]
@@ -198,7 +198,7 @@ impl Values {
     /// Sets the value with this name, in the spelling of variables and options.
     pub fn give(&mut self, name: &str, text: String, origin: Origin) -> Result<(), Error> {
         let row = ROWS.iter().find(|row| row.name == name);
-        let row = row.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no such value"))?;
+        let row = row.ok_or_else(|| Error::internal("there is no such value"))?;
         self.take(*row, text, origin)
     }
 
@@ -215,7 +215,7 @@ impl Values {
                     "0" | "f" | "F" | "false" | "FALSE" | "False" => false,
                     _ => {
                         let message = format!("{origin} is neither `true` nor `false`");
-                        return Err(Error::new(ErrorKind::Configuration, message));
+                        return Err(Error::configuration(message));
                     }
                 };
                 self.set(row, value.to_string(), origin);

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use crate::rego::Value;
 
 use crate::client::{Api, Client, Context};
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, Product};
 
 pub use crate::resources::types::{Field, Type};
 pub use rego_platform_client::call::{ContentForm, Cost};
@@ -142,7 +142,7 @@ impl Function {
     /// Checks a call's arguments, before anything is sent.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`], which names the argument and what was expected.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the argument and what was expected.
     #[doc(hidden)]
     pub fn request(
         &self,
@@ -152,9 +152,7 @@ impl Function {
         if arguments.len() != self.arguments.len() {
             let expected = self.arguments.len();
             let message = format!("takes {expected} arguments, not {}", arguments.len());
-            return Err(
-                Error::new(ErrorKind::InvalidArgument, message).with_hint(self.called_as(product))
-            );
+            return Err(Error::invalid_argument(message).with_hint(self.called_as(product)));
         }
         (self.parse)(arguments).map_err(|invalid| invalid.into_error(self, product))
     }

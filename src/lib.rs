@@ -190,7 +190,7 @@ pub mod testing;
 pub mod text;
 
 use rego_platform_client::{
-    client, diagnostic, environment, flight, observe, resources, unreadable,
+    client, diagnostic, environment, flight, observe, resources, runtime, unreadable,
 };
 
 pub use api::Infoz;

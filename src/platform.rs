@@ -15,14 +15,13 @@ use tracing::Instrument as _;
 
 use crate::rego::Value;
 
-use crate::client::{
-    Api, Client, Content, Context, LazyRuntime, RequestedForm, Runtime, Token, download, panicked,
-};
+use crate::client::{Api, Client, Content, Context, RequestedForm, Token, download};
 use crate::context::ContextValue;
 use crate::flight::Flights;
 use crate::functions::{Answer, Function, FunctionSet, Request};
 use crate::observe::{CallSpan, Observers};
-use crate::{Error, ErrorKind, Product};
+use crate::runtime::{LazyRuntime, Runtime, panicked};
+use crate::{Error, Product};
 
 pub use builder::PlatformBuilder;
 
@@ -90,7 +89,7 @@ impl Platform {
     /// Checks that there is an address for a function, without asking the service.
     ///
     /// # Errors
-    /// That of a call of the function without its address; for an unknown name [`ErrorKind::InvalidArgument`].
+    /// That of a call of the function without its address; for an unknown name [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub fn check_address(&self, name: &str) -> Result<(), Error> {
         let api = self.find(name)?.api;
         match self.address(api) {
@@ -135,7 +134,7 @@ impl Platform {
     /// Works on any thread. Called inside an async runtime, it blocks the thread that called it.
     ///
     /// # Errors
-    /// The error of the call; for an unknown name [`ErrorKind::InvalidArgument`].
+    /// The error of the call; for an unknown name [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Error> {
         let full: Arc<str> = self.product().function(name).into();
         let run = || {
@@ -177,7 +176,7 @@ impl Platform {
                 match download(&client, &context, &digest, RequestedForm::Bytes).await? {
                     Content::Bytes(bytes) => Ok(bytes),
                     Content::Text(_) | Content::Base64(_) => {
-                        Err(Error::new(ErrorKind::Internal, "content came in another form"))
+                        Err(Error::internal("content came in another form"))
                     }
                 }
             };
@@ -189,7 +188,7 @@ impl Platform {
     /// Returns the token that the next call would send; asks the token provider, never the service.
     ///
     /// # Errors
-    /// [`ErrorKind::Unauthenticated`] when there is none or it has expired.
+    /// [`ErrorKind::Unauthenticated`](crate::ErrorKind::Unauthenticated) when there is none or it has expired.
     pub fn token(&self) -> Result<Token, Error> {
         let client = Arc::clone(&self.inner.client);
         let deadline = self.call_deadline();
@@ -267,7 +266,7 @@ impl Platform {
     ) -> Result<T, Error> {
         let task = self.runtime()?.handle().spawn(work.in_current_span());
         task.await.map_err(|failed| {
-            let ended = || Error::new(ErrorKind::Internal, "a call ended without an answer");
+            let ended = || Error::internal("a call ended without an answer");
             if failed.is_panic() { panicked("the call") } else { ended() }
         })?
     }

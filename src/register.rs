@@ -20,14 +20,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use regorus::Engine;
 
-use crate::client::refuse_blocking;
 use crate::evaluate::{
     Answers, Callable, Ended, EvaluateOptions, Evaluation, HostFunction, Ledger, Pool, Record,
     Recording, cancel_on_drop,
 };
 use crate::load::LoadOptions;
 use crate::observe::EvaluationSpan;
-use crate::{Error, ErrorKind, Platform};
+use crate::runtime::refuse_blocking;
+use crate::{Error, Platform};
 
 #[doc(hidden)]
 pub use command::{engine_of, query};
@@ -66,7 +66,7 @@ impl<T> Evaluated<T> {
     /// Returns a recording with everything that a replay of this evaluation needs.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] when an answer has no JSON text, [`ErrorKind::Internal`] when it can't
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when an answer has no JSON text, [`ErrorKind::Internal`](crate::ErrorKind::Internal) when it can't
     /// be recorded.
     pub fn recording(&self) -> Result<Recording, Error> {
         self.record.recording()
@@ -102,7 +102,7 @@ impl Platform {
     /// the [`Registration`].
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when one of the service's functions is on the engine already.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when one of the service's functions is on the engine already.
     pub fn register(&self, engine: &mut Engine) -> Result<Registration, Error> {
         self.register_with(engine, [])
     }
@@ -130,7 +130,7 @@ impl Registration {
         platform: Option<Platform>,
     ) -> Result<Self, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let wrong = HostFunction::wrong(&options.host_functions, &options.product);
+        let wrong = HostFunction::invalid(&options.host_functions, &options.product);
         if !wrong.is_empty() {
             return Err(Error::policy(wrong));
         }
@@ -224,7 +224,7 @@ impl Registration {
     ///
     /// # Errors
     /// The failed call's error, even if the interpreter ignored that failure; otherwise the
-    /// interpreter's as [`ErrorKind::Policy`].
+    /// interpreter's as [`ErrorKind::Policy`](crate::ErrorKind::Policy).
     pub fn run<T>(
         &self,
         engine: &mut Engine,
@@ -251,7 +251,7 @@ impl Registration {
     /// The engine's own extensions count as functions.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] with every problem and its position; [`ErrorKind::Configuration`] when
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with every problem and its position; [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when
     /// the options don't fit the registration.
     ///
     /// [`Policies::load`]: crate::evaluate::Policies::load
@@ -288,5 +288,5 @@ fn refused<T>(span: EvaluationSpan, error: Error) -> Evaluated<T> {
 }
 
 fn configuration(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message.into())
+    Error::configuration(message.into())
 }

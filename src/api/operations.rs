@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{AssessmentRevision, Infoz, ProductVersion};
 use crate::client::{
     APPROVE_ASSESSMENT, Api, ApiRequest, Client, Context, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE,
-    Reader, parse_object, parse_one, parse_page, protocol,
+    Reader, parse_object, parse_one, parse_page,
 };
 use crate::functions::{Filter, Invalid, Listing, VersionRequest, identifier};
 use crate::{Error, ErrorKind};
@@ -36,11 +36,7 @@ impl Sender {
 /// Converts a violation outside a policy: there is no signature to show as a hint.
 fn invalid_argument(invalid: Invalid) -> Error {
     let message = format!("`{}` {}", invalid.argument, invalid.message);
-    let error = Error::new(ErrorKind::InvalidArgument, message);
-    match invalid.hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+    Error::invalid_argument(message).with_optional_hint(invalid.hint)
 }
 
 /// Sends the request of interface 4.1.
@@ -54,7 +50,8 @@ pub(super) async fn product_version(
     let (call, context) = (request.call(), sender.context());
     let read = |body: &str| parse_one::<ProductVersion>("version", body);
     let version = sender.client.json(&context, &call, read).await?;
-    let version = version.ok_or_else(|| protocol("the service's answer has no `version`"))?;
+    let version =
+        version.ok_or_else(|| Error::protocol("the service's answer has no `version`"))?;
     request.check(version.id.as_deref(), version.product_id.as_deref())?;
     Ok(version)
 }
@@ -86,10 +83,12 @@ pub(super) async fn approve(
     let read = |body: &str| parse_one::<AssessmentRevision>("result", body);
     let answer = sender.client.json(&context, &call, read).await.map_err(may_be_approved)?;
     let Some(revision) = answer.filter(|r| r.id.as_deref().is_some_and(|id| !id.is_empty())) else {
-        return Err(may_be_approved(protocol("the service's answer has no `result`")));
+        return Err(may_be_approved(Error::protocol("the service's answer has no `result`")));
     };
     if !revision.id.as_deref().is_some_and(|id| id.eq_ignore_ascii_case(&asked)) {
-        return Err(may_be_approved(protocol("the service's answer is about another revision")));
+        return Err(may_be_approved(Error::protocol(
+            "the service's answer is about another revision",
+        )));
     }
     Ok(revision)
 }
@@ -111,7 +110,9 @@ pub(super) async fn infoz(sender: Sender) -> Result<Infoz, Error> {
     let infoz = sender.client.json(&sender.context(), &call, parse_object::<Infoz>).await?;
     // An envelope has no defaults: an object without any of these fields is another service's.
     if infoz.is_empty() {
-        return Err(protocol("the control plane's answer doesn't describe the control plane"));
+        return Err(Error::protocol(
+            "the control plane's answer doesn't describe the control plane",
+        ));
     }
     Ok(infoz)
 }
@@ -129,7 +130,7 @@ pub(super) async fn openapi(sender: Sender, api: Api) -> Result<String, Error> {
     if is_specification(&text) {
         return Ok(text);
     }
-    Err(protocol("the service answered with something else than a specification")
+    Err(Error::protocol("the service answered with something else than a specification")
         .with_hint("check the configured addresses"))
 }
 
@@ -173,12 +174,11 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Pages<T> {
         let read = |body: &str| parse_page(name, PhantomData::<T>, usize::MAX, body);
         let page = self.reader.next(&sender.client, &context, read).await?;
         let Some(rows) = page else { return Ok(None) };
-        let broken = |_| Error::new(ErrorKind::Internal, "a result has no JSON");
+        let broken = |_| Error::internal("a result has no JSON");
         let mut values = Vec::with_capacity(rows.len());
         for row in &rows {
-            let text = serde_json::to_string(row).map_err(|error| {
-                Error::new(ErrorKind::Internal, "a result has no JSON").with_source(error)
-            })?;
+            let text = serde_json::to_string(row)
+                .map_err(|error| Error::internal("a result has no JSON").with_source(error))?;
             values.push(Value::from_json(&text).map_err(broken)?);
         }
         self.reader.check_rows(&values)?;

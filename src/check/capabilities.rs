@@ -11,7 +11,7 @@ use crate::functions::{Function, Type};
 use crate::load::{HostFunction, LoadOptions};
 use crate::rego;
 use crate::rego::internal::types;
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, Product};
 
 /// Returns a document with only the functions of `options`, the service's and the host's.
 pub fn capabilities(options: &LoadOptions) -> Value {
@@ -21,7 +21,7 @@ pub fn capabilities(options: &LoadOptions) -> Value {
 /// Adds the functions of `options` to the built-ins of `document`, replacing any of the same name.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
+/// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `document` isn't a capabilities document.
 pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error> {
     listed(&document)?;
     let known = document.get_mut("builtins").and_then(Value::as_array_mut);
@@ -38,7 +38,7 @@ pub fn merged(mut document: Value, options: &LoadOptions) -> Result<Value, Error
 /// Returns the built-ins of a capabilities document, which all have a name and a declaration.
 fn listed(document: &Value) -> Result<&[Value], Error> {
     let refused = |why: &str| {
-        Error::new(ErrorKind::Configuration, format!("this isn't a capabilities document: {why}"))
+        Error::configuration(format!("this isn't a capabilities document: {why}"))
             .with_hint("`opa capabilities --current` writes one")
     };
     let known = document
@@ -60,10 +60,10 @@ fn listed(document: &Value) -> Result<&[Value], Error> {
 
 /// Returns the functions of a capabilities document that neither Rego nor the service has: a host
 /// implements them, and tests replace them with `with`. A policy that calls one of them loads; an
-/// evaluation that reaches such a call fails with [`ErrorKind::NotAnswered`].
+/// evaluation that reaches such a call fails with [`ErrorKind::NotAnswered`](crate::ErrorKind::NotAnswered).
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] when `document` isn't a capabilities document.
+/// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `document` isn't a capabilities document.
 pub fn declared_functions(document: &Value, product: &Product) -> Result<Vec<HostFunction>, Error> {
     let is_known = |name: &str| {
         let first = name.split('.').next().unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::rego::Value;
 use crate::rego::internal::deeper;
 use crate::rego::syntax::tree::{Rule, Span, Term, TermKind};
 use crate::text::escape;
-use crate::{Diagnostic, Error, ErrorKind, Product};
+use crate::{Diagnostic, Error, Product};
 
 const HINT: &str = "give it the form of the function's answer; fields may be left out";
 
@@ -156,7 +156,7 @@ impl Mocks {
         let known = self.product.short(function).and_then(functions::function);
         let Some(known) = known.filter(|_| !self.silenced.contains(&at)) else { return Ok(()) };
         has_type(answer, known.result).map_err(|what| {
-            Error::new(ErrorKind::Policy, format!("a mock of `{function}` {what}")).with_hint(HINT)
+            Error::policy_failed(format!("a mock of `{function}` {what}")).with_hint(HINT)
         })
     }
 }

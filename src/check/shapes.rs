@@ -59,7 +59,7 @@ impl<'a> Checker<'_, 'a> {
         let head = &rule.head;
         match (&head.key, &head.value) {
             (Some(key), None) => self.item(key, MAX_DEPTH),
-            (Some(_), Some(_)) => Some(self.wrong(head.span, "is an object")),
+            (Some(_), Some(_)) => Some(self.not_a_list(head.span, "is an object")),
             (None, Some(_)) if head.generated_value => Some(self.condition(head.span)),
             (None, Some(value)) if self.name == "result" => self.result(value, MAX_DEPTH),
             (None, Some(value)) => self.list(value, MAX_DEPTH),
@@ -123,12 +123,12 @@ impl<'a> Checker<'_, 'a> {
             _ => {
                 let type_name = self.type_name(value, depth)?;
                 let is_list = matches!(type_name, "a set" | "an array");
-                (!is_list).then(|| self.wrong(value.span, &format!("is {type_name}")))
+                (!is_list).then(|| self.not_a_list(value.span, &format!("is {type_name}")))
             }
         }
     }
 
-    fn wrong(&self, span: Span, what: &str) -> Wrong {
+    fn not_a_list(&self, span: Span, what: &str) -> Wrong {
         let name = self.name;
         let message = format!("`{name}` {what}, not a set or an array");
         (span, warning(message).with_hint(list_hint(name)))

@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use super::{Form, Origin, Row};
 use crate::text::escape;
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, Product};
 
 /// The table with the paths of endpoints.
 pub const ENDPOINTS: &str = "endpoints";
@@ -49,7 +49,7 @@ impl File {
                 let before = text.bytes().take(start);
                 let line = before.filter(|byte| *byte == b'\n').count() + 1;
                 let message = format!("line {line} of {} isn't valid TOML", shown(&path));
-                Err(Error::new(ErrorKind::Configuration, message)
+                Err(Error::configuration(message)
                     .with_hint("the line isn't shown, since it may hold a token"))
             }
         }
@@ -68,9 +68,9 @@ impl File {
             }
             (Form::Flag, Value::Boolean(value)) => Ok(Some(value.to_string())),
             (Form::Number, Value::Integer(number)) if *number >= 1 => Ok(Some(number.to_string())),
-            (Form::Flag, _) => Err(self.wrong(row.key, "`true` or `false`")),
-            (Form::Number, _) => Err(self.wrong(row.key, "a whole number of at least 1")),
-            _ => Err(self.wrong(row.key, "a string")),
+            (Form::Flag, _) => Err(self.unexpected(row.key, "`true` or `false`")),
+            (Form::Number, _) => Err(self.unexpected(row.key, "a whole number of at least 1")),
+            _ => Err(self.unexpected(row.key, "a string")),
         }
     }
 
@@ -84,19 +84,20 @@ impl File {
     /// Returns the paths of endpoints, by name.
     pub fn endpoints(&self) -> Result<BTreeMap<String, String>, Error> {
         let Some(value) = self.get(ENDPOINTS) else { return Ok(BTreeMap::new()) };
-        let table = value.as_table().ok_or_else(|| self.wrong(ENDPOINTS, "a table of paths"))?;
+        let table =
+            value.as_table().ok_or_else(|| self.unexpected(ENDPOINTS, "a table of paths"))?;
         table
             .iter()
             .map(|(name, path)| match path {
                 Value::String(path) => Ok((name.clone(), path.clone())),
-                _ => Err(self.wrong(&format!("{ENDPOINTS}.{name}"), "a path")),
+                _ => Err(self.unexpected(&format!("{ENDPOINTS}.{name}"), "a path")),
             })
             .collect()
     }
 
-    fn wrong(&self, key: &str, expected: &str) -> Error {
+    fn unexpected(&self, key: &str, expected: &str) -> Error {
         let message = format!("`{}` in {} isn't {expected}", escape(key), shown(&self.path));
-        Error::new(ErrorKind::Configuration, message)
+        Error::configuration(message)
     }
 }
 

@@ -68,7 +68,7 @@ impl Calls for Pass {
             }
             Some(Kind::Declared) => {
                 let message = "the host gave no answer for this function";
-                return Err(Error::new(ErrorKind::NotAnswered, message).in_call(function));
+                return Err(Error::not_answered(message).in_call(function));
             }
             Some(Kind::Async(answer)) => CheckedCall::of_host(function, answer, args),
             None => match CheckedCall::of_network(function, args) {
@@ -129,7 +129,7 @@ impl Calls for Pass {
 
 /// Ends a speculative pass, whose result isn't used.
 fn ends_here() -> Error {
-    Error::new(ErrorKind::Internal, "the pass ends here")
+    Error::internal("the pass ends here")
 }
 
 impl Pass {
@@ -249,10 +249,9 @@ impl Pass {
         }
         let limit = self.session.budget.calls;
         if notes.used.len() >= limit {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the evaluation makes more than {limit} calls, its limit"),
-            )
+            return Err(Error::too_large(format!(
+                "the evaluation makes more than {limit} calls, its limit"
+            ))
             .at_limit(Limit::Calls));
         }
         notes.used.insert(key.clone(), 1);
@@ -272,13 +271,10 @@ impl Pass {
             let before = self.bytes.fetch_add(outcome.bytes, Ordering::Relaxed);
             let limit = self.session.budget.bytes;
             if before.saturating_add(outcome.bytes) > limit {
-                return Err(Error::new(
-                    ErrorKind::TooLarge,
-                    format!(
-                        "the answers of this evaluation are larger than {}",
-                        crate::text::size(limit)
-                    ),
-                )
+                return Err(Error::too_large(format!(
+                    "the answers of this evaluation are larger than {}",
+                    crate::text::size(limit)
+                ))
                 .at_limit(Limit::Bytes));
             }
             let before = self.memory.fetch_add(outcome.memory, Ordering::Relaxed);
@@ -287,7 +283,7 @@ impl Pass {
                 let limit = crate::text::size(limit);
                 let message =
                     format!("the answers of this evaluation are values of more than {limit}");
-                return Err(Error::new(ErrorKind::TooLarge, message).at_limit(Limit::Memory));
+                return Err(Error::too_large(message).at_limit(Limit::Memory));
             }
             self.session.shared_memory.hold(before.saturating_add(outcome.memory))?;
         }

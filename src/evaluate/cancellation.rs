@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use futures_util::task::AtomicWaker;
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// A handle that cancels the evaluations it was passed to. A running evaluation stops soon, one
 /// that waits for the service at once, and requests that nothing else waits for are dropped.
@@ -91,5 +91,5 @@ impl Drop for CancelOnDrop {
 
 /// Returns the error of a cancelled evaluation.
 pub(super) fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the evaluation was cancelled")
+    Error::cancelled("the evaluation was cancelled")
 }

@@ -9,12 +9,13 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 
 use super::call::CheckedCall;
-use crate::client::{Context, LazyRuntime};
+use crate::client::Context;
 use crate::flight::{Flights, Grant, InFlightCall, Notifier, SharedCall};
 use crate::functions::{Answer, Request};
 use crate::http::Http;
 use crate::load::functions::AsyncFunction;
 use crate::rego::internal::builtins::HttpRequest;
+use crate::runtime::LazyRuntime;
 use crate::{Error, Platform, Value};
 
 /// The request of a call, with the means to send it.

@@ -22,13 +22,13 @@ use super::pool::Pool;
 use super::recording::Recording;
 use super::scope::Scope;
 use super::session::Session;
-use crate::client::LazyRuntime;
 use crate::flight::{CallOutcome, Key};
 use crate::functions::ContentForm;
 use crate::load::HostFunction;
 use crate::observe::EvaluationSpan;
 use crate::rego::Value;
-use crate::{Error, ErrorKind, Product};
+use crate::runtime::LazyRuntime;
+use crate::{Error, Product};
 
 /// The functions that an evaluation can call, besides Rego's own.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl Callable {
         } else {
             return Ok(());
         };
-        Err(Error::new(ErrorKind::Configuration, message)
+        Err(Error::configuration(message)
             .with_hint("load and evaluate with one platform, which has both"))
     }
 }

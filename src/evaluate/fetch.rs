@@ -22,9 +22,9 @@ use super::ledger::Origin;
 use super::network;
 use super::recording_checks;
 use super::session::{GuessCost, Known, Sent, Session};
-use crate::client::{Runtime, panicked};
 use crate::flight::{CallOutcome, Grant, Key};
 use crate::functions::{Answer, Cost};
+use crate::runtime::{Runtime, panicked};
 use crate::{Error, ErrorKind};
 
 /// The shortest time without an arrival after which guesses are no longer waited for.
@@ -72,7 +72,7 @@ impl Session {
             Answers::Unavailable(advice) => {
                 for call in all().filter(of_service).take(1) {
                     let message = "nothing answers calls here";
-                    let error = Error::new(ErrorKind::NotAnswered, message)
+                    let error = Error::not_answered(message)
                         .with_hint(advice.replace("{function}", &call.key.function));
                     self.learn(&call.key, none(Err(error)), Origin::Replay, pass);
                 }
@@ -101,13 +101,13 @@ impl Session {
                 let answers = answers.map_err(|_| panicked("the responder"))?;
                 let mut answers = answers.into_iter();
                 for call in asked {
-                    let answer = answers.next().unwrap_or_else(|| {
-                        Err(Error::new(ErrorKind::NotAnswered, "the host gave no answer"))
-                    });
+                    let answer = answers
+                        .next()
+                        .unwrap_or_else(|| Err(Error::not_answered("the host gave no answer")));
                     let answer = answer.and_then(|value| {
                         recording_checks::check(&call.key, &value).map_err(|what| {
                             let message = format!("the host's answer {what}");
-                            Error::new(ErrorKind::Protocol, message)
+                            Error::protocol(message)
                         })?;
                         Ok(Answer::from(value))
                     });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, ErrorKind, Limit};
+use crate::{Error, Limit};
 
 /// A limit on the bytes of values that evaluations hold at the same time. Clones share it.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl Reservation {
     /// Holds at least `bytes` from now on.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`] if the other evaluations hold the rest.
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if the other evaluations hold the rest.
     pub fn hold(&self, bytes: u64) -> Result<(), Error> {
         let Some(SharedMemory(shared)) = &self.of else { return Ok(()) };
         let more = bytes.saturating_sub(self.held.load(Ordering::Relaxed));
@@ -46,7 +46,7 @@ impl Reservation {
         if shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             let most = crate::text::size(shared.most);
             let message = format!("all evaluations together make values of more than {most}");
-            return Err(Error::new(ErrorKind::TooLarge, message).at_limit(Limit::Memory));
+            return Err(Error::too_large(message).at_limit(Limit::Memory));
         }
         self.held.fetch_add(more, Ordering::Relaxed);
         Ok(())

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::call::{CheckedCall, Target, key};
+use crate::Error;
 use crate::rego::Value;
 use crate::rego::internal::builtins::HttpRequest;
 use crate::rego::value::{Object, Set};
 use crate::text::hex;
-use crate::{Error, ErrorKind};
 
 pub(crate) use crate::rego::internal::builtins::{HTTP_SEND, LOOKUP};
 
@@ -34,15 +34,14 @@ impl CheckedCall {
     }
 }
 
-fn wrong(function: &str) -> Error {
-    Error::new(ErrorKind::Internal, "a call with arguments of other types").in_call(function)
+fn mistyped(function: &str) -> Error {
+    Error::internal("a call with arguments of other types").in_call(function)
 }
 
 fn of_request(arguments: &[Value]) -> Result<CheckedCall, Error> {
-    let [Value::Object(object)] = arguments else { return Err(wrong(HTTP_SEND)) };
-    let request = HttpRequest::read(object).map_err(|error| {
-        Error::new(ErrorKind::InvalidArgument, error.message.into_owned()).in_call(HTTP_SEND)
-    })?;
+    let [Value::Object(object)] = arguments else { return Err(mistyped(HTTP_SEND)) };
+    let request = HttpRequest::read(object)
+        .map_err(|error| Error::invalid_argument(error.message.into_owned()).in_call(HTTP_SEND))?;
     let ignores = object.contains_key(&Value::from("cache_ignored_headers"));
     let told_by = if ignores { request.key.as_object() } else { Some(&**object) };
     let shown = without_secrets(told_by.unwrap_or(object));
@@ -51,7 +50,7 @@ fn of_request(arguments: &[Value]) -> Result<CheckedCall, Error> {
 }
 
 fn of_name(arguments: &[Value]) -> Result<CheckedCall, Error> {
-    let [Value::String(name)] = arguments else { return Err(wrong(LOOKUP)) };
+    let [Value::String(name)] = arguments else { return Err(mistyped(LOOKUP)) };
     let key = key(LOOKUP.into(), arguments.to_vec())?;
     Ok(CheckedCall { key, target: Target::Lookup(name.to_string().into()) })
 }

@@ -9,7 +9,7 @@ use crate::rego::Value;
 use crate::rego::internal::deeper;
 
 use super::query::{QueryOutput, Row};
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 #[path = "output_table.rs"]
 mod table;
@@ -34,7 +34,7 @@ pub enum OutputFormat {
 /// Returns `output` as text in `format`; unless empty, it ends with a line break.
 ///
 /// # Errors
-/// [`ErrorKind::Policy`] when two keys of an object are the same in JSON.
+/// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when two keys of an object are the same in JSON.
 pub fn write(output: &QueryOutput, format: OutputFormat) -> Result<String, Error> {
     match format {
         OutputFormat::Json => document(output),
@@ -181,7 +181,7 @@ pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
                 } else {
                     format!("a result has more than {BYTES} bytes of text")
                 };
-                return Err(Error::new(ErrorKind::TooLarge, message));
+                return Err(Error::too_large(message));
             }
             match value {
                 Value::Array(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
@@ -199,7 +199,7 @@ pub(super) fn printable(output: QueryOutput) -> Result<QueryOutput, Error> {
 /// Returns `value` as indented JSON, otherwise as [`compact`] does.
 ///
 /// # Errors
-/// [`ErrorKind::Policy`] when two keys of an object are the same in JSON.
+/// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when two keys of an object are the same in JSON.
 pub fn pretty(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
     write_indented(value, 0, &mut out)?;
@@ -310,7 +310,7 @@ fn fields(object: &Value) -> Result<Vec<(String, &Value)>, Error> {
         if let Some([(key, _), ..]) = fields.windows(2).find(same) {
             let key = crate::text::shorten(key, 60);
             let message = format!("two keys of an object are both `{key}` in JSON");
-            return Err(Error::new(ErrorKind::Policy, message));
+            return Err(Error::policy_failed(message));
         }
     }
     Ok(fields)

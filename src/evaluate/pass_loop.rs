@@ -21,7 +21,7 @@ use super::environment::Environment;
 use super::scope::{Calls, Scope};
 use super::session::Session;
 use crate::flight::Key;
-use crate::{Error, ErrorKind, Limit};
+use crate::{Error, Limit};
 
 /// The initial time limit of a pass whose guesses could loop; shorter where the evaluation itself
 /// has little time.
@@ -155,11 +155,8 @@ impl PassPlan {
         }
         let limit = session.budget.passes;
         (self.passes - self.steps > limit).then(|| {
-            Error::new(
-                ErrorKind::TooLarge,
-                format!("the evaluation takes more than {limit} passes, its limit"),
-            )
-            .at_limit(Limit::Passes)
+            Error::too_large(format!("the evaluation takes more than {limit} passes, its limit"))
+                .at_limit(Limit::Passes)
         })
     }
 

@@ -21,7 +21,6 @@ use super::scope::{Print, Scope};
 use super::survey::{Reached, SurveyHost};
 use crate::Product;
 use crate::check::{self, mocks::Mocks};
-use crate::client::refuse_blocking;
 use crate::functions::FunctionSet;
 use crate::load::{
     self, LoadOptions, Loaded, Package, TEST_CASE, diagnostic, position, wrong_arguments,
@@ -36,9 +35,10 @@ use crate::rego::{
     self, CallSiteInfo, ErrorCode, EvalError, Limits, Outcome, Problem, ProblemCode, Program, Run,
     Sources as Texts, Value,
 };
+use crate::runtime::refuse_blocking;
 use crate::sources::Sources;
 use crate::sources::{DataSource, ModuleSource, RegoVersion};
-use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
+use crate::{Diagnostic, Error, Limit, Position};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
@@ -211,7 +211,7 @@ impl Evaluated {
     /// Returns a recording with everything that a replay of this evaluation needs.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] when an answer has no JSON text, [`ErrorKind::Internal`] when it can't
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when an answer has no JSON text, [`ErrorKind::Internal`](crate::ErrorKind::Internal) when it can't
     /// be recorded.
     pub fn recording(&self) -> Result<Recording, Error> {
         self.record.recording()
@@ -240,7 +240,7 @@ impl Policies {
     /// Checks and compiles sources.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] with every problem and its position.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with every problem and its position.
     pub fn load(sources: &Sources, options: LoadOptions) -> Result<Self, Error> {
         Self::of(load::compile(sources, &options, &check::errors, None), options, false)
     }
@@ -369,7 +369,7 @@ impl Policies {
     /// Checks and compiles a query, which can then be evaluated often.
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] with every problem of the query.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with every problem of the query.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         self.query_in(text, &QueryContext::default())
     }
@@ -460,7 +460,7 @@ impl Policies {
     ///
     /// Works on any thread, even inside an async runtime, whose thread it then blocks. Inside a
     /// token provider and an asynchronous [`HostFunction`](crate::load::HostFunction), a query that can make calls is refused
-    /// ([`ErrorKind::Configuration`]): await [`evaluate_async`](Self::evaluate_async) there.
+    /// ([`ErrorKind::Configuration`](crate::ErrorKind::Configuration)): await [`evaluate_async`](Self::evaluate_async) there.
     pub fn evaluate(
         &self,
         query: &Query,
@@ -583,7 +583,7 @@ impl Policies {
     fn check_compatible(&self, query: &Query, options: &EvaluateOptions) -> Result<(), Error> {
         if !Arc::ptr_eq(&query.of, &self.inner) {
             let message = format!("the query `{}` belongs to other policies", query.text);
-            return Err(Error::new(ErrorKind::Policy, message)
+            return Err(Error::policy_failed(message)
                 .with_hint("make it with the `query` of the policies that it is evaluated on"));
         }
         let callable = &self.inner.callable;
@@ -617,7 +617,7 @@ impl Policies {
         let prints = scope.take_prints();
         let (covered, cases) = (covering.into_covered(), scope.take_cases());
         let Ok(outcome) = outcome else {
-            let error = Error::new(ErrorKind::Internal, "the evaluation panicked")
+            let error = Error::internal("the evaluation panicked")
                 .with_hint("report this with the policy that causes it");
             let (swallowed, reached, calls) = (Vec::new(), Reached::default(), BTreeMap::new());
             let output = Err(error);
@@ -763,10 +763,8 @@ fn limits(options: &EvaluateOptions) -> Limits {
 /// Converts the machine's error.
 fn evaluation_error(error: &EvalError, place: Option<Position>) -> Error {
     match error.code {
-        ErrorCode::Limit => {
-            Error::new(ErrorKind::TooLarge, error.message.clone()).at_limit(Limit::Memory)
-        }
-        ErrorCode::Cancel => Error::new(ErrorKind::TimedOut, error.message.clone()),
+        ErrorCode::Limit => Error::too_large(error.message.clone()).at_limit(Limit::Memory),
+        ErrorCode::Cancel => Error::timed_out(error.message.clone()),
         _ => {
             let diagnostic = Diagnostic::error("evaluation-error", error.to_string());
             Error::policy(vec![match place {

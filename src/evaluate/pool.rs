@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// The time for which an idle thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ impl Pool {
             if let Poll::Ready(done) = receiver.poll_unpin(cx) {
                 return Poll::Ready(done.map(Some).map_err(|_| {
                     let message = "the evaluation's thread ended without an answer";
-                    Error::new(ErrorKind::Internal, message)
+                    Error::internal(message)
                 }));
             }
             let is_over = !turn.is_taken() && ended.as_mut().poll(cx).is_ready();
@@ -116,7 +116,7 @@ impl Pool {
             if first {
                 self.0.lock().queue.clear();
                 let message = "can't start a thread to evaluate on";
-                return Err(Error::new(ErrorKind::Internal, message).with_source(error));
+                return Err(Error::internal(message).with_source(error));
             }
         }
         Ok(())

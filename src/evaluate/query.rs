@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::Error;
 use crate::rego::Solution;
 use crate::rego::Value;
-use crate::{Error, ErrorKind};
 
 /// The value of one expression of a query, within a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +76,14 @@ impl QueryOutput {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Policy`] when the query is undefined, or has more than one value.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the query is undefined, or has more than one value.
     pub fn required(&self) -> Result<&Value, Error> {
         self.value().ok_or_else(|| {
             if self.is_undefined() {
-                Error::new(ErrorKind::Policy, "the query is undefined, which isn't a verdict")
+                Error::policy_failed("the query is undefined, which isn't a verdict")
                     .with_hint("compare the path with the packages and rules that are loaded")
             } else {
-                Error::new(ErrorKind::Policy, "the query has more than one value")
+                Error::policy_failed("the query has more than one value")
             }
         })
     }

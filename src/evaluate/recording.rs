@@ -111,8 +111,9 @@ impl Recording {
         if let Some((function, arguments)) = self.0.differs(&other.0) {
             let call = shorten(&format!("{function}({arguments})"), 200);
             let message = format!("two evaluations got different outcomes of the call {call}");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("record them apart from each other"));
+            return Err(
+                Error::configuration(message).with_hint("record them apart from each other")
+            );
         }
         self.0.extend(other.0);
         Ok(())
@@ -136,7 +137,7 @@ impl Recording {
         if Value::from_json(&arguments).is_err() {
             let message =
                 "an argument contains a set or a key that isn't a string, which JSON can't express";
-            return Err(Error::new(ErrorKind::Policy, message)
+            return Err(Error::policy_failed(message)
                 .with_hint("pass arrays, and objects with strings as keys")
                 .in_call(function));
         }
@@ -173,14 +174,13 @@ impl Recording {
         if function != LOOKUP && again.as_ref() != Some(value) {
             let message =
                 "an answer contains a set or a key that isn't a string, which JSON can't express";
-            return Err(Error::new(ErrorKind::Policy, message)
+            return Err(Error::policy_failed(message)
                 .with_hint("let the function return arrays, and objects with strings as keys")
                 .in_call(function));
         }
         let text = again.map_or(text, |value| value.to_json_pretty());
-        let value = RawValue::from_string(text.replace('\n', INDENT)).map_err(|e| {
-            Error::new(ErrorKind::Internal, "an answer can't be recorded").with_source(e)
-        })?;
+        let value = RawValue::from_string(text.replace('\n', INDENT))
+            .map_err(|e| Error::internal("an answer can't be recorded").with_source(e))?;
         self.0.nd_builtin_cache.entry(function).or_default().insert(arguments, value);
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Recording {
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let failed = |e: std::io::Error| {
             let message = format!("the recording `{}` can't be written", path.display());
-            Error::new(ErrorKind::Configuration, message).with_source(e)
+            Error::configuration(message).with_source(e)
         };
         if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
             return Err(failed(std::io::Error::other("it isn't a regular file")));
@@ -245,7 +245,7 @@ impl Recording {
 
     /// Reads a recording, which errors call `called`, and `recording` where it is known to be one.
     fn named(text: &[u8], called: &str, recording: &str) -> Result<Self, Error> {
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: String| Error::configuration(message);
         let failed = |what: &str| wrong(format!("{recording} {what}"));
         let contents: Contents = serde_json::from_slice(text).map_err(|e| {
             wrong(format!("{called} isn't a recording")).with_source(shorten(&e.to_string(), 300))
@@ -427,14 +427,11 @@ impl Replay {
             let prefix = format!("{function}: ");
             let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
             let error = Error::new(failure.kind, message);
-            return Err(match &failure.hint {
-                Some(hint) => error.with_hint(hint.clone()),
-                None => error,
-            });
+            return Err(error.with_optional_hint(failure.hint.clone()));
         }
         let message =
             format!("the recording has no answer for the call with {}", shorten(arguments, 200));
-        Err(Error::new(ErrorKind::NotAnswered, message)
+        Err(Error::not_answered(message)
             .with_hint("record again with the same policies and inputs"))
     }
 
@@ -457,8 +454,7 @@ impl Replay {
 
 fn exact(value: &RawValue) -> Result<Value, Error> {
     Value::from_json(value.get()).map_err(|wrong| {
-        Error::new(ErrorKind::Configuration, "the recording holds a value that can't be read")
-            .with_source(wrong)
+        Error::configuration("the recording holds a value that can't be read").with_source(wrong)
     })
 }
 

@@ -40,8 +40,7 @@ pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ErrorKi
 pub(super) fn tampered(key: &Key, what: &str) -> Error {
     let arguments = shorten(&key.arguments, 200);
     let message = format!("the recorded answer to the call with {arguments} {what}");
-    Error::new(ErrorKind::Tampered, message)
-        .with_hint("record again: the recording was altered or is damaged")
+    Error::tampered(message).with_hint("record again: the recording was altered or is damaged")
 }
 
 /// Checks that `value` can be the answer to the call, which isn't one of the host's. Returns the form

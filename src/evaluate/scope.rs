@@ -20,7 +20,7 @@ use crate::rego::internal::builtins;
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::GoesOn;
 use crate::rego::{Halt, Host, HostAnswer, HostCall};
-use crate::{Error, ErrorKind, Limit};
+use crate::{Error, Limit};
 
 /// The number of bytes that a pass may print.
 const PRINT_LIMIT: u64 = 16 << 20;
@@ -188,10 +188,11 @@ impl Scope {
             let message = format!(
                 "the policy prints more than {PRINT_LIMIT} bytes, or more than {PRINTS_LIMIT} times"
             );
-            return Err(self.fail(Error::new(ErrorKind::TooLarge, message)));
+            return Err(self.fail(Error::too_large(message)));
         }
         if Instant::now() >= self.deadline {
-            let error = Error::timed_out("the evaluation", self.timeout).at_limit(Limit::Timeout);
+            let error =
+                Error::timed_out_after("the evaluation", self.timeout).at_limit(Limit::Timeout);
             return Err(self.fail(error));
         }
         Ok(())

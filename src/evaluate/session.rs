@@ -18,14 +18,15 @@ use super::dispatcher::Dispatcher;
 use super::ledger::{CallRecord, Ledger, Origin};
 use super::memory::Reservation;
 use super::options::EvaluateOptions;
-use crate::client::{Allowance, LazyRuntime, Runtime};
+use crate::client::Allowance;
 use crate::flight::{CallOutcome, InFlightCall, Key, Notifier};
 use crate::functions::is_skipped;
 use crate::http::Http;
 use crate::load::HostFunction;
 use crate::observe::Observers;
+use crate::runtime::{LazyRuntime, Runtime};
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, NotFound, Product, TraceParent, setting};
+use crate::{Error, Limit, NotFound, Product, TraceParent, setting};
 
 /// A call whose answer is known.
 pub(super) struct Known {
@@ -199,7 +200,7 @@ impl Session {
         }
         let function = &call.key.function;
         let hint = format!("allow the host, or replace the call: `with {function} as {{…}}`");
-        Err(Error::new(ErrorKind::NotAnswered, "it isn't enabled here: no host is allowed")
+        Err(Error::not_answered("it isn't enabled here: no host is allowed")
             .with_hint(hint)
             .by_setting(setting::ALLOWED_HOSTS)
             .in_call(Arc::clone(function)))
@@ -271,7 +272,7 @@ impl Session {
 
     /// Returns the error for a missed deadline while waiting for this call.
     pub fn out_of_time_for(&self, key: Option<&Key>) -> Error {
-        let error = Error::timed_out("the evaluation", self.budget.timeout);
+        let error = Error::timed_out_after("the evaluation", self.budget.timeout);
         let Some(key) = key else { return error.at_limit(Limit::Timeout) };
         let arguments = shorten(&key.arguments, 100);
         let waiting = format!("{error}, waiting for `{}` {arguments}", key.function);

@@ -14,7 +14,7 @@ use crate::rego::internal::engine::{self, Halt, Host, HostAnswer, HostCall};
 use crate::rego::syntax::tree::Span;
 use crate::rego::value::GoesOn;
 use crate::rego::{Solution, Sources as Texts, Value};
-use crate::{Error, ErrorKind, Position};
+use crate::{Error, Position};
 
 /// The statements that an evaluation reached and couldn't judge.
 ///
@@ -217,7 +217,7 @@ impl Host for SurveyHost<'_> {
             Some(Some(value)) => HostAnswer::Value(value),
             Some(None) => HostAnswer::Undefined,
             None => {
-                let error = Error::new(ErrorKind::Internal, "the evaluation didn't make this call");
+                let error = Error::internal("the evaluation didn't make this call");
                 HostAnswer::Fail(Arc::new(error))
             }
         }

@@ -11,7 +11,7 @@ use crate::rego::value::Object;
 use super::describe;
 use super::{Field, Function, Type};
 use crate::text::{nearest, shorten, with_part};
-use crate::{Error, ErrorKind, Product};
+use crate::{Error, Product};
 
 /// An argument that doesn't have its declared form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +33,8 @@ impl Invalid {
     }
 
     pub fn into_error(self, function: &Function, product: &Product) -> Error {
-        let error = Error::new(
-            ErrorKind::InvalidArgument,
-            format!("argument `{}` {}", self.argument, self.message),
-        );
+        let error =
+            Error::invalid_argument(format!("argument `{}` {}", self.argument, self.message));
         match self.hint {
             Some(hint) => error.with_hint(hint),
             None => error.with_hint(function.called_as(product)),

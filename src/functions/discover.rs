@@ -8,8 +8,7 @@ use crate::rego::value::{Object, Shared};
 use super::arguments::{Invalid, argument, digest, text};
 use super::{Answer, AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::client::{
-    ApiRequest, Client, Context, DISCOVER, EnvelopeSeed, Pager, Row, parse as read, protocol,
-    within_list,
+    ApiRequest, Client, Context, DISCOVER, EnvelopeSeed, Pager, Row, parse as read, within_list,
 };
 use crate::resources::validate::Asked;
 use crate::{Error, ErrorKind};
@@ -184,10 +183,10 @@ impl Discover {
     /// about the digest and the kind that were asked for.
     fn check(&self, result: Option<Value>) -> Result<(Object, Vec<Value>), Error> {
         let Some(result) = result else {
-            return Err(protocol("the service's answer has no `result`"));
+            return Err(Error::protocol("the service's answer has no `result`"));
         };
         if result.get_str("digest").and_then(Value::as_str) != Some(self.digest.as_str()) {
-            return Err(protocol(
+            return Err(Error::protocol(
                 "the service answered about another digest than the one asked for",
             ));
         }

@@ -6,8 +6,8 @@ use crate::rego::Value;
 
 use super::arguments::{Invalid, argument, digest};
 use super::{Answer, AnswerFuture, Argument, ContentForm, Cost, Function, Origin, Request, Type};
+use crate::Error;
 use crate::client::{Client, Content, Context, DOWNLOAD, RequestedForm, download};
-use crate::{Error, ErrorKind};
 
 pub(super) static FUNCTION: Function = Function {
     name: "download_artifact",
@@ -52,7 +52,7 @@ impl Request for DownloadArtifact {
                     Content::Text(text) => (text, ContentForm::Text),
                     Content::Base64(text) => (text, ContentForm::Base64),
                     Content::Bytes(_) => {
-                        return Err(Error::new(ErrorKind::Internal, "content came in no form"));
+                        return Err(Error::internal("content came in no form"));
                     }
                 };
             Ok(Answer { form: Some(form), ..Value::from(text).into() })

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, filters, list, text};
 use super::enumeration::FINDING_TYPE;
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
+use crate::Error;
 use crate::client::{
     ApiRequest, Client, Context, EFFECTIVE_ASSESSMENTS, EnvelopeSeed, Row, Rows, parse as read,
-    protocol,
 };
 use crate::rego::Value;
 use crate::rego::value::Object;
@@ -124,7 +124,7 @@ impl Request for EffectiveAssessments {
             };
             let answer = client.json(context, &call, parse).await?;
             let Some(rows) = answer.contents else {
-                return Err(protocol("the service's answer has no `results`"));
+                return Err(Error::protocol("the service's answer has no `results`"));
             };
             if rows.len() >= most {
                 return Err(crate::client::too_many(client.settings.max_results));
@@ -152,6 +152,8 @@ impl EffectiveAssessments {
             return Ok(());
         }
         let shown = crate::text::shorten(external_id, 80);
-        Err(protocol(format!("the service answered about `{shown}`, which wasn't looked up")))
+        Err(Error::protocol(format!(
+            "the service answered about `{shown}`, which wasn't looked up"
+        )))
     }
 }

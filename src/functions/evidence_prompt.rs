@@ -9,9 +9,7 @@ use bytes::Bytes;
 use super::arguments::{Invalid, argument, is_digest, string};
 use super::{AnswerFuture, Argument, Cost, Field, Function, Origin, Request, Type};
 use crate::Error;
-use crate::client::{
-    Client, Context, EVALUATE_EVIDENCE, Row, parse as read, protocol, run_operation,
-};
+use crate::client::{Client, Context, EVALUATE_EVIDENCE, Row, parse as read, run_operation};
 use crate::text::shorten;
 
 static RESULT: &[Field] = &[
@@ -116,11 +114,13 @@ static OUTPUT: &[Field] = &[
 fn answer(output: &str) -> Result<Value, Error> {
     let output = read(Row::new(OUTPUT, "output"), output).map_err(|error| {
         let error = shorten(&error.to_string(), 200);
-        protocol(format!("the AI evaluation's output can't be read: {error}"))
+        Error::protocol(format!("the AI evaluation's output can't be read: {error}"))
     })?;
     let (skipped, violations) = (output.get_str("skipped"), output.get_str("violations"));
     if skipped.is_none() && violations.is_none() {
-        return Err(protocol("the AI evaluation's output has neither `skipped` nor `violations`"));
+        return Err(Error::protocol(
+            "the AI evaluation's output has neither `skipped` nor `violations`",
+        ));
     }
     Ok(Value::from(Object::from([
         (Value::from("skipped"), skipped.cloned().unwrap_or(Value::Bool(false))),

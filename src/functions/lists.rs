@@ -12,7 +12,7 @@ use super::arguments::{Filter, Filters, Invalid, argument, checked_filters, norm
 use super::enumeration::Enumeration;
 use super::{Answer, AnswerFuture, Field, Parsed, Request, Type};
 use crate::Error;
-use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows, protocol};
+use crate::client::{Client, Context, Endpoint, List, Paging, Reader, parse_rows};
 use crate::resources::validate::Asked;
 
 /// A list function: its endpoint, filters and rows.
@@ -128,7 +128,7 @@ impl Request for ListRequest {
 
 /// Returns the error of an answer to another question.
 pub(super) fn other_answer(why: String) -> Error {
-    protocol(why).with_hint("does a proxy drop the query string?")
+    Error::protocol(why).with_hint("does a proxy drop the query string?")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::arguments::{argument, identifier};
 use super::{AnswerFuture, Argument, Cost, Function, Origin, Parsed, Request, Type};
 use crate::Error;
 use crate::client::{
-    ApiRequest, Client, Context, EnvelopeSeed, PRODUCT_VERSION, Row, parse as read, protocol,
+    ApiRequest, Client, Context, EnvelopeSeed, PRODUCT_VERSION, Row, parse as read,
 };
 use crate::resources::ProductVersion;
 
@@ -63,12 +63,12 @@ impl VersionRequest {
     pub fn check(&self, id: Option<&str>, product_id: Option<&str>) -> Result<(), Error> {
         let same = |found: &str, asked: &str| found.eq_ignore_ascii_case(asked);
         if !id.is_some_and(|id| same(id, &self.version_id)) {
-            return Err(protocol(
+            return Err(Error::protocol(
                 "the service answered about another version than the one asked for",
             ));
         }
         if product_id.is_some_and(|id| !id.is_empty() && !same(id, &self.product_id)) {
-            return Err(protocol(
+            return Err(Error::protocol(
                 "the service answered about another product than the one asked for",
             ));
         }
@@ -87,7 +87,7 @@ impl Request for VersionRequest {
                 EnvelopeSeed { name: "version", contents: Row::new(&ProductVersion, "version") };
             let answer = client.json(context, &self.call(), |body| read(ENVELOPE, body)).await?;
             let Some(version) = answer.contents else {
-                return Err(protocol("the service's answer has no `version`"));
+                return Err(Error::protocol("the service's answer has no `version`"));
             };
             let text = |key: &str| version.get_str(key).and_then(Value::as_str);
             self.check(text("id"), text("product_id"))?;

@@ -5,7 +5,7 @@
 
 use super::{FUNCTIONS, Function};
 use crate::text::{escape, nearest};
-use crate::{Error, ErrorKind, setting};
+use crate::{Error, setting};
 
 /// The functions that policies can call: the five of interface section 4.7, and those of the others
 /// that the host enables.
@@ -44,15 +44,15 @@ impl FunctionSet {
     /// Returns this set with `name` added, given without a prefix.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when there is no such function.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when there is no such function.
     pub fn with(self, name: &str) -> Result<Self, Error> {
         if name == "all" {
             let message = "`all` includes every function: give it alone";
-            return Err(Error::new(ErrorKind::Configuration, message));
+            return Err(Error::configuration(message));
         }
         if super::function(name).is_none() {
             let message = format!("unknown function `{}`", escape(name));
-            let error = Error::new(ErrorKind::Configuration, message);
+            let error = Error::configuration(message);
             let all = || FUNCTIONS.iter().map(|function| function.name);
             return Err(match nearest(name, all()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
@@ -83,12 +83,13 @@ impl FunctionSet {
         }
         let error = |what: &str| {
             let message = format!("{what} `{}`", escape(name));
-            Error::new(ErrorKind::InvalidArgument, message)
+            Error::invalid_argument(message)
         };
         if let Some(function) = super::function(name) {
             let message = format!("`{}` is off by default", function.name);
-            return Err(Error::new(ErrorKind::InvalidArgument, message)
-                .by_setting(setting::FUNCTION.of(function.name)));
+            return Err(
+                Error::invalid_argument(message).by_setting(setting::FUNCTION.of(function.name))
+            );
         }
         let names: Vec<String> = self.iter().map(|f| format!("`{}`", f.name)).collect();
         let list = format!("the functions are {}", names.join(", "));

@@ -82,7 +82,7 @@ pub(crate) fn compile(
     more: Inspection<'_>,
     tests: Option<&mut dyn Hooks>,
 ) -> Compilation {
-    let mut found = HostFunction::wrong(&options.host_functions, &options.product);
+    let mut found = HostFunction::invalid(&options.host_functions, &options.product);
     let texts = texts(sources, options.version(), &mut found);
     let data = crate::sources::merged(&sources.data, &mut found);
     let functions = program_options(options, &data, tests.is_some());

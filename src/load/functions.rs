@@ -130,7 +130,7 @@ impl HostFunction {
 
     /// Returns a finding for each of `functions` whose name is invalid or already taken by Rego,
     /// the service or another of them.
-    pub(crate) fn wrong(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
+    pub(crate) fn invalid(functions: &[Self], product: &Product) -> Vec<Diagnostic> {
         let reason = |index: usize, name: &str, of_product: bool| {
             let part = |part: &str| {
                 part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -177,8 +177,8 @@ mod tests {
         let names =
             ["acme.team", "count", "platform.team", "data.x", "a b", "", "a..b", "acme.team"];
         let functions = names.map(|name| HostFunction::declared(name, 1));
-        let wrong = HostFunction::wrong(&functions, &Product::default());
+        let wrong = HostFunction::invalid(&functions, &Product::default());
         assert_eq!(wrong.len(), 7, "{wrong:?}");
-        assert!(HostFunction::wrong(&functions[..1], &Product::default()).is_empty());
+        assert!(HostFunction::invalid(&functions[..1], &Product::default()).is_empty());
     }
 }

@@ -11,18 +11,17 @@ use reqwest::header::{
 };
 
 use super::{Inner, NotFound, Platform};
-use crate::client::certificates::authorities;
-use crate::client::{
-    Api, Client, Credentials, Endpoints, Kept, LazyRuntime, Propagator, Settings, Token,
-    TokenProvider, crypto_provider,
-};
+use crate::client::{Api, Client, Credentials, Endpoints, Kept, Settings, Token, TokenProvider};
 use crate::context::{self, Origin, Values};
 use crate::environment;
 use crate::flight::Flights;
 use crate::functions::FunctionSet;
+use crate::http::Propagator;
+use crate::http::tls::{authorities, crypto_provider};
 use crate::observe::{Observer, Observers};
+use crate::runtime::LazyRuntime;
 use crate::text::escape;
-use crate::{Error, ErrorKind, IntoProduct, Product};
+use crate::{Error, IntoProduct, Product};
 
 /// The default time limits for connecting, and for silence within an answer.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -275,7 +274,7 @@ impl PlatformBuilder {
     /// `PLATFORM_API_INSECURE`. A blank variable counts as unset.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a token that can't be valid, and for a variable that isn't
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for a token that can't be valid, and for a variable that isn't
     /// UTF-8, which the message names.
     pub fn from_env(mut self) -> Result<Self, Error> {
         let product = self.product_or(Product::from_env)?;
@@ -291,7 +290,7 @@ impl PlatformBuilder {
     /// No file is read if a token or a token provider is set before. Set the [`product`](Self::product) before, too.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`], as [`from_env`](Self::from_env), and for a file that can't be read or whose
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration), as [`from_env`](Self::from_env), and for a file that can't be read or whose
     /// values don't have their form. No message contains text of the file.
     #[cfg(feature = "context")]
     pub fn context(self) -> Result<Self, Error> {
@@ -446,7 +445,7 @@ impl PlatformBuilder {
     /// created, before the first call.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`], with a message that never repeats a secret; also when there is
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration), with a message that never repeats a secret; also when there is
     /// no TLS provider: none is given, none is installed for the process, and the feature `ring` is
     /// off.
     pub fn build(mut self) -> Result<Platform, Error> {
@@ -480,8 +479,9 @@ impl PlatformBuilder {
         if self.http_client.is_some() && is_set {
             let message = "a proxy, certificates, a TLS provider, and the time limits of connections \
                            are the given HTTP client's";
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("set them where that client is built"));
+            return Err(
+                Error::configuration(message).with_hint("set them where that client is built")
+            );
         }
         if self.http_client.is_none() {
             crypto_provider(self.crypto_provider.as_ref())?;
@@ -588,7 +588,7 @@ fn headers(given: &[(String, String)], own: Option<&HeaderName>) -> Result<Heade
     for (name, text) in given {
         let bad = |what: &str| {
             let message = format!("the header `{}` {what}", escape(name));
-            Error::new(ErrorKind::Configuration, message)
+            Error::configuration(message)
         };
         let name = HeaderName::try_from(name).map_err(|_| bad("has no name that can be sent"))?;
         if RESERVED.contains(&name) || Some(&name) == own {
@@ -604,14 +604,14 @@ fn headers(given: &[(String, String)], own: Option<&HeaderName>) -> Result<Heade
 fn value(name: &HeaderName, text: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
         let message = format!("the value of the header `{name}` can't be sent");
-        Error::new(ErrorKind::Configuration, message)
+        Error::configuration(message)
     })?;
     value.set_sensitive(*name != USER_AGENT);
     Ok(value)
 }
 
 fn organization(product: &Product, name: &str) -> Result<(HeaderName, HeaderValue), Error> {
-    let bad = |message: String| Error::new(ErrorKind::Configuration, message);
+    let bad = |message: String| Error::configuration(message);
     if name.trim().is_empty() {
         return Err(bad("the organization's name is empty".to_owned()));
     }

@@ -15,7 +15,7 @@ use crate::rego::internal::builtins::{
     self, Answer, Builtin, Cache, Code, CompiledPatterns, Context, HTTP_SEND, LOOKUP, Run,
 };
 use crate::rego::internal::types;
-use crate::{Diagnostic, Error, ErrorKind, Limit};
+use crate::{Diagnostic, Error, Limit};
 
 /// The functions whose results would otherwise change from pass to pass, and the policies' own
 /// requests, which are calls.
@@ -102,7 +102,7 @@ impl Context for RunningPass {
         }
         let limit = crate::text::size(self.memory_limit);
         let message = format!("the evaluation makes values of more than {limit}");
-        self.scope.fail(Error::new(ErrorKind::TooLarge, message.clone()).at_limit(Limit::Memory));
+        self.scope.fail(Error::too_large(message.clone()).at_limit(Limit::Memory));
         Err(builtins::Error::halt(Code::Limit, message))
     }
 

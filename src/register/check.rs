@@ -13,7 +13,7 @@ use crate::check::{self, OtherCall};
 use crate::load::{self, HostFunction, LoadOptions};
 use crate::rego::internal::builtins::{self, Run};
 use crate::sources::{DataSource, ModuleSource, RegoVersion, Sources};
-use crate::{Diagnostic, Error, ErrorKind, Level};
+use crate::{Diagnostic, Error, Level};
 
 /// Returns the problems for which a load would refuse the policies of `engine`.
 pub(super) fn errors(engine: &Engine, options: &LoadOptions) -> Result<Vec<Diagnostic>, Error> {
@@ -33,8 +33,7 @@ pub(super) fn errors(engine: &Engine, options: &LoadOptions) -> Result<Vec<Diagn
 /// Returns what an engine was given, as sources.
 fn sources(engine: &Engine) -> Result<Sources, Error> {
     let unreadable = |error: anyhow::Error| {
-        Error::new(ErrorKind::Internal, "regorus doesn't show its policies")
-            .with_source(error.to_string())
+        Error::internal("regorus doesn't show its policies").with_source(error.to_string())
     };
     let texts = engine.get_policies().map_err(unreadable)?;
     let mut shown = engine.clone();

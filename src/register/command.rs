@@ -5,23 +5,23 @@
 use regorus::{Engine, Value as EngineValue};
 
 use super::{Registration, values};
+use crate::Error;
 use crate::evaluate::{Expression, QueryOutput, Row};
 use crate::load::LoadOptions;
 use crate::sources::{RegoVersion, Sources};
-use crate::{Error, ErrorKind};
 
 /// Makes an engine with the modules and data of `sources`, and with the functions that `options`
 /// enable.
 ///
 /// # Errors
-/// [`ErrorKind::Policy`] if regorus refuses a module or the data.
+/// [`ErrorKind::Policy`](crate::ErrorKind::Policy) if regorus refuses a module or the data.
 pub fn engine_of(
     sources: &Sources,
     options: &LoadOptions,
 ) -> Result<(Engine, Registration), Error> {
     let refused = |what: &str, error: anyhow::Error| {
         let message = format!("regorus refuses {what}");
-        Error::new(ErrorKind::Policy, message).with_source(error.to_string())
+        Error::policy_failed(message).with_source(error.to_string())
     };
     let mut engine = Engine::new();
     let registration = Registration::new(&mut engine, options.clone(), None)?;

@@ -14,9 +14,9 @@ use regorus::{Engine, Source, Value as EngineValue};
 
 use super::calls::{EngineOptions, RunningPass, within};
 use super::configuration;
+use crate::Error;
 use crate::evaluate::{EvaluateOptions, PassOutcome, Scope};
 use crate::rego::Host as _;
-use crate::{Error, ErrorKind};
 
 /// The extension that marks an engine that panicked, and the clones that are made of it.
 const PANICKED: &str = "internal.rego_platform_panicked";
@@ -107,7 +107,7 @@ impl<E: BorrowMut<Engine>, F> EnginePasses<E, F> {
             // Its state may be anything; clones that were made before aren't affected.
             let _ =
                 engine.add_extension(PANICKED.to_owned(), 0, Box::new(|_| Ok(EngineValue::Null)));
-            let error = Error::new(ErrorKind::Internal, "regorus panicked")
+            let error = Error::internal("regorus panicked")
                 .with_hint("this engine can't be used again; report the policy to regorus");
             self.broken = Some(error.clone());
             return Err(error);
@@ -131,7 +131,7 @@ impl<E: BorrowMut<Engine>, F> EnginePasses<E, F> {
             return Err(failure.clone());
         }
         result.map_err(|error| {
-            Error::new(ErrorKind::Policy, "the evaluation failed").with_source(error.to_string())
+            Error::policy_failed("the evaluation failed").with_source(error.to_string())
         })
     }
 }
@@ -150,8 +150,7 @@ struct Contents {
 impl Contents {
     fn of(engine: &Engine) -> Result<Self, Error> {
         let policies = engine.get_policies().map_err(|error| {
-            Error::new(ErrorKind::Internal, "regorus doesn't show its policies")
-                .with_source(error.to_string())
+            Error::internal("regorus doesn't show its policies").with_source(error.to_string())
         })?;
         Ok(Self { policies, data: engine.get_data() })
     }

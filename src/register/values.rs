@@ -6,11 +6,11 @@
 use regorus::Value as EngineValue;
 use regorus::value::Object as EngineObject;
 
+use crate::Error;
 use crate::rego::Value;
 use crate::rego::internal::deeper;
 use crate::rego::value::{Number, object_of, set_of};
 use crate::text::shorten;
-use crate::{Error, ErrorKind};
 
 /// Converts the arguments of a call.
 pub(super) fn all_from_engine(values: &[EngineValue]) -> Result<Vec<Value>, Error> {
@@ -19,7 +19,7 @@ pub(super) fn all_from_engine(values: &[EngineValue]) -> Result<Vec<Value>, Erro
 
 /// Converts a value of regorus.
 pub(super) fn from_engine(value: &EngineValue) -> Result<Value, Error> {
-    let wrong = |what: &str| Error::new(ErrorKind::Policy, format!("regorus gave {what}"));
+    let wrong = |what: &str| Error::policy_failed(format!("regorus gave {what}"));
     Ok(match value {
         EngineValue::Null => Value::Null,
         EngineValue::Bool(value) => Value::Bool(*value),
@@ -88,7 +88,7 @@ fn to_engine_number(number: &Number) -> Result<EngineValue, Error> {
     });
     exact.ok_or_else(|| {
         let message = format!("regorus would round the number {}", shorten(&text, 80));
-        Error::new(ErrorKind::Policy, message)
+        Error::policy_failed(message)
     })
 }
 

@@ -7,8 +7,8 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::glob::Glob;
+use crate::Error;
 use crate::text::escape;
-use crate::{Error, ErrorKind};
 
 /// An account of the files that one argument names: how many were read, and which weren't.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,14 +70,14 @@ impl Ignore {
     /// matches folders.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for an invalid pattern.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for an invalid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let mut found = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let wrong = |why: &dyn Display| {
                 let message = format!("`{}` isn't a valid pattern: {why}", escape(pattern));
-                Error::new(ErrorKind::Configuration, message)
+                Error::configuration(message)
             };
             let trimmed = pattern.trim_end_matches('/');
             if trimmed.is_empty() {

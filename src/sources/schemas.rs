@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{SourceLimits, document, files, walk};
+use crate::Error;
 use crate::rego::Schemas;
 use crate::text::escape;
-use crate::{Diagnostic, Error, ErrorKind};
 
 /// JSON Schemas of documents from outside; policies are checked against them when they are loaded.
 ///
@@ -30,7 +30,7 @@ impl SchemaSet {
     /// Creates a set with a schema of `input` for all policies; `name` is its name in errors.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when `text` isn't a schema.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when `text` isn't a schema.
     pub fn of_input(name: &str, text: &str) -> Result<Self, Error> {
         let mut set = Schemas::default();
         insert(&mut set, name, Vec::new(), text)?;
@@ -40,7 +40,7 @@ impl SchemaSet {
     /// Reads the schema of `input` from a file, or the schemas that annotations name from a folder.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when a file can't be read or isn't a schema.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when a file can't be read or isn't a schema.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut reader = Reader { set: Schemas::default(), bytes: 0, files: 0 };
         if path.is_dir() {
@@ -66,7 +66,7 @@ impl Reader {
     fn folder(&mut self, folder: &Path, names: &mut Vec<String>) -> Result<(), Error> {
         let refused = |why: &str| {
             let message = format!("the folder of schemas `{}` {why}", escape(&shown(folder)));
-            Error::new(ErrorKind::Configuration, message)
+            Error::configuration(message)
         };
         let unreadable = |error| refused("can't be read").with_source(error);
         if names.len() > walk::MAX_FOLDERS {
@@ -95,10 +95,12 @@ impl Reader {
         self.files += 1;
         if self.files > limits.files {
             let message = format!("there are more than {} schemas", limits.files);
-            return Err(Error::new(ErrorKind::Configuration, message));
+            return Err(Error::configuration(message));
         }
-        let text = files::read(path, None, &mut self.bytes, limits)
-            .map_err(|found| wrong("the schema", &found))?;
+        let text = files::read(path, None, &mut self.bytes, limits).map_err(|found| {
+            Error::configuration(format!("the schema {}", escape(&found.message)))
+                .with_optional_hint(found.hint)
+        })?;
         insert(&mut self.set, &shown(path), place, &text)
     }
 }
@@ -109,27 +111,11 @@ fn shown(path: &Path) -> String {
 
 fn insert(set: &mut Schemas, name: &str, place: Vec<String>, text: &str) -> Result<(), Error> {
     let is_yaml = !text.trim_start().starts_with(['{', '[', '"']);
-    let value = document(name, text, is_yaml).map_err(|found| match &found.position {
-        Some(at) => wrong(&format!("{name}:{}:{}:", at.line, at.column), &found),
-        None => wrong(&format!("{name}:"), &found),
-    })?;
+    let value = document(name, text, is_yaml).map_err(|found| Error::found_in(name, &found))?;
     set.insert(place, value).map_err(|why| {
         let message = format!("{}: {}", escape(name), escape(&why));
-        let error = Error::new(ErrorKind::Configuration, message);
-        match remote_hint(&why) {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
+        Error::configuration(message).with_optional_hint(remote_hint(&why))
     })
-}
-
-fn wrong(place: &str, found: &Diagnostic) -> Error {
-    let message = format!("{} {}", escape(place), escape(&found.message));
-    let error = Error::new(ErrorKind::Configuration, message);
-    match &found.hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    }
 }
 
 /// Returns the hint for a schema that refers to another document.

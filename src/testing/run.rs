@@ -16,12 +16,12 @@ use super::coverage::Reached;
 use super::find::TestShape;
 use super::suite::{Member, Suite, TestRun};
 use super::{Case, Failure, Run, TestOutcome, TestResult, coverage, explain};
+use crate::Error;
 use crate::evaluate::{
     CoverageTracer, Covered, EvaluateOptions, Evaluated, Query, Recording, Shortcut,
 };
 use crate::explain::replaying;
 use crate::text::shorten;
-use crate::{Error, ErrorKind};
 
 /// Options for running tests.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ impl Suite {
             });
         }
         if results.len() != self.members.len() {
-            return Err(Error::new(ErrorKind::Internal, "a test's thread ended without a result"));
+            return Err(Error::internal("a test's thread ended without a result"));
         }
         let coverage =
             options.evaluate.coverage.then(|| coverage::report(self.policies.program(), &reached));
@@ -126,7 +126,7 @@ impl Suite {
         match member.found.shape {
             TestShape::Part => failed("a test's value is `true`, not an object or a set"),
             TestShape::Function => {
-                let error = Error::new(ErrorKind::Policy, "a test takes no arguments")
+                let error = Error::policy_failed("a test takes no arguments")
                     .with_hint("give the function a name that doesn't begin with `test_`");
                 ran(TestOutcome::Error { error, position: Some(member.test.position.clone()) })
             }

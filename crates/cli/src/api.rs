@@ -14,7 +14,7 @@ mod projects;
 mod table;
 
 use clap::{Args, Subcommand, ValueEnum};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use serde_json::Value;
 
 use super::context::Context;
@@ -93,7 +93,7 @@ pub(super) fn run(
 /// Wraps a resource, or several, under the name of the documented answer.
 fn named(name: &str, value: &impl serde::Serialize) -> Result<Value, Error> {
     let value = serde_json::to_value(value).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the answer can't be written as JSON").with_source(error)
+        Error::internal("the answer can't be written as JSON").with_source(error)
     })?;
     Ok(serde_json::json!({ name: value }))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_gate::model::{Input, OptionUse, Outcome, Run, Signer, Source, Status};
 use rego_platform_gate::{Pass, SignKey, Unproven};
@@ -76,10 +76,6 @@ enum Predicate {
     Svr,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 pub(super) fn run(args: &AttestArgs, options: &Options) -> Result<Exit, Error> {
     args.check()?;
     let key = args.sign_key.as_deref().map(|path| sign_key(path, options)).transpose()?;
@@ -129,14 +125,14 @@ fn refuse(run: &Run) -> Result<(), Error> {
 }
 
 fn nothing(what: &str) -> Error {
-    wrong(format!("there is nothing to attest to: {what}"))
+    Error::configuration(format!("there is nothing to attest to: {what}"))
 }
 
 impl AttestArgs {
     /// Refuses options that the form of the statement has no use for or lacks.
     fn check(&self) -> Result<(), Error> {
         if self.sign_identity_token.is_some() {
-            return Err(wrong(
+            return Err(Error::configuration(
                 "a statement isn't signed with the token of an identity: that needs a certificate of \
                  Sigstore's authority and an entry in its log, and nothing here asks for them",
             )
@@ -148,18 +144,23 @@ impl AttestArgs {
             match (needed, given) {
                 (false, None) => {}
                 (false, Some(_)) => {
-                    return Err(wrong(format!("`{option}` is for a verification summary only"))
-                        .with_hint("add `--as vsa`"));
+                    return Err(Error::configuration(format!(
+                        "`{option}` is for a verification summary only"
+                    ))
+                    .with_hint("add `--as vsa`"));
                 }
                 (true, None) => {
-                    return Err(wrong(format!("such a statement needs `{option}`"))
+                    return Err(Error::configuration(format!("such a statement needs `{option}`"))
                         .with_hint(format!("add `{option} URI`")));
                 }
                 (true, Some(uri)) => {
                     Url::parse(uri).map_err(|error| {
-                        wrong(format!("`{option} {}` isn't a valid URI", escape(uri)))
-                            .with_source(error.to_string())
-                            .with_hint("a URI starts with a scheme, such as `https:` or `pkg:`")
+                        Error::configuration(format!(
+                            "`{option} {}` isn't a valid URI",
+                            escape(uri)
+                        ))
+                        .with_source(error.to_string())
+                        .with_hint("a URI starts with a scheme, such as `https:` or `pkg:`")
                     })?;
                 }
             }
@@ -190,8 +191,10 @@ impl AttestArgs {
     fn result(&self, run: &Run) -> Result<Value, Error> {
         let refuse = |what: &str| {
             let hint = "`--as vsa` and the statement without `--as` say so";
-            Err(wrong(format!("{what}, which a simple verification result can't say"))
-                .with_hint(hint))
+            Err(Error::configuration(format!(
+                "{what}, which a simple verification result can't say"
+            ))
+            .with_hint(hint))
         };
         match run.pass() {
             Some(Pass::Clean) => {}
@@ -354,13 +357,15 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
         for subject in &input.subjects {
             if subject.digest.is_empty() {
                 let (name, input) = (escape(&subject.name), escape(&input.name));
-                return Err(wrong(format!("the subject `{name}` of `{input}` has no digest"))
-                    .with_hint("a statement is about digests: this input has none"));
+                return Err(Error::configuration(format!(
+                    "the subject `{name}` of `{input}` has no digest"
+                ))
+                .with_hint("a statement is about digests: this input has none"));
             }
             if let Some((name, value)) = subject.digest.iter().find(|(n, v)| !is_digest(n, v)) {
                 let (name, value) = (escape(name), shorten(value, 80));
                 let (of, input) = (escape(&subject.name), escape(&input.name));
-                return Err(wrong(format!(
+                return Err(Error::configuration(format!(
                     "the subject `{of}` of `{input}` has a digest `{name}` that isn't one: `{value}`"
                 ))
                 .with_hint("it is written in lowercase hexadecimal digits, all of them"));
@@ -374,8 +379,10 @@ fn artifacts(run: &Run) -> Result<Vec<Value>, Error> {
             // The input of other runs is what the policies looked at; an attestation isn't.
             if run.inventory.signed_by.is_some() {
                 let input = escape(&input.name);
-                return Err(wrong(format!("the attestation `{input}` has no subject"))
-                    .with_hint("a verification summary is about its inputs' subjects"));
+                return Err(Error::configuration(format!(
+                    "the attestation `{input}` has no subject"
+                ))
+                .with_hint("a verification summary is about its inputs' subjects"));
             }
             found.extend(inputs(std::iter::once(input)));
         }

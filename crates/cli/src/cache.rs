@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use etcetera::BaseStrategy as _;
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 use rego_platform_client::client::cache::clear;
 
 use super::options::Options;
@@ -31,8 +31,7 @@ pub(super) fn run(command: &CacheCommand, options: &Options) -> Result<Exit, Err
 
 /// Returns the user's folder for artifacts: `$XDG_CACHE_HOME/<product>/artifacts`.
 pub(super) fn folder(product: &Product) -> Result<PathBuf, Error> {
-    let strategy = etcetera::base_strategy::choose_base_strategy().map_err(|error| {
-        Error::new(ErrorKind::Configuration, "this user has no home folder").with_source(error)
-    })?;
+    let strategy = etcetera::base_strategy::choose_base_strategy()
+        .map_err(|error| Error::configuration("this user has no home folder").with_source(error))?;
     Ok(strategy.cache_dir().join(product.as_str()).join("artifacts"))
 }

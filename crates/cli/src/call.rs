@@ -90,7 +90,7 @@ pub(super) fn run(args: CallArgs, options: &Options, reporter: Reporter) -> Resu
     let function = functions.find(bare(&args.function, context.product.as_str()))?;
     if args.format == CallFormat::Raw && function.name != "download_artifact" {
         let message = format!("`--format raw` doesn't support `{}`", function.name);
-        return Err(Error::new(ErrorKind::InvalidArgument, message)
+        return Err(Error::invalid_argument(message)
             .with_hint("it is for `download_artifact`; leave it out for JSON"));
     }
     let values = arguments::parse(function, &context.product, &args.arguments, &mut stdin)

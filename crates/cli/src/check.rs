@@ -10,7 +10,7 @@ use rego_platform::evaluate::Policies;
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{RegoVersion, Sources};
-use rego_platform::{Api, Diagnostic, Error, ErrorKind, Platform, check};
+use rego_platform::{Api, Diagnostic, Error, Platform, check};
 use rego_platform_client::text::{counted, escape_for_log};
 use rego_platform_gate::{Gate, Material, repository, sarif};
 
@@ -127,7 +127,7 @@ fn checked(
     let material = Material::read(&given.paths, given.options(), http.clone())?;
     let files = material.sources.modules.len() + material.documents.len();
     if files == 0 {
-        return Err(Error::new(ErrorKind::Configuration, "no policies found in these paths")
+        return Err(Error::configuration("no policies found in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
     let load = args.load.options(product, options.timeout)?;

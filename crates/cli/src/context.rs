@@ -9,7 +9,7 @@ use std::path::Path;
 use rego_platform::ArtifactStore;
 use rego_platform::context::{ContextValue, Origin};
 use rego_platform::functions::FunctionSet;
-use rego_platform::{Error, ErrorKind, Platform, PlatformBuilder, Product, Token, TokenKind};
+use rego_platform::{Error, Platform, PlatformBuilder, Product, Token, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use secrecy::ExposeSecret as _;
@@ -207,15 +207,14 @@ fn conflicts(options: &Options) -> Result<(), Error> {
     ] {
         if both {
             let message = format!("`{one}` and `{other}` can't be used together");
-            return Err(
-                Error::new(ErrorKind::Configuration, message).with_hint("use only one of them")
-            );
+            return Err(Error::configuration(message).with_hint("use only one of them"));
         }
     }
     if !options.fault.is_empty() && options.local.is_none() {
         let message = "`--fault` needs an emulator";
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("add `--local DIR`, or use it with `emulate`"));
+        return Err(
+            Error::configuration(message).with_hint("add `--local DIR`, or use it with `emulate`")
+        );
     }
     Ok(())
 }

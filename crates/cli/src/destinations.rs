@@ -9,10 +9,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::walk::Walk;
 use rego_platform::sources::{Ignore, split};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::{Parser, expand};
 
@@ -52,7 +52,7 @@ pub(super) fn judge(
         refuse_special(path)?;
         let own = identity(path);
         if taken.contains(&own) {
-            return Err(wrong(format!("`{}` would be written twice", shown(path)))
+            return Err(Error::configuration(format!("`{}` would be written twice", shown(path)))
                 .with_hint("write each report to its own file"));
         }
         let file = File { own: &own, link: &identity_of_link(path) };
@@ -67,16 +67,21 @@ pub(super) fn judge(
             || read.others.iter().any(|read| is_read(read, true))
         {
             let hint = "write it outside the folders that are read";
-            return Err(
-                wrong(format!("`{}` would be read and written", shown(path))).with_hint(hint)
-            );
+            return Err(Error::configuration(format!(
+                "`{}` would be read and written",
+                shown(path)
+            ))
+            .with_hint(hint));
         }
         // A policy document may name it.
         if exists
             && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rego"))
         {
-            return Err(wrong(format!("`{}` is a policy and would be overwritten", shown(path)))
-                .with_hint("write the report to another file"));
+            return Err(Error::configuration(format!(
+                "`{}` is a policy and would be overwritten",
+                shown(path)
+            ))
+            .with_hint("write the report to another file"));
         }
         taken.push(own);
         Ok(())
@@ -165,7 +170,8 @@ fn is_same(_: &Path, _: &Path) -> bool {
 /// would be replaced by the report, or couldn't be.
 fn refuse_special(path: &Path) -> Result<(), Error> {
     let refuse = |why: &str, hint: &str| {
-        Err(wrong(format!("`{}` can't be written: {why}", shown(path))).with_hint(hint))
+        Err(Error::configuration(format!("`{}` can't be written: {why}", shown(path)))
+            .with_hint(hint))
     };
     if leads_to_device(path) {
         return refuse(
@@ -240,10 +246,6 @@ pub(super) fn identity_of_link(path: &Path) -> PathBuf {
 
 fn shown(path: &Path) -> String {
     escape(&path.display().to_string())
-}
-
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
 }
 
 #[cfg(test)]

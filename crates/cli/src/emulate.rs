@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_emulator::{Emulator, EmulatorOptions, is_loopback};
 use toml::{Table, Value};
 
@@ -97,17 +97,17 @@ fn addresses(listen: Option<SocketAddr>, expose: bool) -> Result<[SocketAddr; 4]
     let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
     if !is_loopback(listen) && !expose {
         let message = format!("other machines could reach `{listen}`");
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("listen on 127.0.0.1, or add `--expose`"));
+        return Err(
+            Error::configuration(message).with_hint("listen on 127.0.0.1, or add `--expose`")
+        );
     }
     let next = |offset: u16| match listen.port() {
         0 => Ok(listen),
         port => match port.checked_add(offset) {
             Some(port) => Ok(SocketAddr::new(listen.ip(), port)),
-            None => Err(Error::new(
-                ErrorKind::Configuration,
-                format!("`{listen}` leaves no room for the three ports after it"),
-            )),
+            None => Err(Error::configuration(format!(
+                "`{listen}` leaves no room for the three ports after it"
+            ))),
         },
     };
     Ok([listen, next(1)?, next(2)?, next(3)?])

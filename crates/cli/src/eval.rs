@@ -13,7 +13,7 @@ use clap::Args;
 use rego_platform::evaluate::Policies;
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::internal::compile::QueryContext;
-use rego_platform::{Error, ErrorKind, evaluate};
+use rego_platform::{Error, evaluate};
 use rego_platform_client::text::{escape, escape_raw};
 use rego_platform_gate::query_about_file;
 
@@ -114,7 +114,7 @@ impl EvalArgs {
         let head = |rest: &str| format!("package {}\n{rest}", package.unwrap_or("query"));
         let invalid = |what: &str, text: &str, hint: &str| {
             let message = format!("`{}` isn't {what}", escape(text));
-            Error::new(ErrorKind::Configuration, message).with_hint(hint)
+            Error::configuration(message).with_hint(hint)
         };
         if let Some(package) = package
             && evaluation::query_context(&head(""), load).is_none()
@@ -149,9 +149,7 @@ fn evaluate(args: &EvalArgs, options: &Options, reporter: Reporter) -> Result<Ex
     }
     if args.input().is_some_and(|path| path.as_os_str() == "-") {
         let message = "`--watch` can't read standard input again";
-        return Err(
-            Error::new(ErrorKind::Configuration, message).with_hint("put the input into a file")
-        );
+        return Err(Error::configuration(message).with_hint("put the input into a file"));
     }
     let mut watched = paths::expanded(&args.data)?;
     watched.extend(paths::expanded(&args.bundle)?);
@@ -184,7 +182,7 @@ impl Work<'_> {
             let other = args.evaluation.engine.other();
             if other.is_some() && (args.package.is_some() || !args.imports.is_empty()) {
                 let message = "regorus evaluates no query with `--package` or `--import`";
-                return Err(Error::new(ErrorKind::Configuration, message)
+                return Err(Error::configuration(message)
                     .with_hint("write the whole path, such as `data.release.deny`"));
             }
             let fetcher = args

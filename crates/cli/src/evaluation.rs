@@ -16,7 +16,7 @@ use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Ignore, Sources};
-use rego_platform::{Diagnostic, Error, ErrorKind, Position, Product};
+use rego_platform::{Diagnostic, Error, Position, Product};
 use rego_platform_client::text::escape;
 
 use super::context::Context;
@@ -81,7 +81,7 @@ pub(super) fn replayed(path: &Path, text: &[u8]) -> Result<Answers, Error> {
             format!("the recording `{shown}` has calls of `{other}`, which doesn't exist");
         let known = rego_platform::functions::FUNCTIONS.iter().map(|function| function.name);
         let short = other.rsplit('.').next().unwrap_or_default();
-        let error = Error::new(ErrorKind::Configuration, message);
+        let error = Error::configuration(message);
         return Err(match rego_platform_client::text::nearest(short, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`? record it again")),
             None => error.with_hint("record it again"),

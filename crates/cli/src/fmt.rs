@@ -10,9 +10,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rego_platform::Error;
 use rego_platform::rego::syntax::BaseVersion;
 use rego_platform::rego::{self, FormatOptions};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, escape_for_log, escape_lines};
 
 use super::option_files::bounded;
@@ -92,7 +92,7 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
     for path in &args.paths {
         if path.as_os_str() == "-" {
             if args.write {
-                return Err(wrong("`--write` can't be used with standard input")
+                return Err(Error::configuration("`--write` can't be used with standard input")
                     .with_hint("leave out `--write`: the result goes to standard output"));
             }
             let text = stdin::text(stdin.read("`-`")?, "<stdin>")?;
@@ -123,7 +123,7 @@ pub(super) fn run(args: FmtArgs, reporter: Reporter) -> Result<Exit, Error> {
         }
     }
     if seen == 0 {
-        return Err(wrong("no policies found in these paths")
+        return Err(Error::configuration("no policies found in these paths")
             .with_hint("name `.rego` files, or folders that hold some"));
     }
     Ok(formatter.exit(&args))
@@ -195,10 +195,6 @@ impl Formatter {
     }
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Returns the policies at a path: the file itself, or all below a folder, sorted. Links to folders
 /// aren't followed.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -210,7 +206,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
             return Ok(vec![path.to_owned()]);
         }
         let shown = escape(&path.display().to_string());
-        return Err(wrong(format!("`{shown}` isn't a policy"))
+        return Err(Error::configuration(format!("`{shown}` isn't a policy"))
             .with_hint(
                 "the names of policies end in `.rego`, and those of policy documents in `.yaml`; `-` reads \
                  standard input",
@@ -254,14 +250,14 @@ fn read(path: &Path, name: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-        wrong(format!("{}:{line}: the text isn't UTF-8", escape(name)))
+        Error::configuration(format!("{}:{line}: the text isn't UTF-8", escape(name)))
     })
 }
 
 /// Writes a policy atomically. A link stays a link, and the permissions are kept.
 pub(super) fn write(path: &Path, name: &str, text: &str) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
-        wrong(format!("`{}` can't be written", escape(name))).with_source(error)
+        Error::configuration(format!("`{}` can't be written", escape(name))).with_source(error)
     };
     let path = path.canonicalize().map_err(failed)?;
     let permissions = std::fs::metadata(&path).map_err(failed)?.permissions();

@@ -23,7 +23,7 @@ use clap::{Args, Command, Subcommand, ValueEnum};
 use rego_platform::evaluate::{Answers, Recording};
 use rego_platform::http::Http;
 use rego_platform::sources::{Account, Ignore, split};
-use rego_platform::{Api, Error, ErrorKind, Platform, Product, TokenKind};
+use rego_platform::{Api, Error, Platform, Product, TokenKind};
 use rego_platform_client::text::escape;
 use rego_platform_emulator::Emulator;
 use rego_platform_gate::model::{
@@ -428,15 +428,17 @@ fn prepare<'a>(
     inventory: &mut Inventory,
 ) -> Result<Prepared, Error> {
     if !args.has_policies() {
-        return Err(wrong("there are no policies").with_hint(
+        return Err(Error::configuration("there are no policies").with_hint(
             "policies are named with `-d`, or in the folder `policy`; other arguments are inputs",
         ));
     }
     let has_input = args.images.any() || args.all_inputs().next().is_some();
     if args.no_input && has_input {
         let other = if args.images.any() { "--image" } else { "--input" };
-        return Err(wrong(format!("`--no-input` and `{other}` can't be used together"))
-            .with_hint("use only one of them"));
+        return Err(Error::configuration(format!(
+            "`--no-input` and `{other}` can't be used together"
+        ))
+        .with_hint("use only one of them"));
     }
     watchdog::again(options.timeout)?;
     let mut stdin = Stdin::default();
@@ -539,10 +541,6 @@ fn evaluate(
     Ok((run, recording))
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// A version of YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Yaml {
@@ -597,7 +595,8 @@ impl GateArgs {
 
 /// Returns the error for what only a trusted settings file may do.
 fn untrusted(what: String) -> Error {
-    wrong(format!("the settings file isn't trusted: {what}")).by_setting(gate_setting::UNTRUSTED)
+    Error::configuration(format!("the settings file isn't trusted: {what}"))
+        .by_setting(gate_setting::UNTRUSTED)
 }
 
 /// Returns what is known of the inputs as reports show it.
@@ -650,11 +649,7 @@ fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
 fn policy_inputs(args: &GateArgs) -> Result<PolicyInputs, Error> {
     let mut inputs = PolicyInputs::default();
     let of_option = |option: &str, error: Error| {
-        let failed = wrong(format!("`{option}`: {error}"));
-        match error.hint() {
-            Some(hint) => failed.with_hint(hint),
-            None => failed,
-        }
+        Error::configuration(format!("`{option}`: {error}")).with_optional_hint(error.hint())
     };
     for given in &args.policy_input_from_file {
         inputs.append(given).map_err(|error| of_option("--policy-input-from-file", error))?;
@@ -670,8 +665,10 @@ fn annotations(given: &[String], product: &Product) -> Result<BTreeMap<String, S
     let found = pairs("--annotation", given, |value| value.trim().is_empty(), one)?;
     let kind = product.kind_annotation();
     if found.contains_key(&kind) {
-        return Err(wrong(format!("`--annotation {kind}` is the kind of the inputs"))
-            .with_hint("`--kind` sets it"));
+        return Err(Error::configuration(format!(
+            "`--annotation {kind}` is the kind of the inputs"
+        ))
+        .with_hint("`--kind` sets it"));
     }
     Ok(found)
 }
@@ -688,11 +685,13 @@ fn pairs(
         let (name, value) = values::split(option, text)?;
         let shown = escape(name);
         if is_empty(value) {
-            return Err(wrong(format!("`{option} {shown}` has an empty value"))
+            return Err(Error::configuration(format!("`{option} {shown}` has an empty value"))
                 .with_hint("leave the option out if it has no value"));
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
-            return Err(wrong(format!("`{option} {shown}` is given twice")).with_hint(once));
+            return Err(
+                Error::configuration(format!("`{option} {shown}` is given twice")).with_hint(once)
+            );
         }
     }
     Ok(found)
@@ -751,8 +750,10 @@ fn places(
             for file in files {
                 let shown = escape(&file);
                 if materials.insert(file, name.clone()).is_some_and(|other| other != *name) {
-                    return Err(wrong(format!("`{shown}` is given as two materials"))
-                        .with_hint("an input is one material"));
+                    return Err(Error::configuration(format!(
+                        "`{shown}` is given as two materials"
+                    ))
+                    .with_hint("an input is one material"));
                 }
             }
         }

@@ -27,13 +27,7 @@ pub(super) fn parse_faults(faults: &[String]) -> Result<Vec<Fault>, Error> {
 
 fn failed(failure: Failure) -> Error {
     let (message, hint) = (failure.to_string(), failure.hint());
-    let new = |kind| {
-        let error = Error::new(kind, message);
-        match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    };
+    let new = |kind| Error::new(kind, message).with_optional_hint(hint);
     match failure {
         Failure::Unreadable { path, source } => {
             let error = unreadable("the data set", &path, source);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_gate::{EmbeddedText, Material, document_options};
 use rego_platform_lsp::{EmbeddedModule, PolicyDocuments, serve_stdio};
 
@@ -40,7 +40,7 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
     server.paths = args.paths.into_iter().map(absolute).collect();
     watchdog::stop();
     serve_stdio(server).map_err(|error| {
-        Error::new(ErrorKind::Protocol, "the conversation with the editor broke off")
+        Error::protocol("the conversation with the editor broke off")
             .with_source(error.to_string())
             .with_hint("`lsp` is started by editors, not in a terminal")
     })?;
@@ -49,9 +49,8 @@ pub(super) fn run(args: LspArgs, options: &Options) -> Result<Exit, Error> {
 
 /// Returns the modules of a policy document.
 fn modules(path: &str, text: &str) -> Result<Vec<EmbeddedModule>, Error> {
-    let found = EmbeddedText::all(path, text)?.ok_or_else(|| {
-        Error::new(ErrorKind::Configuration, format!("not a policy document: `{path}`"))
-    })?;
+    let found = EmbeddedText::all(path, text)?
+        .ok_or_else(|| Error::configuration(format!("not a policy document: `{path}`")))?;
     // As they are evaluated: at their lines, with the rules that they omit.
     let material = Material::of_document(path, text).ok();
     let documents = material.iter().flat_map(|material| &material.documents);

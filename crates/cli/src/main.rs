@@ -64,7 +64,7 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_gate::model::Exit;
 
 use args::{AuthCommand, Cli, Command};
@@ -103,7 +103,7 @@ fn stack_suffices() -> Option<Result<Exit, Error>> {
     let bytes: usize = std::env::var(THREAD_STACK).ok()?.parse().ok()?;
     (bytes < LEAST_STACK).then(|| {
         let message = format!("`{THREAD_STACK}` is too small: {bytes} bytes");
-        Err(Error::new(ErrorKind::Configuration, message)
+        Err(Error::configuration(message)
             .with_hint(format!("unset it, or set it to {LEAST_STACK} at least")))
     })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 
 use super::{Exit, output, service_options};
 
@@ -38,6 +38,6 @@ fn without_help(command: clap::Command) -> clap::Command {
 }
 
 fn unwritten(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Configuration, format!("can't write the manual: {error}"))
+    Error::configuration(format!("can't write the manual: {error}"))
         .with_hint("name a folder that can be written")
 }

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 use rego_platform_client::text::escape;
 
 use super::options::Options;
@@ -69,11 +69,11 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
     {
         let message = "the examples have their own names, so `--examples` takes none";
         let hint = format!("`--dir {}` writes them into that folder", shown(Path::new(name)));
-        return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
+        return Err(Error::configuration(message).with_hint(hint));
     }
     if args.dir.exists() && !args.dir.is_dir() {
         let message = format!("`{}` isn't a folder", escape(&args.dir.display().to_string()));
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
     let text = match &args.name {
         Some(name) if args.engine.is_some() => document(checked(name, &product)?, &args.dir)?,
@@ -166,7 +166,7 @@ fn option(product: &Product) -> String {
 fn checked<'a>(name: &'a str, product: &Product) -> Result<&'a str, Error> {
     let wrong = |why: &str, hint: &str| {
         let message = format!("`{}` {why}", escape(name));
-        Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
+        Err(Error::configuration(message).with_hint(hint))
     };
     // The same words and forms are refused for a product.
     if Product::is_reserved(name) {
@@ -208,7 +208,7 @@ fn refuse_existing(paths: &[PathBuf]) -> Result<(), Error> {
     }
     let verb = if taken.len() == 1 { "exists" } else { "exist" };
     let message = format!("{} already {verb}", taken.join(", "));
-    Err(Error::new(ErrorKind::Configuration, message)
+    Err(Error::configuration(message)
         .with_hint("choose another name, or another folder with `--dir`"))
 }
 
@@ -263,7 +263,7 @@ impl WrittenFiles {
 
 fn failed(path: &Path, error: std::io::Error) -> Error {
     let message = format!("`{}` can't be written", escape(&path.display().to_string()));
-    Error::new(ErrorKind::Configuration, message).with_source(error)
+    Error::configuration(message).with_source(error)
 }
 
 /// Quotes a path for a shell.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 pub(super) use rego_platform_client::files::{bounded, is_regular, read};
 use rego_platform_client::text::{escape, hex};
 use rego_platform_client::unreadable::unreadable;
@@ -30,7 +30,7 @@ pub(super) fn source(path: &Path, text: &[u8]) -> Source {
 /// Reads a file of JSON.
 pub(super) fn json(path: &Path) -> Result<serde_json::Value, Error> {
     let shown = escape(&path.display().to_string());
-    let failed = |what: &str| Error::new(ErrorKind::Configuration, format!("`{shown}` {what}"));
+    let failed = |what: &str| Error::configuration(format!("`{shown}` {what}"));
     let bytes = bounded(path, MAX_JSON).map_err(|error| unreadable("", path, error))?;
     serde_json::from_slice(&bytes).map_err(|e| failed("isn't valid JSON").with_source(e))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use rego_platform::evaluate::Recording;
-use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::{begins_command, escape, escape_for_log};
 
 use super::unfinished::Unfinished;
@@ -137,7 +137,7 @@ pub(super) fn to_stdout_with(
 fn written(done: io::Result<()>) -> Result<(), Error> {
     match done {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(ErrorKind::Internal, "the result can't be written to standard output")
+            Err(Error::internal("the result can't be written to standard output")
                 .with_source(error))
         }
         _ => Ok(()),
@@ -153,72 +153,29 @@ pub(super) fn is_terminal() -> bool {
 pub(super) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     let mut out = Vec::new();
     json_to(&mut out, value).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the result can't be written as JSON").with_source(error)
+        Error::internal("the result can't be written as JSON").with_source(error)
     })?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Writes JSON as results are printed, without holding it in memory.
 pub(super) fn json_to<W: io::Write>(out: W, value: &impl serde::Serialize) -> io::Result<()> {
-    let formatter = SafeFormatter(serde_json::ser::PrettyFormatter::new());
-    value.serialize(&mut serde_json::Serializer::with_formatter(out, formatter)).map_err(Into::into)
+    serde_json::to_writer_pretty(Escaped(out), value).map_err(Into::into)
 }
 
-/// Writes JSON over several lines, with escapes for the characters that JSON allows and terminals
-/// interpret.
-struct SafeFormatter(serde_json::ser::PrettyFormatter<'static>);
+/// Writes JSON with escapes for the characters that JSON allows and terminals interpret. Each piece that is
+/// written is whole characters.
+struct Escaped<W>(W);
 
-impl serde_json::ser::Formatter for SafeFormatter {
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        out.write_all(escape_json(fragment).as_bytes())
+impl<W: io::Write> io::Write for Escaped<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(piece).map_err(io::Error::other)?;
+        self.0.write_all(escape_json(text).as_bytes())?;
+        Ok(piece.len())
     }
 
-    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
-    }
-
-    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
-    }
-
-    fn begin_array_value<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
-    }
-
-    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
-    }
-
-    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
-    }
-
-    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
-    }
-
-    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -280,9 +237,9 @@ fn unwritable(what: &str, path: &Path, error: io::Error) -> Error {
     match folder.filter(|folder| !folder.exists()) {
         Some(folder) => {
             let message = format!("{message}: the folder `{}` doesn't exist", shown(folder));
-            Error::new(ErrorKind::Configuration, message).with_hint("create it first")
+            Error::configuration(message).with_hint("create it first")
         }
-        None => Error::new(ErrorKind::Configuration, message).with_source(error),
+        None => Error::configuration(message).with_source(error),
     }
 }
 

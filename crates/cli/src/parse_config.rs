@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::load::HostFunction;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::sources::Sources;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, parse_all};
@@ -50,25 +50,22 @@ pub(super) fn answer(functions: &mut Vec<HostFunction>, sources: &Sources) {
         }),
         HostFunction::pure(files.0, files.1, move |arguments| {
             let names = arguments.first().and_then(Value::as_array);
-            let names = names.ok_or_else(|| wrong("the operand isn't an array of paths"))?;
+            let names =
+                names.ok_or_else(|| Error::host_failed("the operand isn't an array of paths"))?;
             combined(&of_files, names).map(Some)
         }),
     ]);
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Host, message)
-}
-
 fn text(value: Option<&Value>) -> Result<&str, Error> {
-    value.and_then(Value::as_str).ok_or_else(|| wrong("an operand isn't a string"))
+    value.and_then(Value::as_str).ok_or_else(|| Error::host_failed("an operand isn't a string"))
 }
 
 fn parse_text(arguments: &[Value]) -> Result<Value, Error> {
     let (name, own) = (text(arguments.first())?, text(arguments.get(1))?);
     let parser = Parser::named(name).ok_or_else(|| {
         let names = Parser::names().join(", ");
-        wrong(format!("there is no parser `{}`", escape(name)))
+        Error::host_failed(format!("there is no parser `{}`", escape(name)))
             .with_hint(format!("the parsers are {names}"))
     })?;
     Ok(only(parse_all("<text>", own.as_bytes().to_vec(), parser)?))
@@ -81,14 +78,18 @@ fn read(folders: &BTreeSet<PathBuf>, name: &str) -> Result<(PathBuf, Vec<Value>)
     let shown = escape(name);
     let path = match found.as_slice() {
         [path] => path,
-        [] => return Err(wrong(format!("`{shown}` isn't a file in the folder of a policy"))),
+        [] => {
+            return Err(Error::host_failed(format!(
+                "`{shown}` isn't a file in the folder of a policy"
+            )));
+        }
         _ => {
             let message = format!("`{shown}` is a file in the folders of several policies");
-            return Err(wrong(message).with_hint("give the files different names"));
+            return Err(Error::host_failed(message).with_hint("give the files different names"));
         }
     };
     let parser = Parser::of(path)
-        .ok_or_else(|| wrong(format!("the extension of `{shown}` names no parser")))?;
+        .ok_or_else(|| Error::host_failed(format!("the extension of `{shown}` names no parser")))?;
     let bytes = option_files::bounded(path, option_files::MAX_INPUT)
         .map_err(|error| unreadable("the file", path, error))?;
     let all = parse_all(&path.to_string_lossy(), bytes, parser)?;

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
+use rego_platform::Error;
 use rego_platform::sources::glob::is_glob;
 use rego_platform::sources::split;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::expand;
 #[cfg(feature = "remote")]
@@ -34,7 +34,7 @@ pub(super) fn expanded(paths: &[PathBuf]) -> Result<Vec<String>, Error> {
         }
         if all.len() == before {
             let message = format!("nothing matches the glob `{}`", escape(&text));
-            return Err(Error::new(ErrorKind::Configuration, message));
+            return Err(Error::configuration(message));
         }
     }
     Ok(all)
@@ -52,7 +52,7 @@ pub(super) fn or_here(paths: &[PathBuf], more: &[PathBuf], bundles: &[PathBuf]) 
 pub(super) fn utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
         let shown = path.to_string_lossy().into_owned();
-        Error::new(ErrorKind::Configuration, format!("the path `{shown}` isn't UTF-8"))
+        Error::configuration(format!("the path `{shown}` isn't UTF-8"))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::{Run, VERSION};
 
@@ -12,23 +12,19 @@ use super::option_files;
 /// The largest report, in bytes.
 const MAX_REPORT: u64 = 1 << 30;
 
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Reads a JSON report of the gate.
 pub(super) fn read(path: &Path, timeout: Duration) -> Result<Run, Error> {
     let bytes = option_files::read("the report", path, MAX_REPORT, timeout)?;
     let shown = escape(&path.display().to_string());
     let hint = "`rego-platform gate -o json=FILE` writes one";
     let run: Run = serde_json::from_slice(&bytes).map_err(|error| {
-        wrong(format!("`{shown}` isn't a JSON report of the gate"))
+        Error::configuration(format!("`{shown}` isn't a JSON report of the gate"))
             .with_source(error)
             .with_hint(hint)
     })?;
     if run.schema_version != VERSION {
         let version = run.schema_version;
-        return Err(wrong(format!(
+        return Err(Error::configuration(format!(
             "the report `{shown}` has the version {version}, not {VERSION}"
         ))
         .with_hint("write and read it with the same version of `rego-platform`"));

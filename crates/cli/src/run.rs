@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use etcetera::BaseStrategy as _;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
@@ -94,7 +94,7 @@ fn piped(session: &mut Session) -> Result<Exit, Error> {
     let mut pending = String::new();
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {
-            Error::new(ErrorKind::Configuration, "standard input can't be read").with_source(error)
+            Error::configuration("standard input can't be read").with_source(error)
         })?;
         pending.push_str(&line);
         match session.take(&pending, false) {
@@ -122,7 +122,7 @@ fn exit(wrong: bool) -> Exit {
 /// Reads lines from a person, with a history and completion.
 fn edited(session: &mut Session, product: &str) -> Result<Exit, Error> {
     let broken = |error: ReadlineError| {
-        Error::new(ErrorKind::Configuration, "the terminal can't be used").with_source(error)
+        Error::configuration("the terminal can't be used").with_source(error)
     };
     let config = Config::builder()
         .completion_type(CompletionType::List)

@@ -13,7 +13,7 @@ use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print};
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::sources::{BundleKeys, Ignore, Sources};
-use rego_platform::{Api, Error, ErrorKind};
+use rego_platform::{Api, Error};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
@@ -364,9 +364,7 @@ impl LogArgs {
         context: &Context,
         options: &Options,
     ) -> Result<Option<LogDestination>, Error> {
-        let wrong = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
-        };
+        let wrong = |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
         let log = self.decision_log.as_deref();
         let Some(address) = log.filter(|log| is_address(log)) else {
             if self.decision_log_spool.is_some() || self.decision_log_token_file.is_some() {
@@ -405,8 +403,9 @@ impl AccessArgs {
                 tokens.map_err(|error| option_files::in_file(path, "can't be used", error))?;
             if access.tokens.is_empty() {
                 let message = format!("`{}` has no token", escape(&path.display().to_string()));
-                return Err(Error::new(ErrorKind::Configuration, message)
-                    .with_hint("write one on a line of its own"));
+                return Err(
+                    Error::configuration(message).with_hint("write one on a line of its own")
+                );
             }
         }
         if let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) {

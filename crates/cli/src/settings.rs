@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, Subcommand};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Source;
 
@@ -81,7 +81,10 @@ pub(super) fn used(
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             let path = escape(&used.path);
-            wrong(format!("`{path}`: {}", first.strip_prefix("error: ").unwrap_or(first)))
+            Error::configuration(format!(
+                "`{path}`: {}",
+                first.strip_prefix("error: ").unwrap_or(first)
+            ))
         })?;
         let untrusted = entries.into_iter().filter(|_| !is_trusted).map(|entry| entry.id).collect();
         Ok(Some((parsed, Settings { used: Some(used), untrusted, ..Settings::default() })))
@@ -147,10 +150,12 @@ fn complete(
     let Some(Place { path, trust, timeout }) = Place::of(gate) else {
         return match profile {
             None => Ok(None),
-            Some(profile) => Err(wrong(format!("`--profile {}` needs a file", escape(profile)))
-                .with_hint(format!(
-                    "name it with `--settings FILE`; without `-d`, `{NAME}` is found"
-                ))),
+            Some(profile) => {
+                Err(Error::configuration(format!("`--profile {}` needs a file", escape(profile)))
+                    .with_hint(format!(
+                        "name it with `--settings FILE`; without `-d`, `{NAME}` is found"
+                    )))
+            }
         };
     };
     let file = file::read(&path, profile, trust, timeout)?;
@@ -162,7 +167,8 @@ fn complete(
     for entry in &entries {
         added.extend(entry.arguments().map(OsString::from));
     }
-    let at = place(arguments, command).ok_or_else(|| wrong("the subcommand isn't found"))?;
+    let at = place(arguments, command)
+        .ok_or_else(|| Error::configuration("the subcommand isn't found"))?;
     let (before, after) = arguments.split_at_checked(at).unwrap_or((arguments, &[]));
     let arguments = [before, &added, after].concat();
     let is_trusted = trust == Trust::Full;
@@ -187,10 +193,6 @@ fn find() -> Option<PathBuf> {
     let root = here.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     let ups = (0..=root).map(|up| PathBuf::from("../".repeat(up)).join(NAME));
     ups.into_iter().find(|path| path.is_file())
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
 }
 
 /// Returns what errors call a line of the file.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 
 /// The time in which signals count as one.
 const SAME: Duration = Duration::from_millis(300);
@@ -21,9 +21,9 @@ pub(super) fn are_default() -> bool {
 /// Starts the thread that waits for signals.
 pub(super) fn thread(wait: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let started = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
-    started.map(|_| ()).map_err(|error| {
-        Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
-    })
+    started
+        .map(|_| ())
+        .map_err(|error| Error::internal("a thread can't be started").with_source(error))
 }
 
 /// The signals, handled from the creation of this value on.
@@ -119,5 +119,5 @@ fn is_hangup_ignored() -> bool {
 }
 
 fn broken(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Internal, "signals can't be listened to").with_source(error)
+    Error::internal("signals can't be listened to").with_source(error)
 }

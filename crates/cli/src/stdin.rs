@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 
 /// Keeps track of the reader of standard input.
@@ -21,7 +21,7 @@ impl Stdin {
                 let message = format!("standard input can't be both {other} and {reader}");
                 (message, "put one of them into a file")
             };
-            return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
+            return Err(Error::configuration(message).with_hint(hint));
         }
         self.taken_by = Some(reader.to_owned());
         Ok(())
@@ -32,7 +32,7 @@ impl Stdin {
         self.take(reader)?;
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-            Error::new(ErrorKind::Configuration, "standard input can't be read").with_source(error)
+            Error::configuration("standard input can't be read").with_source(error)
         })?;
         Ok(bytes)
     }
@@ -44,7 +44,7 @@ pub(super) fn text(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes().iter().take(at).filter(|b| **b == b'\n').count() + 1;
         let from = escape(from);
-        Error::new(ErrorKind::Configuration, format!("{from}:{line}: the text isn't UTF-8"))
+        Error::configuration(format!("{from}:{line}: the text isn't UTF-8"))
     })?;
     Ok(match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),

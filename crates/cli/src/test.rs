@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use rego_platform::evaluate::{Answers, EvaluateOptions};
 use rego_platform::rego::internal::builtins::GoRegex;
 use rego_platform::testing::{Run, Suite, TestOptions};
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 
 use super::context::Context;
 use super::errors::Errors;
@@ -125,7 +125,7 @@ fn pattern(text: &str) -> Result<GoRegex, Error> {
             "`{}` isn't a valid regular expression",
             rego_platform_client::text::escape(text)
         );
-        Error::new(ErrorKind::Configuration, message).with_source(error.to_string())
+        Error::configuration(message).with_source(error.to_string())
     })
 }
 
@@ -209,7 +209,7 @@ impl Work<'_> {
         if let Some(pattern) = &self.pattern {
             suite.retain(|name| pattern.is_match(name));
         }
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: String| Error::configuration(message);
         if all == 0 {
             let error = wrong("no tests found: no rule's name begins with `test_`".to_owned());
             return Err(if self.names_inputs() {

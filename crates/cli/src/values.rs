@@ -1,17 +1,13 @@
 //! Options of the form `KEY=VALUE`, and the values of the input that `--set` gives.
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::InputValues;
-
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
 
 /// Splits the value of an option into its key and its value.
 pub(super) fn split<'t>(option: &str, text: &'t str) -> Result<(&'t str, &'t str), Error> {
     let lacks = |what: &str| {
-        wrong(format!("`{option} {}` has no {what}", escape(text)))
+        Error::configuration(format!("`{option} {}` has no {what}", escape(text)))
             .with_hint(format!("write `{option} KEY=VALUE`"))
     };
     match text.split_once('=') {
@@ -29,7 +25,7 @@ pub(super) fn parse(given: &[String]) -> Result<InputValues, Error> {
         // As when a variable of the shell isn't set.
         if value.trim().is_empty() {
             let path = escape(path);
-            return Err(wrong(format!("`--set {path}` has an empty value"))
+            return Err(Error::configuration(format!("`--set {path}` has an empty value"))
                 .with_hint(format!("leave it out, or write `--set '{path}=\"\"'`")));
         }
         values.set(path, value)?;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use notify_debouncer_full::notify::{EventKind, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, new_debouncer};
+use rego_platform::Error;
 use rego_platform::sources::split;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
 use super::paths::is_address;
@@ -21,9 +21,7 @@ const DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// Runs `once` now and after each change of `paths`.
 pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> Result<Exit, Error> {
-    let broken = |error| {
-        Error::new(ErrorKind::Configuration, "the files can't be watched").with_source(error)
-    };
+    let broken = |error| Error::configuration("the files can't be watched").with_source(error);
     let paths = &files(paths)?;
     let (sender, changes) = mpsc::channel::<DebounceEventResult>();
     let mut watcher = new_debouncer(DEBOUNCE, None, sender).map_err(broken)?;
@@ -44,9 +42,8 @@ pub(super) fn run(paths: &[String], once: impl Fn() -> Result<Exit, Error>) -> R
         watchdog::stop();
         output::plain_note("watching for changes");
         loop {
-            let change = changes.recv().map_err(|_| {
-                Error::new(ErrorKind::Internal, "the files aren't watched any more")
-            })?;
+            let change =
+                changes.recv().map_err(|_| Error::internal("the files aren't watched any more"))?;
             match change {
                 Ok(events) if events.iter().any(|event| is_relevant(event, paths)) => break,
                 Ok(_) => {}
@@ -72,8 +69,7 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>, Error> {
             // A path that doesn't exist is an error: its folder may be the wrong one to watch.
             std::fs::metadata(&path).map(|_| path).map_err(|error| {
                 let shown = escape(argument);
-                Error::new(ErrorKind::Configuration, format!("`{shown}` can't be watched"))
-                    .with_source(error)
+                Error::configuration(format!("`{shown}` can't be watched")).with_source(error)
             })
         })
         .collect()

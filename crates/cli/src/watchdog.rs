@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 
 use super::{Exit, unfinished};
 
@@ -53,9 +53,7 @@ pub(super) fn start(timeout: Duration) -> Result<Watchdog, Error> {
                 end(timeout);
             }
         })
-        .map_err(|error| {
-            Error::new(ErrorKind::Internal, "the watchdog can't be started").with_source(error)
-        })?;
+        .map_err(|error| Error::internal("the watchdog can't be started").with_source(error))?;
     Ok(Watchdog { _alive: alive })
 }
 

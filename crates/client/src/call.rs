@@ -1,6 +1,13 @@
-//! A call: what it costs, and its answer.
+//! A call: its limits, what it costs, and its answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 
 use rego::Value;
+
+use crate::observe::Observers;
+use crate::{Error, Limit, TraceParent};
 
 /// The cost of calling a function, beyond a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,5 +57,105 @@ impl ContentForm {
             Self::Text => "text",
             Self::Base64 => "base64",
         }
+    }
+}
+
+/// The limits of one call, and what it has used so far.
+#[derive(Debug)]
+pub struct Context {
+    pub deadline: Instant,
+    pub attempts: AtomicU32,
+    pub bytes: AtomicU64,
+    /// The bytes that may still be read by all calls that share the allowance.
+    pub allowance: Option<Arc<Allowance>>,
+    /// Set if the content came from where artifacts are kept.
+    pub kept: AtomicBool,
+    /// The position of its requests in the caller's trace.
+    pub trace: Option<TraceParent>,
+    /// The observer of requests that no platform sends.
+    pub observer: Observers,
+}
+
+impl Context {
+    pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
+        Self {
+            deadline,
+            attempts: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+            allowance,
+            kept: AtomicBool::new(false),
+            trace: None,
+            observer: None,
+        }
+    }
+
+    /// The number of requests so far, and of bytes in their answers.
+    pub fn used(&self) -> (u32, u64) {
+        (self.attempts.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Sets the position of its requests in the caller's trace.
+    #[must_use]
+    pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Sets the observer of requests that no platform sends.
+    #[must_use]
+    pub fn observed(mut self, observer: Observers) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Counts bytes that didn't come from a source.
+    #[cfg(any(feature = "cache", feature = "grpc"))]
+    pub(crate) fn count(&self, bytes: u64) -> Result<(), Error> {
+        match self.allowance.as_deref() {
+            Some(allowance) if !allowance.take(bytes) => return Err(allowance.used_up()),
+            _ => {}
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives back the bytes of content that was read and can't be used.
+    #[cfg(feature = "artifact-store")]
+    pub(crate) fn uncount(&self, bytes: u64) {
+        if let Some(allowance) = &self.allowance {
+            allowance.give_back(bytes);
+        }
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A number of bytes that several calls may read together.
+#[derive(Debug)]
+pub struct Allowance {
+    left: AtomicU64,
+    total: u64,
+}
+
+impl Allowance {
+    pub const fn new(bytes: u64) -> Self {
+        Self { left: AtomicU64::new(bytes), total: bytes }
+    }
+
+    pub fn take(&self, bytes: u64) -> bool {
+        self.left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
+            .is_ok()
+    }
+
+    pub fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    pub fn used_up(&self) -> Error {
+        Error::too_large(format!(
+            "the answers of this evaluation are larger than {}",
+            crate::text::size(self.total)
+        ))
+        .at_limit(Limit::Bytes)
     }
 }

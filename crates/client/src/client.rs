@@ -10,7 +10,6 @@ mod artifact_store;
 mod auth;
 #[cfg(feature = "cache")]
 pub mod cache;
-pub mod certificates;
 mod content;
 mod download;
 mod endpoints;
@@ -22,15 +21,13 @@ mod operations;
 mod page;
 mod pages;
 mod repeated;
-mod retry;
 mod row;
 mod row_layout;
-mod runtime;
 mod token_search;
 mod transport;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -39,36 +36,35 @@ use reqwest::{Method, StatusCode};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
+use crate::http::Propagator;
+use crate::http::retry::{self, Failed};
 use crate::observe::{Attempt, Observers};
 use crate::text::shorten;
-use crate::{Error, ErrorKind, Limit, Product, TraceParent};
+use crate::{Error, Limit, Product};
 
 #[cfg(feature = "artifact-store")]
 pub use artifact_store::{ArtifactStore, ArtifactStoreBuilder};
 pub use auth::{Token, TokenFuture, TokenKind, TokenProvider};
 pub use endpoints::Api;
 
-pub use answer::{origin, protocol, retry_after};
+pub use crate::call::{Allowance, Context};
 pub use auth::{Credentials, TokenSource};
 pub use content::{Content, RequestedForm};
 pub use download::download;
 pub use endpoints::{
     APPROVE_ASSESSMENT, DISCOVER, DOWNLOAD, EFFECTIVE_ASSESSMENTS, ENVIRONMENTS, EVALUATE_EVIDENCE,
     EVIDENCE, Endpoint, Endpoints, FINDINGS, INFOZ, OPENAPI, OPENAPI_CONTROLPLANE, OPERATION,
-    PRODUCT_COMPLIANCE, PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS, is_loopback,
+    PRODUCT_COMPLIANCE, PRODUCT_VERSION, PRODUCTS, PROJECT_COMPLIANCE, PROJECTS,
 };
 pub use kept::Kept;
 pub use operations::run_operation;
 pub use page::{EnvelopeSeed, Rows, parse, parse_object, parse_one, parse_page, parse_rows};
 pub use pages::{List, Pager, Paging, Reader, too_many, within_list};
 pub use row::Row;
-pub use runtime::{LazyRuntime, Runtime, panicked, refuse_blocking};
-pub(crate) use transport::bare_client;
-pub use transport::{Cause, TRACEPARENT, crypto_provider, other_protocol, outside_client};
-use transport::{Failed, JSON};
+use transport::JSON;
 
-/// Adds the headers of a trace to a request.
-pub type Propagator = dyn Fn(&mut HeaderMap) + Send + Sync;
+/// The longest pause between two requests, unless the service asks for a longer one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Everything that is fixed when a client is built.
 pub struct Settings {
@@ -112,171 +108,6 @@ impl std::fmt::Debug for Settings {
             .field("endpoints", &self.endpoints)
             .field("insecure", &self.insecure)
             .finish_non_exhaustive()
-    }
-}
-
-/// The limits of one call, and what it has used so far.
-#[derive(Debug)]
-pub struct Context {
-    pub deadline: Instant,
-    pub attempts: AtomicU32,
-    pub bytes: AtomicU64,
-    /// The bytes that may still be read by all calls that share the allowance.
-    pub allowance: Option<Arc<Allowance>>,
-    /// Set if the content came from where artifacts are kept.
-    pub kept: AtomicBool,
-    /// The position of its requests in the caller's trace.
-    pub trace: Option<TraceParent>,
-    /// The observer of requests that no platform sends.
-    pub observer: Observers,
-}
-
-impl Context {
-    pub const fn new(deadline: Instant, allowance: Option<Arc<Allowance>>) -> Self {
-        Self {
-            deadline,
-            attempts: AtomicU32::new(0),
-            bytes: AtomicU64::new(0),
-            allowance,
-            kept: AtomicBool::new(false),
-            trace: None,
-            observer: None,
-        }
-    }
-
-    /// The number of requests so far, and of bytes in their answers.
-    pub fn used(&self) -> (u32, u64) {
-        (self.attempts.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
-    }
-
-    /// Sets the position of its requests in the caller's trace.
-    #[must_use]
-    pub fn traced(mut self, trace: Option<TraceParent>) -> Self {
-        self.trace = trace;
-        self
-    }
-
-    /// Sets the observer of requests that no platform sends.
-    #[must_use]
-    pub fn observed(mut self, observer: Observers) -> Self {
-        self.observer = observer;
-        self
-    }
-
-    /// Counts bytes that didn't come from a [`Source`].
-    #[cfg(any(feature = "cache", feature = "grpc"))]
-    fn count(&self, bytes: u64) -> Result<(), Error> {
-        match self.allowance.as_deref() {
-            Some(allowance) if !allowance.take(bytes) => return Err(allowance.used_up()),
-            _ => {}
-        }
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Gives back the bytes of content that was read and can't be used.
-    #[cfg(feature = "artifact-store")]
-    fn uncount(&self, bytes: u64) {
-        if let Some(allowance) = &self.allowance {
-            allowance.give_back(bytes);
-        }
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// Reads a source to its end and counts its bytes. What it announces is taken from the allowance at
-    /// once: of answers that are too large together, the first ones come whole, and the others fail
-    /// early. A failed attempt gives back what it took.
-    async fn read(&self, mut source: impl Source, sink: &mut impl Sink) -> Result<(), Failed> {
-        let allowance = self.allowance.as_deref();
-        let (mut total, mut taken) = (0, 0);
-        let mut read = async || {
-            while let Some(chunk) = source.next().await? {
-                total += chunk.len() as u64;
-                let needed = source.announced().unwrap_or(0).max(total);
-                if let Some(allowance) = allowance {
-                    if !allowance.take(needed - taken) {
-                        return Err(allowance.used_up().into());
-                    }
-                    taken = needed;
-                }
-                sink.take(&chunk).await?;
-            }
-            Ok(())
-        };
-        let read = read().await;
-        if let Some(allowance) = allowance {
-            allowance.give_back(if read.is_ok() { taken - total } else { taken });
-        }
-        if read.is_ok() {
-            self.bytes.fetch_add(total, Ordering::Relaxed);
-        }
-        read
-    }
-}
-
-/// What an answer's bytes come from, within their bound.
-pub trait Source: Send {
-    /// The announced number of bytes.
-    fn announced(&self) -> Option<u64>;
-
-    /// Returns the next chunk; `None` at the end, which is only there if all of it came.
-    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send;
-}
-
-impl<S: Source> Source for &mut S {
-    fn announced(&self) -> Option<u64> {
-        (**self).announced()
-    }
-
-    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failed>> + Send {
-        (**self).next()
-    }
-}
-
-/// A receiver of a body.
-pub trait Sink: Send {
-    /// Takes a chunk. The next one is read when this is done.
-    fn take(&mut self, chunk: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
-}
-
-impl Sink for Vec<u8> {
-    async fn take(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        self.extend_from_slice(chunk);
-        Ok(())
-    }
-}
-
-/// A number of bytes that several calls may read together.
-#[derive(Debug)]
-pub struct Allowance {
-    left: AtomicU64,
-    total: u64,
-}
-
-impl Allowance {
-    pub const fn new(bytes: u64) -> Self {
-        Self { left: AtomicU64::new(bytes), total: bytes }
-    }
-
-    pub fn take(&self, bytes: u64) -> bool {
-        self.left
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(bytes))
-            .is_ok()
-    }
-
-    pub fn give_back(&self, bytes: u64) {
-        self.left.fetch_add(bytes, Ordering::AcqRel);
-    }
-
-    pub fn used_up(&self) -> Error {
-        Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "the answers of this evaluation are larger than {}",
-                crate::text::size(self.total)
-            ),
-        )
-        .at_limit(Limit::Bytes)
     }
 }
 
@@ -358,8 +189,10 @@ impl Client {
         retry::Policy {
             retries: self.settings.retries,
             first_pause: self.settings.first_pause,
+            longest_pause: LONGEST_PAUSE,
             deadline: context.deadline,
             idempotent,
+            waits_for_rate_limit: false,
         }
     }
 
@@ -376,13 +209,14 @@ impl Client {
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
                 let text = std::str::from_utf8(&body).map_err(|error| {
-                    let failed = Failed::permanent(protocol("the service's answer isn't UTF-8"));
+                    let failed =
+                        Failed::permanent(Error::protocol("the service's answer isn't UTF-8"));
                     Failed { retryable: error.error_len().is_none(), ..failed }
                 })?;
                 if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
                     let message =
                         format!("an answer has more than {MAX_VALUES} objects and arrays");
-                    return Err(Error::new(ErrorKind::TooLarge, message).into());
+                    return Err(Error::too_large(message).into());
                 }
                 parse(text).map_err(|error| {
                     let failed = Failed::permanent(answer::not_json(&error));
@@ -397,7 +231,7 @@ impl Client {
         let (body, token) = self.body(context, call).await?;
         // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
-            return Err(protocol("the service's answer repeats the token").into());
+            return Err(Error::protocol("the service's answer repeats the token").into());
         }
         Ok(body)
     }
@@ -460,12 +294,7 @@ impl Client {
             organization: token.and_then(|token| self.organization_name(token)),
         };
         let error = answer::error(&question, status, &headers, &body);
-        Failed {
-            // A refused token stays refused, whatever the status.
-            retryable: answer::is_retryable(status) && error.kind() != ErrorKind::Unauthenticated,
-            retry_after: answer::retry_after(&headers),
-            ..Failed::permanent(error)
-        }
+        answer::refused(error, status, &headers)
     }
 
     /// Sends a request and returns the start of its answer; a refused token is replaced once.
@@ -506,7 +335,7 @@ impl Client {
         if length > MAX_URL_BYTES {
             let message =
                 format!("the arguments make a URL of {length} bytes, the limit is {MAX_URL_BYTES}");
-            let error = Error::new(ErrorKind::TooLarge, message);
+            let error = Error::too_large(message);
             return Err(error.with_hint("ask for less at once").into());
         }
         let request = transport::Request {
@@ -546,7 +375,7 @@ impl Client {
         let permits = Arc::clone(&self.permits).acquire_owned();
         let permit = tokio::time::timeout_at(context.deadline.into(), permits);
         let Ok(Ok(permit)) = permit.await else {
-            return Err(Error::new(ErrorKind::TimedOut, "no time is left to send the request")
+            return Err(Error::timed_out("no time is left to send the request")
                 .at_limit(Limit::Timeout)
                 .into());
         };
@@ -578,49 +407,5 @@ impl Client {
     /// Returns the token that the next request would be sent with.
     pub async fn token(&self, deadline: Instant) -> Result<Token, Error> {
         self.tokens.get(deadline).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    /// A body of chunks of five bytes that announces its length.
-    struct Announced(u64, u64);
-
-    impl Source for Announced {
-        fn announced(&self) -> Option<u64> {
-            Some(self.0)
-        }
-
-        async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
-            self.1 += 5;
-            Ok((self.1 <= self.0).then(|| Bytes::from_static(b"12345")))
-        }
-    }
-
-    /// Begins to read another answer of ten bytes with each chunk, and counts those that fail.
-    struct Beside<'a>(&'a Context, usize);
-
-    impl Sink for Beside<'_> {
-        async fn take(&mut self, _: &[u8]) -> Result<(), Error> {
-            let failed = self.0.read(Announced(10, 0), &mut Vec::new()).await.is_err();
-            self.1 += usize::from(failed);
-            Ok(())
-        }
-    }
-
-    #[tokio::test]
-    async fn an_answer_that_has_begun_comes_whole_within_the_allowance() {
-        let allowance = Arc::new(Allowance::new(15));
-        let context = Context::new(Instant::now(), Some(Arc::clone(&allowance)));
-        let mut beside = Beside(&context, 0);
-        context.read(Announced(10, 0), &mut beside).await.unwrap();
-        assert_eq!(beside.1, 2);
-        assert_eq!(context.used().1, 10);
-        // Those that failed gave everything back.
-        assert!(allowance.take(5) && !allowance.take(1));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// Reads the address of the proxy for HTTPS; `None` if no variable has one.
 pub fn proxy() -> Result<Option<String>, Error> {
@@ -29,11 +29,10 @@ pub fn read(name: &str) -> Result<Option<String>, Error> {
 fn text(name: &str, value: OsString) -> Result<Option<String>, Error> {
     match value.into_string() {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
-        Err(_) => Err(Error::new(
-            ErrorKind::Configuration,
-            format!("the environment variable `{name}` isn't UTF-8"),
-        )
-        .with_hint("set it again, or unset it")),
+        Err(_) => {
+            Err(Error::configuration(format!("the environment variable `{name}` isn't UTF-8"))
+                .with_hint("set it again, or unset it"))
+        }
     }
 }
 
@@ -44,6 +43,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn a_variable_that_is_not_utf8_is_an_error_and_a_blank_one_unset() {

@@ -7,119 +7,86 @@
 //! never repeats the source: print the chain with [`Error::report`].
 
 use crate::Setting;
+use crate::text::escape;
 use std::sync::Arc;
 
-/// The kind of a failure, coarse enough to act on.
-///
-/// The HTTP status decides the kind of a service's error (interface section 7); the client and the
-/// evaluation decide the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// An argument of a function is wrong, found before sending or by the service (400).
-    InvalidArgument,
-    /// No token, an expired token, or one that the service refuses (401, redirect to a login page).
-    Unauthenticated,
-    /// The token lacks a permission (403); a missing paid plan looks the same.
-    PermissionDenied,
-    /// There is no such resource at the service (404).
-    NotFound,
-    /// Too many requests, even after every retry (429).
-    RateLimited,
-    /// The service can't be reached or fails (5xx, broken connections), even after every retry.
-    Unavailable,
-    /// A call or an evaluation exceeded its time limit.
-    TimedOut,
-    /// The host cancelled the evaluation, or dropped its future.
-    Cancelled,
-    /// Content doesn't hash to the digest that was requested.
-    Tampered,
-    /// A body, a list, a budget or a value is larger than its limit.
-    TooLarge,
-    /// An answer doesn't have the documented form.
-    Protocol,
-    /// An asynchronous operation ended as failed or cancelled.
-    OperationFailed,
-    /// The client's configuration is wrong: URLs, certificates, options.
-    Configuration,
-    /// The policy itself is wrong: it doesn't load, or its evaluation ends with an error.
-    Policy,
-    /// A function was called that has no answer in this evaluation: an unmocked call in a test, or
-    /// one that a recording doesn't have.
-    NotAnswered,
-    /// A function of the host's own failed; [`source`](std::error::Error::source) is its error.
-    Host,
-    /// The interpreter or this crate is broken; never the caller's fault.
-    Internal,
+/// Defines the kinds from one table: the documentation, the constructor of errors, the name and the code of
+/// each.
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident, $constructor:ident, $name:literal, $code:literal;)*) => {
+        /// The kind of a failure, coarse enough to act on.
+        ///
+        /// The HTTP status decides the kind of a service's error (interface section 7); the client and the
+        /// evaluation decide the others.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[doc = $doc])* $kind,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+
+            /// Returns the kind's stable name, as reports and recordings spell it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// Returns the kind's stable name as one word, as diagnostics use it.
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$kind => $code,)* }
+            }
+        }
+
+        /// One constructor for each kind.
+        impl Error {
+            $(
+                #[doc = concat!("Creates an error of the kind `", $name, "`.")]
+                pub fn $constructor(message: impl Into<String>) -> Self {
+                    Self::new(ErrorKind::$kind, message)
+                }
+            )*
+        }
+    };
 }
 
-impl ErrorKind {
-    /// Every kind.
-    pub const ALL: &[Self] = &[
-        Self::InvalidArgument,
-        Self::Unauthenticated,
-        Self::PermissionDenied,
-        Self::NotFound,
-        Self::RateLimited,
-        Self::Unavailable,
-        Self::TimedOut,
-        Self::Cancelled,
-        Self::Tampered,
-        Self::TooLarge,
-        Self::Protocol,
-        Self::OperationFailed,
-        Self::Configuration,
-        Self::Policy,
-        Self::NotAnswered,
-        Self::Host,
-        Self::Internal,
-    ];
-
-    /// Returns the kind's stable name, as reports and recordings spell it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidArgument => "invalid argument",
-            Self::Unauthenticated => "unauthenticated",
-            Self::PermissionDenied => "permission denied",
-            Self::NotFound => "not found",
-            Self::RateLimited => "rate limited",
-            Self::Unavailable => "unavailable",
-            Self::TimedOut => "timed out",
-            Self::Cancelled => "cancelled",
-            Self::Tampered => "tampered",
-            Self::TooLarge => "too large",
-            Self::Protocol => "protocol",
-            Self::OperationFailed => "operation failed",
-            Self::Configuration => "configuration",
-            Self::Policy => "policy",
-            Self::NotAnswered => "not answered",
-            Self::Host => "host",
-            Self::Internal => "internal",
-        }
-    }
-
-    /// Returns the kind's stable name as one word, as diagnostics use it.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::InvalidArgument => "invalid-argument",
-            Self::Unauthenticated => "unauthenticated",
-            Self::PermissionDenied => "permission-denied",
-            Self::NotFound => "not-found",
-            Self::RateLimited => "rate-limited",
-            Self::Unavailable => "unavailable",
-            Self::TimedOut => "timed-out",
-            Self::Cancelled => "cancelled",
-            Self::Tampered => "tampered",
-            Self::TooLarge => "too-large",
-            Self::Protocol => "protocol",
-            Self::OperationFailed => "operation-failed",
-            Self::Configuration => "configuration",
-            Self::Policy => "policy",
-            Self::NotAnswered => "not-answered",
-            Self::Host => "host",
-            Self::Internal => "internal",
-        }
-    }
+kinds! {
+    /// An argument of a function is wrong, found before sending or by the service (400).
+    InvalidArgument, invalid_argument, "invalid argument", "invalid-argument";
+    /// No token, an expired token, or one that the service refuses (401, redirect to a login page).
+    Unauthenticated, unauthenticated, "unauthenticated", "unauthenticated";
+    /// The token lacks a permission (403); a missing paid plan looks the same.
+    PermissionDenied, permission_denied, "permission denied", "permission-denied";
+    /// There is no such resource at the service (404).
+    NotFound, not_found, "not found", "not-found";
+    /// Too many requests, even after every retry (429).
+    RateLimited, rate_limited, "rate limited", "rate-limited";
+    /// The service can't be reached or fails (5xx, broken connections), even after every retry.
+    Unavailable, unavailable, "unavailable", "unavailable";
+    /// A call or an evaluation exceeded its time limit.
+    TimedOut, timed_out, "timed out", "timed-out";
+    /// The host cancelled the evaluation, or dropped its future.
+    Cancelled, cancelled, "cancelled", "cancelled";
+    /// Content doesn't hash to the digest that was requested.
+    Tampered, tampered, "tampered", "tampered";
+    /// A body, a list, a budget or a value is larger than its limit.
+    TooLarge, too_large, "too large", "too-large";
+    /// An answer doesn't have the documented form.
+    Protocol, protocol, "protocol", "protocol";
+    /// An asynchronous operation ended as failed or cancelled.
+    OperationFailed, operation_failed, "operation failed", "operation-failed";
+    /// The client's configuration is wrong: URLs, certificates, options.
+    Configuration, configuration, "configuration", "configuration";
+    /// The policy itself is wrong: it doesn't load, or its evaluation ends with an error.
+    Policy, policy_failed, "policy", "policy";
+    /// A function was called that has no answer in this evaluation: an unmocked call in a test, or
+    /// one that a recording doesn't have.
+    NotAnswered, not_answered, "not answered", "not-answered";
+    /// A function of the host's own failed; [`source`](std::error::Error::source) is its error.
+    Host, host_failed, "host", "host";
+    /// The interpreter or this crate is broken; never the caller's fault.
+    Internal, internal, "internal", "internal";
 }
 
 impl std::fmt::Display for ErrorKind {
@@ -154,88 +121,51 @@ type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
 ///
 /// Never contains a token or a signed URL.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Error {
-    /// A call of one of the functions failed.
-    #[non_exhaustive]
-    Call {
-        /// The function's full name, such as `platform.discover`.
-        function: Arc<str>,
-        /// What failed, as a lowercase fragment without the function's name.
-        message: String,
-        /// The kind, for a host to match on.
-        kind: ErrorKind,
-        /// The next step, as a sentence fragment.
-        hint: Option<String>,
-        /// The limit that was reached, if the failure is one of a limit.
-        limit: Option<Limit>,
-        /// The setting that would have prevented it, if there is one.
-        setting: Option<Setting>,
-        /// The underlying error.
-        source: Option<Source>,
-    },
-    /// Any failure that isn't one call's.
-    #[non_exhaustive]
-    Other {
-        /// What failed, as a lowercase fragment.
-        message: String,
-        /// The kind, for a host to match on.
-        kind: ErrorKind,
-        /// The next step, as a sentence fragment.
-        hint: Option<String>,
-        /// The limit that was reached, if the failure is one of a limit.
-        limit: Option<Limit>,
-        /// The setting that would have prevented it, if there is one.
-        setting: Option<Setting>,
-        /// The underlying error.
-        source: Option<Source>,
-    },
-    /// Policies that don't load, or an evaluation that failed because of the policy itself; each
-    /// diagnostic has a position in the author's text.
-    Policy(Arc<[crate::Diagnostic]>),
+pub struct Error(Box<Details>);
+
+#[derive(Debug, Clone)]
+struct Details {
+    kind: ErrorKind,
+    /// What failed, as a lowercase fragment without the function's name.
+    message: String,
+    hint: Option<String>,
+    limit: Option<Limit>,
+    setting: Option<Setting>,
+    /// The place of the failure: the function whose call failed, or positions in the policies.
+    function: Option<Arc<str>>,
+    diagnostics: Arc<[crate::Diagnostic]>,
+    source: Option<Source>,
 }
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Call { function, message, .. } => write!(f, "{function}: {message}"),
-            Self::Other { message, .. } => f.write_str(message),
-            Self::Policy(diagnostics) => f.write_str(&summary(diagnostics)),
+        if let Some(function) = self.function() {
+            write!(f, "{function}: ")?;
         }
+        f.write_str(&self.0.message)
     }
 }
 
 impl std::error::Error for Error {
     /// The error itself, not the `Arc` around it, so that a host can downcast it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Call { source, .. } | Self::Other { source, .. } => {
-                source.as_deref().map(|source| source as _)
-            }
-            Self::Policy(_) => None,
-        }
-    }
-}
-
-fn summary(diagnostics: &[crate::Diagnostic]) -> String {
-    match diagnostics {
-        [] => "the policy is wrong".to_owned(),
-        [one] => one.headline(),
-        [first, rest @ ..] => format!("{} (and {} more)", first.headline(), rest.len()),
+        self.0.source.as_deref().map(|source| source as _)
     }
 }
 
 impl Error {
-    /// Creates an error of `kind` that belongs to no particular call.
+    /// Creates an error of `kind`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Other {
-            message: message.into(),
+        Self(Box::new(Details {
             kind,
+            message: message.into(),
             hint: None,
             limit: None,
             setting: None,
+            function: None,
+            diagnostics: Arc::default(),
             source: None,
-        }
+        }))
     }
 
     /// Creates the error of a host function from the host's own, which stays its
@@ -252,88 +182,102 @@ impl Error {
     /// assert!(error.source().unwrap().downcast_ref::<ParseIntError>().is_some());
     /// ```
     pub fn host(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(ErrorKind::Host, "the host's function failed").with_source(error)
+        Self::host_failed("the host's function failed").with_source(error)
     }
 
-    /// Creates an error from diagnostics with positions.
+    /// Creates an error of the policies from diagnostics, each with a position in the author's text.
     pub fn policy(diagnostics: Vec<crate::Diagnostic>) -> Self {
-        Self::Policy(diagnostics.into())
+        let message = match diagnostics.as_slice() {
+            [] => "the policy is wrong".to_owned(),
+            [one] => one.headline(),
+            [first, rest @ ..] => format!("{} (and {} more)", first.headline(), rest.len()),
+        };
+        let mut error = Self::policy_failed(message);
+        error.0.diagnostics = diagnostics.into();
+        error
+    }
+
+    /// Creates the error of a file that can't be used, from what is found in it.
+    #[doc(hidden)]
+    pub fn found_in(name: &str, found: &crate::Diagnostic) -> Self {
+        let place = match &found.position {
+            Some(at) => format!("{name}:{}:{}", at.line, at.column),
+            None => name.to_owned(),
+        };
+        Self::configuration(format!("{}: {}", escape(&place), escape(&found.message)))
+            .with_optional_hint(found.hint.clone())
+    }
+
+    /// Creates an error such as `the evaluation timed out after 5s`.
+    pub fn timed_out_after(what: &str, time: std::time::Duration) -> Self {
+        Self::timed_out(format!("{what} timed out after {:?}", rounded(time)))
     }
 
     /// Returns the kind, for a host to match on.
     pub const fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Call { kind, .. } | Self::Other { kind, .. } => *kind,
-            Self::Policy(_) => ErrorKind::Policy,
-        }
+        self.0.kind
+    }
+
+    /// Returns what failed, without the function and the sources.
+    pub fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// Returns the hint: the next step, if there is one.
     pub fn hint(&self) -> Option<&str> {
-        match self {
-            Self::Call { hint, .. } | Self::Other { hint, .. } => hint.as_deref(),
-            Self::Policy(_) => None,
-        }
+        self.0.hint.as_deref()
     }
 
     /// Returns the limit that was reached, if the failure is one of a limit: the host words how to
     /// raise it.
     pub const fn limit(&self) -> Option<Limit> {
-        match self {
-            Self::Call { limit, .. } | Self::Other { limit, .. } => *limit,
-            Self::Policy(_) => None,
-        }
+        self.0.limit
     }
 
     /// Returns the setting that would have prevented the failure, if there is one: the host words
     /// how to change it.
     pub const fn setting(&self) -> Option<Setting> {
-        match self {
-            Self::Call { setting, .. } | Self::Other { setting, .. } => *setting,
-            Self::Policy(_) => None,
-        }
+        self.0.setting
     }
 
-    /// Sets the setting that would have prevented the failure.
+    /// Returns the full name of the function whose call failed, such as `platform.discover`.
+    pub fn function(&self) -> Option<&str> {
+        self.0.function.as_deref()
+    }
+
+    /// Returns the diagnostics of an error in the policies; empty for every other error.
+    pub fn diagnostics(&self) -> &[crate::Diagnostic] {
+        &self.0.diagnostics
+    }
+
+    /// Sets the hint: the next step.
     #[must_use]
-    pub fn by_setting(mut self, decides: Setting) -> Self {
-        if let Self::Call { setting, .. } | Self::Other { setting, .. } = &mut self {
-            *setting = Some(decides);
-        }
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
         self
+    }
+
+    /// Sets the hint, if there is one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_optional_hint(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
     }
 
     /// Sets the limit that was reached.
     #[must_use]
     pub fn at_limit(mut self, reached: Limit) -> Self {
-        if let Self::Call { limit, .. } | Self::Other { limit, .. } = &mut self {
-            *limit = Some(reached);
-        }
+        self.0.limit = Some(reached);
         self
     }
 
-    /// Returns the full name of the function whose call failed, such as `platform.discover`.
-    pub fn function(&self) -> Option<&str> {
-        match self {
-            Self::Call { function, .. } => Some(function),
-            _ => None,
-        }
-    }
-
-    /// Returns the diagnostics of an error in the policies; empty for every other error.
-    pub fn diagnostics(&self) -> &[crate::Diagnostic] {
-        match self {
-            Self::Policy(diagnostics) => diagnostics,
-            _ => &[],
-        }
-    }
-
-    /// Sets the hint: the next step.
+    /// Sets the setting that would have prevented the failure.
     #[must_use]
-    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
-        if let Self::Call { hint, .. } | Self::Other { hint, .. } = &mut self {
-            *hint = Some(text.into());
-        }
+    pub fn by_setting(mut self, setting: impl Into<Option<Setting>>) -> Self {
+        self.0.setting = setting.into();
         self
     }
 
@@ -343,21 +287,24 @@ impl Error {
         mut self,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        if let Self::Call { source, .. } | Self::Other { source, .. } = &mut self {
-            *source = Some(Arc::from(error.into()));
-        }
+        self.0.source = Some(Arc::from(error.into()));
         self
     }
 
     /// Sets the function whose call failed, unless one is set already.
     #[must_use]
-    pub fn in_call(self, name: impl Into<Arc<str>>) -> Self {
-        match self {
-            Self::Other { message, kind, hint, limit, setting, source } => {
-                Self::Call { function: name.into(), message, kind, hint, limit, setting, source }
-            }
-            other => other,
-        }
+    pub fn in_call(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.0.function.get_or_insert_with(|| name.into());
+        self
+    }
+
+    /// Adds to the message where the value came from that it is about, such as "option `--token`".
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_origin(self, origin: &impl std::fmt::Display) -> Self {
+        let named = Self::new(self.kind(), format!("{} (from {origin})", self.report()));
+        let Details { hint, setting, .. } = *self.0;
+        Self(Box::new(Details { hint, setting, ..*named.0 }))
     }
 
     /// Returns the message followed by its sources on one line, each once.
@@ -373,23 +320,6 @@ impl Error {
             source = error.source();
         }
         text
-    }
-
-    /// Adds to the message where the value came from that it is about, such as "option `--token`".
-    #[doc(hidden)]
-    #[must_use]
-    pub fn from_origin(self, origin: &impl std::fmt::Display) -> Self {
-        let mut named = Self::new(self.kind(), format!("{} (from {origin})", self.report()));
-        if let Self::Other { hint, setting, .. } = &mut named {
-            *hint = self.hint().map(str::to_owned);
-            *setting = self.setting();
-        }
-        named
-    }
-
-    /// Creates an error such as `the evaluation timed out after 5s`.
-    pub fn timed_out(what: &str, after: std::time::Duration) -> Self {
-        Self::new(ErrorKind::TimedOut, format!("{what} timed out after {:?}", rounded(after)))
     }
 }
 

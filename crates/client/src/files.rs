@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use crate::text::{escape, size};
 use crate::unreadable::unreadable;
-use crate::{Error, ErrorKind, Limit};
+use crate::{Error, Limit};
 
 /// Reads a file of at most `max` bytes; a pipe must end within `timeout`. `what` describes it, such as `the
 /// waivers`.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`], with the path, when the file can't be read or exceeds a bound.
+/// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration), with the path, when the file can't be read or exceeds a bound.
 pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<u8>, Error> {
     let failed = |error: io::Error| unreadable(what, path, error);
     if is_regular(path).map_err(failed)? {
@@ -35,7 +35,7 @@ pub fn read(what: &str, path: &Path, max: u64, timeout: Duration) -> Result<Vec<
         Err(RecvTimeoutError::Timeout) => {
             let shown = escape(&path.display().to_string());
             let message = format!("{what} `{shown}` didn't end within {timeout:?}");
-            Err(Error::new(ErrorKind::Configuration, message)
+            Err(Error::configuration(message)
                 .at_limit(Limit::Timeout)
                 .with_hint("is the program that writes it still running?"))
         }

@@ -21,10 +21,10 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
 
-use crate::call::{Answer, Cost};
-use crate::client::{Allowance, Context, panicked};
+use crate::call::{Allowance, Answer, Context, Cost};
 use crate::observe::{CallSpan, Observers};
-use crate::{Error, ErrorKind, Limit, TraceParent};
+use crate::runtime::panicked;
+use crate::{Error, Limit, TraceParent};
 use shared::Shared;
 
 /// The identity of a call: the function and its normalised arguments.
@@ -286,7 +286,7 @@ impl Flights {
                 .observed(grant.observer);
             let context = Arc::new(context);
             let mut result = match started.checked_duration_since(grant.deadline) {
-                Some(_) => Err(Error::new(ErrorKind::TimedOut, "no time is left for the call")),
+                Some(_) => Err(Error::timed_out("no time is left for the call")),
                 // A panic must reach the waiting evaluations as an error.
                 None => AssertUnwindSafe(send(Arc::clone(&context)))
                     .catch_unwind()

@@ -1,9 +1,9 @@
 //! One authenticated call of a supply-chain compliance service.
 //!
 //! The client of [`rego-platform`](https://docs.rs/rego-platform), which has the functions that
-//! policies call, the evaluation that calls them and the builder of both. Here are tokens and the one
-//! retry loop, pages and downloads, the [`resources`] of the service and the checks of its
-//! answers, calls in flight, and the connections of `http.send` ([`http`]); below them what all of
+//! policies call, the evaluation that calls them and the builder of both. Here are tokens, pages and
+//! downloads, the [`resources`] of the service and the checks of its answers, calls in flight, and
+//! everything about HTTP ([`http`]) with policies' own requests; below them what all of
 //! these report: [`Error`], [`Diagnostic`], [`Setting`], [`Observer`]. Values are the language's, and
 //! nothing else is.
 //!
@@ -29,6 +29,8 @@ pub mod http;
 pub mod observe;
 mod product;
 pub mod resources;
+#[doc(hidden)]
+pub mod runtime;
 pub mod setting;
 #[doc(hidden)]
 pub mod text;

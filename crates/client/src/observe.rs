@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderName, HeaderValue};
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -135,6 +135,8 @@ impl RequestEvent<'_> {
 
 pub type Observers = Option<Arc<dyn Observer>>;
 
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// A position in the caller's trace: W3C's `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent(HeaderValue);
@@ -168,9 +170,7 @@ impl TraceParent {
             .ok()
             .filter(|_| known && text.len() <= 512)
             .map(Self)
-            .ok_or_else(|| {
-                Error::new(ErrorKind::InvalidArgument, "this isn't the value of a `traceparent`")
-            })
+            .ok_or_else(|| Error::invalid_argument("this isn't the value of a `traceparent`"))
     }
 
     pub fn header(&self) -> HeaderValue {

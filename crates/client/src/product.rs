@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rego::internal::builtins::all;
 
-use crate::{Error, ErrorKind, environment};
+use crate::{Error, environment};
 
 /// The variable that sets the product, for the library and the command.
 pub const VARIABLE: &str = "REGO_PLATFORM_PRODUCT";
@@ -28,24 +28,23 @@ impl Product {
     /// Checks a product's name: a lowercase letter, then lowercase letters, digits and `_`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for another form, or a word that Rego reserves.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for another form, or a word that Rego reserves.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut chars = name.chars();
         let form = chars.next().is_some_and(|c| c.is_ascii_lowercase())
             && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
             && name.len() <= 64;
         if !form {
-            return Err(Error::new(
-                ErrorKind::Configuration,
-                format!("`{}` isn't a valid name for a product", crate::text::escape(name)),
-            )
+            return Err(Error::configuration(format!(
+                "`{}` isn't a valid name for a product",
+                crate::text::escape(name)
+            ))
             .with_hint("use a lowercase letter, then lowercase letters, digits and `_`"));
         }
         if Self::is_reserved(name) {
-            return Err(Error::new(
-                ErrorKind::Configuration,
-                format!("`{name}` is reserved in Rego: a product can't have that name"),
-            )
+            return Err(Error::configuration(format!(
+                "`{name}` is reserved in Rego: a product can't have that name"
+            ))
             .with_hint("choose another name for the product"));
         }
         Ok(Self(name.into()))
@@ -55,7 +54,7 @@ impl Product {
     /// or blank.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a name that [`new`](Self::new) refuses.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for a name that [`new`](Self::new) refuses.
     pub fn from_env() -> Result<Self, Error> {
         let Some(name) = environment::read(VARIABLE)? else { return Ok(Self::default()) };
         let origin = format!("environment variable `{VARIABLE}`");
@@ -131,7 +130,7 @@ pub trait IntoProduct {
     /// Returns the product.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a name that [`Product::new`] refuses.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for a name that [`Product::new`] refuses.
     fn into_product(self) -> Result<Product, Error>;
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::auth::Access;
 use super::dataset::{Paging, with};
 use super::refusal::Address;
-use super::routes::{self, Answer, Body, Form, Method, Route};
+use super::routes::{self, Answer, Body, Form, Route};
 use super::schema::{CURSOR, PAGINATION, Resource, Type};
 use super::state::Shared;
 use super::style::JsonStyle;
@@ -21,13 +21,10 @@ pub(super) fn document(shared: &Shared, api: Address) -> Value {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     let mut tags: Vec<&str> = Vec::new();
     for route in routes::of(api) {
-        let method = match route.method {
-            Method::Get => "get",
-            Method::Post => "post",
-        };
+        let method = if route.body.is_some() { "post" } else { "get" };
         paths.entry(route.path).or_default().insert(method.to_owned(), writer.operation(route));
-        if !tags.contains(&route.tag) {
-            tags.push(route.tag);
+        if !tags.contains(&route.tag()) {
+            tags.push(route.tag());
         }
     }
     writer.error_schemas();
@@ -83,7 +80,7 @@ impl Writer<'_> {
         let parameters = self.parameters(route);
         let operation = json!({
             "operationId": route.operation,
-            "tags": [route.tag],
+            "tags": [route.tag()],
             "summary": route.summary,
             "description": description,
             "responses": self.responses(route, paging),

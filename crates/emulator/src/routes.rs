@@ -57,27 +57,27 @@ static ROUTES: &[&Route] = &[
 /// One route: its handler, and its description in the specification.
 pub(super) struct Route {
     pub api: Address,
-    pub method: Method,
     /// The path, with its parameters in braces, all of them texts.
     pub path: &'static str,
-    /// The operation's id; the service and the purpose follow.
+    /// The operation's id: `Service_Purpose`.
     pub operation: &'static str,
-    pub tag: &'static str,
     pub summary: &'static str,
     /// The section of the interface that describes it.
     pub section: &'static str,
     pub access: Access,
     pub query: &'static [Parameter],
     pub pages: Pages,
+    /// The body of a `POST`; a route without one is a `GET`.
     pub body: Option<Body>,
     pub answer: Answer,
     pub handle: fn(&RouteRequest<'_>) -> Result<Response, Refusal>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    Get,
-    Post,
+impl Route {
+    /// Returns the service that its operation belongs to.
+    pub fn tag(&self) -> &'static str {
+        self.operation.split('_').next().unwrap_or_default()
+    }
 }
 
 /// A query parameter.

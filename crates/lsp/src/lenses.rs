@@ -12,7 +12,7 @@ use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Print, compact
 use rego_platform::load::LoadOptions;
 use rego_platform::testing::{Failure, Suite, TestOptions, TestOutcome};
 use rego_platform::text::{data_reference, escape_lines};
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 use serde_json::json;
 
 use crate::file::File;
@@ -109,7 +109,7 @@ impl Task {
         let run = suite.run(&TestOptions::new(options()))?;
         if run.results.is_empty() {
             let message = format!("there is no test `{}`", data_reference(&self.rule));
-            return Err(Error::new(ErrorKind::Policy, message));
+            return Err(Error::policy_failed(message));
         }
         let (mut lines, mut is_good) = (Vec::new(), true);
         for result in run.results {
@@ -148,9 +148,8 @@ fn options() -> EvaluateOptions {
 }
 
 fn read(path: &Path, name: &str) -> Result<Value, Error> {
-    let wrong = |error: String| {
-        Error::new(ErrorKind::Configuration, format!("`{name}` can't be read")).with_source(error)
-    };
+    let wrong =
+        |error: String| Error::configuration(format!("`{name}` can't be read")).with_source(error);
     let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
     if size > MAX_INPUT {
         return Err(wrong(format!("it has {size} bytes; the most are {MAX_INPUT}")));

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use rego_platform_client::client::is_loopback;
+use rego_platform_client::Error;
+use rego_platform_client::http::origin::is_loopback;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind};
 use url::Url;
 
 use crate::artifact::is_inside;
@@ -69,16 +69,12 @@ const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
 /// Its name in the references that container tools write.
 const DOCKER_HUB_NAME: &str = "index.docker.io";
 
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 impl Address {
     /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
     /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for an address that isn't valid, or holds a secret.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for an address that isn't valid, or holds a secret.
     pub fn parse(text: &str) -> Option<Result<Self, Error>> {
         if let Some(rest) = text.strip_prefix(REGISTRY) {
             return Some(Reference::parse(text, rest, false).map(Self::Registry));
@@ -211,7 +207,7 @@ impl Reference {
     /// `oci+http://` before it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for any other text.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for any other text.
     pub fn of_image(text: &str) -> Result<Self, Error> {
         match Address::parse(text) {
             None => Self::parse(text, text, false),
@@ -377,7 +373,7 @@ fn refuse_secrets(url: &Url) -> Result<(), Error> {
         return Ok(());
     }
     let message = "the address of a source has a user, a query or a fragment";
-    Err(wrong(message.to_owned()).with_hint(
+    Err(Error::configuration(message.to_owned()).with_hint(
         "leave that out: `docker login` stores credentials, and a bundle's address is public",
     ))
 }
@@ -386,7 +382,7 @@ fn not_an_address(text: &str) -> Error {
     // What follows an `@` may be meant as a host, and what is before it as a password.
     let shown =
         if text.contains('@') { "the text".to_owned() } else { format!("`{}`", escape(text)) };
-    wrong(format!("{shown} isn't the address of a source"))
+    Error::configuration(format!("{shown} isn't the address of a source"))
 }
 
 /// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`

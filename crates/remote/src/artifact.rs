@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use rego_platform_client::Error;
 use rego_platform_client::text::{escape, size};
-use rego_platform_client::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -91,8 +91,8 @@ struct Descriptor {
     annotations: BTreeMap<String, String>,
 }
 
-fn wrong(what: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+fn invalid_artifact(what: &str, message: &str) -> Error {
+    Error::protocol(format!("`{}` {message}", escape(what)))
 }
 
 /// Returns the layers of a manifest; `what` is its address.
@@ -103,33 +103,33 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
         manifests: Option<serde::de::IgnoredAny>,
     }
     if serde_json::from_slice::<Index>(manifest).is_ok_and(|index| index.manifests.is_some()) {
-        return Err(wrong(what, "is an index of several manifests")
+        return Err(invalid_artifact(what, "is an index of several manifests")
             .with_hint("name the one with the policies by its digest"));
     }
     let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| {
-        wrong(what, "has a manifest that isn't valid").with_source(error.to_string())
+        invalid_artifact(what, "has a manifest that isn't valid").with_source(error.to_string())
     })?;
     let is_other = manifest.media_type.is_some_and(|kind| kind != MANIFEST);
     if is_other || manifest.schema_version != 2 {
-        return Err(wrong(what, "isn't an OCI manifest").with_hint("push it again"));
+        return Err(invalid_artifact(what, "isn't an OCI manifest").with_hint("push it again"));
     }
     let all: Result<Vec<_>, _> =
         manifest.layers.into_iter().map(|layer| of_descriptor(what, layer)).collect();
     let all = all?;
     if all.is_empty() {
-        return Err(wrong(what, "holds no policies").with_hint("is it the right address?"));
+        return Err(
+            invalid_artifact(what, "holds no policies").with_hint("is it the right address?")
+        );
     }
     if all.len() > 1 && all.iter().any(|layer| layer.name.is_none()) {
-        return Err(
-            wrong(what, "holds a bundle and something else").with_hint("push files or one bundle")
-        );
+        return Err(invalid_artifact(what, "holds a bundle and something else")
+            .with_hint("push files or one bundle"));
     }
     let mut names = BTreeSet::new();
     for name in all.iter().filter_map(|layer| layer.name.as_deref()) {
         if !names.insert(name) {
-            return Err(
-                wrong(what, &format!("holds `{}` twice", escape(name))).with_hint("push it again")
-            );
+            return Err(invalid_artifact(what, &format!("holds `{}` twice", escape(name)))
+                .with_hint("push it again"));
         }
     }
     limits.check(what, all.iter().map(|layer| layer.size))?;
@@ -138,7 +138,7 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
 
 fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
     let digest = Digest::parse(&layer.digest).ok_or_else(|| {
-        wrong(what, &format!("has a layer with the digest `{}`", escape(&layer.digest)))
+        invalid_artifact(what, &format!("has a layer with the digest `{}`", escape(&layer.digest)))
             .with_hint("only `sha256:` is read")
     })?;
     let endings: &[&str] = match layer.media_type.as_str() {
@@ -147,24 +147,25 @@ fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
         DATA => &["json", "yaml", "yml"],
         other => {
             let message = format!("has a layer of the unknown type `{}`", escape(other));
-            return Err(wrong(what, &message).with_hint(
+            return Err(invalid_artifact(what, &message).with_hint(
                 "policies and data as conftest pushes them are read, and OPA's bundles",
             ));
         }
     };
     let name = layer.annotations.get(TITLE).ok_or_else(|| {
-        wrong(what, "has a layer without a name").with_hint(format!("`{TITLE}` names it"))
+        invalid_artifact(what, "has a layer without a name")
+            .with_hint(format!("`{TITLE}` names it"))
     })?;
     // `oras push` and `conftest push` name files as they are given.
     let name = name.strip_prefix("./").unwrap_or(name);
     let shown = escape(name);
     if !is_inside(name) {
-        return Err(wrong(what, &format!("holds the path `{shown}`"))
+        return Err(invalid_artifact(what, &format!("holds the path `{shown}`"))
             .with_hint("paths are relative and lead nowhere else: push it again from its folder"));
     }
     if !endings.contains(&ending(name)) {
         let message = format!("holds `{shown}` as `{}`", escape(&layer.media_type));
-        return Err(wrong(what, &message)
+        return Err(invalid_artifact(what, &message)
             .with_hint(format!("the name of such a file ends in `.{}`", endings.join("`, `."))));
     }
     Ok(Layer { digest, size: layer.size, name: Some(name.to_owned()) })
@@ -189,7 +190,7 @@ impl Limits {
         sizes: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
         let refused = |message: String| {
-            Err(Error::new(ErrorKind::TooLarge, format!("`{}` {message}", escape(what)))
+            Err(Error::too_large(format!("`{}` {message}", escape(what)))
                 .with_hint("is it the right address? otherwise divide it"))
         };
         if sizes.len() > self.files {
@@ -219,7 +220,7 @@ impl Artifact {
     /// Returns what is pushed for a content, whose files are policies and data.
     pub fn of(content: &Content) -> Result<Self, Error> {
         let internal = |error: serde_json::Error| {
-            Error::new(ErrorKind::Internal, "the manifest can't be written").with_source(error)
+            Error::internal("the manifest can't be written").with_source(error)
         };
         let (configuration, layers) = match content {
             Content::Bundle(bytes) => {

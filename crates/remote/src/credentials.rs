@@ -10,7 +10,7 @@ use std::process::Stdio;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind, environment};
+use rego_platform_client::{Error, environment};
 use secrecy::SecretString;
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -59,10 +59,6 @@ struct Answer {
     secret: String,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// What is found for a registry.
 pub(crate) enum Found {
     None,
@@ -77,16 +73,19 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     let Some(text) = read(&path)? else { return Ok(Found::None) };
     let shown = escape(&path.display().to_string());
     // The parser's message may repeat a part of the text.
-    let mut configuration: Configuration =
-        serde_json::from_str(&text).map_err(|_| wrong(format!("`{shown}` isn't valid")))?;
+    let mut configuration: Configuration = serde_json::from_str(&text)
+        .map_err(|_| Error::configuration(format!("`{shown}` isn't valid")))?;
     if let Some(helper) = configuration.helpers.get(registry) {
         return ask(helper, registry).await;
     }
     let key = key(configuration.entries.keys(), registry, repository).map(str::to_owned);
     if let Some(entry) = key.and_then(|key| configuration.entries.remove(&key))
         && let Some(found) = entry.credentials().ok_or_else(|| {
-            wrong(format!("the credentials of `{}` in `{shown}` aren't valid", escape(registry)))
-                .with_hint("`docker login` stores them again")
+            Error::configuration(format!(
+                "the credentials of `{}` in `{shown}` aren't valid",
+                escape(registry)
+            ))
+            .with_hint("`docker login` stores them again")
         })?
     {
         return Ok(Found::Credentials(found));
@@ -140,7 +139,8 @@ fn path() -> Result<Option<PathBuf>, Error> {
 fn read(path: &std::path::Path) -> Result<Option<String>, Error> {
     use std::io::Read as _;
     let failed = |error: std::io::Error| {
-        wrong(format!("`{}` can't be read", escape(&path.display().to_string()))).with_source(error)
+        Error::configuration(format!("`{}` can't be read", escape(&path.display().to_string())))
+            .with_source(error)
     };
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
@@ -177,7 +177,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if helper.is_empty() || !helper.chars().all(is_name) {
         let message = format!("`{}` isn't the name of a credential helper", escape(helper));
-        return Err(wrong(message).with_hint("Docker's configuration names it"));
+        return Err(Error::configuration(message).with_hint("Docker's configuration names it"));
     }
     let mut command = Command::new(format!("docker-credential-{helper}"));
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -188,7 +188,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
         }
         Err(error) => {
             let message = format!("the credential helper `{helper}` can't be started");
-            return Err(wrong(message).with_source(error));
+            return Err(Error::configuration(message).with_source(error));
         }
     };
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
@@ -198,7 +198,8 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     }
     let mut text = Vec::new();
     let failed = |error: std::io::Error| {
-        wrong(format!("the credential helper `{helper}` can't be asked")).with_source(error)
+        Error::configuration(format!("the credential helper `{helper}` can't be asked"))
+            .with_source(error)
     };
     if let Some(stdout) = stdout {
         stdout.take(MAX_ANSWER).read_to_end(&mut text).await.map_err(failed)?;
@@ -207,7 +208,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
         return Ok(Found::None);
     }
     let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
-        wrong(format!("the credential helper `{helper}` gives no valid answer"))
+        Error::configuration(format!("the credential helper `{helper}` gives no valid answer"))
             .with_hint("`docker login` stores the credentials again")
     })?;
     let secret = SecretString::from(answer.secret);

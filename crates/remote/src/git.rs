@@ -80,8 +80,7 @@ pub(crate) async fn fetch(
     limits: &Limits,
 ) -> Result<Option<(Digest, Content)>, Error> {
     let folder = tempfile::tempdir().map_err(|error| {
-        Error::new(ErrorKind::Configuration, "there is no folder for what `git` fetches")
-            .with_source(error)
+        Error::configuration("there is no folder for what `git` fetches").with_source(error)
     })?;
     let git = Git { folder: folder.path(), repository };
     let commit = git.commit(pinned).await?;
@@ -208,7 +207,7 @@ impl Git<'_> {
         command.args(arguments).current_dir(self.folder).env("GIT_DIR", self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let absent = |error: std::io::Error| {
-            Error::new(ErrorKind::Configuration, "the program `git` can't be run")
+            Error::configuration("the program `git` can't be run")
                 .with_source(error)
                 .with_hint("install it: it fetches what is in repositories")
         };
@@ -240,14 +239,13 @@ impl Git<'_> {
 
     fn failed(&self, what: &str, hint: &str) -> Error {
         let message = format!("`{}`: {what}", escape(&self.repository.to_string()));
-        Error::new(ErrorKind::Unavailable, message).with_hint(hint)
+        Error::unavailable(message).with_hint(hint)
     }
 
     /// The error for what `git` shouldn't do.
     fn unreadable(&self) -> Error {
         let message = format!("`git` can't read `{}`", escape(&self.repository.to_string()));
-        Error::new(ErrorKind::Protocol, message)
-            .with_hint("is it a repository, and `git` 2.31 or newer?")
+        Error::protocol(message).with_hint("is it a repository, and `git` 2.31 or newer?")
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rego_platform_client::Error;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind};
 use serde::Deserialize;
 
 use crate::artifact::Limits;
@@ -122,14 +122,14 @@ struct Found {
     limits: Limits,
 }
 
-fn wrong(what: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("`{}` {message}", escape(what)))
+fn invalid_attachment(what: &str, message: &str) -> Error {
+    Error::protocol(format!("`{}` {message}", escape(what)))
         .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
 }
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
     Digest::parse(text).ok_or_else(|| {
-        wrong(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
+        invalid_attachment(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
     })
 }
 
@@ -137,10 +137,11 @@ impl Form {
     /// Reads a manifest or an index.
     fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
         let form: Self = serde_json::from_slice(bytes).map_err(|error| {
-            wrong(what, "is neither a manifest nor an index").with_source(error.to_string())
+            invalid_attachment(what, "is neither a manifest nor an index")
+                .with_source(error.to_string())
         })?;
         if form.schema_version != 2 || form.manifests.is_some() == form.layers.is_some() {
-            return Err(wrong(what, "is neither a manifest nor an index"));
+            return Err(invalid_attachment(what, "is neither a manifest nor an index"));
         }
         Ok(form)
     }
@@ -154,7 +155,10 @@ impl Found {
             && subject.digest != self.image.as_str()
         {
             let other = escape(&subject.digest);
-            return Err(wrong(what, &format!("is attached to `{other}`, not to the image")));
+            return Err(invalid_attachment(
+                what,
+                &format!("is attached to `{other}`, not to the image"),
+            ));
         }
         let Some(layers) = form.layers else {
             return self.list(what, form);
@@ -172,7 +176,7 @@ impl Found {
 
     /// Takes the manifests of an index.
     fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
-        let entries = index.manifests.ok_or_else(|| wrong(what, "isn't an index"))?;
+        let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
         for entry in entries {
             let digest = digest(what, &entry.digest)?;
             if self.known.insert(digest.clone()) {
@@ -188,7 +192,7 @@ impl Found {
             return Ok(());
         }
         let message = format!("more than {limit} artifacts are attached to `{}`", self.image);
-        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
     }
 }
 
@@ -243,7 +247,7 @@ impl Session<'_> {
         }
         let message =
             format!("the list of what refers to `{}` has more than {MAX_PAGES} pages", found.image);
-        Err(Error::new(ErrorKind::TooLarge, message).with_hint("remove what nobody needs there"))
+        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
     }
 
     /// Finds the layers of everything that is attached to an image.

@@ -1,7 +1,7 @@
 //! Where the next page of a registry's list is (the header `Link`).
 
-use rego_platform_client::client::origin;
-use rego_platform_client::{Error, ErrorKind};
+use rego_platform_client::Error;
+use rego_platform_client::http::origin::origin;
 use reqwest::Response;
 use reqwest::header::LINK;
 use url::Url;
@@ -10,8 +10,7 @@ use url::Url;
 pub(crate) fn next(url: &Url, answer: &Response) -> Result<Option<Url>, Error> {
     let broken = |what: &str| {
         let message = format!("{} names a next page {what}", origin(url));
-        Error::new(ErrorKind::Protocol, message)
-            .with_hint("nothing is known of the rest of its list")
+        Error::protocol(message).with_hint("nothing is known of the rest of its list")
     };
     let mut found = None;
     for value in answer.headers().get_all(LINK) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
+use rego_platform_client::Error;
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind};
 use serde::Deserialize;
 
 use crate::address::Address;
@@ -70,9 +70,9 @@ impl Lock {
     /// Parses the text of a lock.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text of another form, and for an address that it has twice.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for a text of another form, and for an address that it has twice.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: String| Error::configuration(message);
         let form: Form = toml::from_str(text).map_err(|error| {
             wrong("the lock isn't valid".to_owned()).with_source(error.message().to_owned())
         })?;

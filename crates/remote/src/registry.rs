@@ -9,9 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use rego_platform_client::client::{is_loopback, origin};
+use rego_platform_client::Error;
 use rego_platform_client::http::AllowedHosts;
-use rego_platform_client::{Error, ErrorKind};
+use rego_platform_client::http::origin::{is_loopback, origin};
 use reqwest::header::{HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Method, Response, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -68,10 +68,6 @@ pub(crate) struct Session<'a> {
 struct Token {
     token: Option<String>,
     access_token: Option<String>,
-}
-
-fn protocol(message: String) -> Error {
-    Error::new(ErrorKind::Protocol, message)
 }
 
 impl<'a> Session<'a> {
@@ -184,7 +180,7 @@ impl<'a> Session<'a> {
             let found = bytes.len();
             let message =
                 format!("the blob `{digest}` has {found} bytes, and {size} in its manifest");
-            return Err(Error::new(ErrorKind::Tampered, message).with_hint("push it again"));
+            return Err(Error::tampered(message).with_hint("push it again"));
         }
         Ok(bytes)
     }
@@ -199,8 +195,9 @@ impl<'a> Session<'a> {
         if Digest::parse(reference).is_some_and(|wanted| wanted != digest) {
             let message =
                 format!("what is pushed has the digest `{digest}`, not that of its address");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("give the address a tag, or that digest"));
+            return Err(
+                Error::configuration(message).with_hint("give the address a tag, or that digest")
+            );
         }
         let url = self.url(&format!("manifests/{reference}"))?;
         let request = Request {
@@ -226,7 +223,9 @@ impl<'a> Session<'a> {
         let mut url = location(&begin, &begun)?;
         if url.origin() != self.base.origin() {
             let message = format!("{} wants uploads at {}", origin(&begin), origin(&url));
-            return Err(protocol(message).with_hint("credentials are sent to the registry alone"));
+            return Err(
+                Error::protocol(message).with_hint("credentials are sent to the registry alone")
+            );
         }
         url.query_pairs_mut().append_pair("digest", digest.as_str());
         let body = Some((blob, "application/octet-stream"));
@@ -237,7 +236,7 @@ impl<'a> Session<'a> {
     /// The address of something in the repository.
     fn url(&self, path: &str) -> Result<Url, Error> {
         let url = self.base.join(&format!("{}/{path}", self.reference.repository()));
-        url.map_err(|_| protocol(format!("`{}` has no address", self.reference)))
+        url.map_err(|_| Error::protocol(format!("`{}` has no address", self.reference)))
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
@@ -276,7 +275,7 @@ impl<'a> Session<'a> {
     fn without_helper(&self, error: Error) -> Error {
         let Some(helper) = self.missing_helper.get() else { return error };
         let message = format!("the credential helper `docker-credential-{helper}` isn't installed");
-        Error::new(ErrorKind::Configuration, message)
+        Error::configuration(message)
             .with_source(error.report())
             .with_hint("install it, or remove it from Docker's configuration and log in again")
     }
@@ -313,21 +312,21 @@ impl<'a> Session<'a> {
     ) -> Result<HeaderValue, Error> {
         let registry = origin(&self.base);
         let mut url = Url::parse(realm).ok().filter(Url::has_host).ok_or_else(|| {
-            protocol(format!("{registry} names a token service that has no address"))
+            Error::protocol(format!("{registry} names a token service that has no address"))
         })?;
         let is_safe = url.scheme() == "https"
             || url.scheme() == "http" && self.base.scheme() == "http" && is_loopback(&url);
         let is_own = url.origin() == self.base.origin();
         if !(is_safe || is_own) {
             let message = format!("{registry} names the token service {}", origin(&url));
-            return Err(protocol(message).with_hint("a token is asked for with TLS alone"));
+            return Err(Error::protocol(message).with_hint("a token is asked for with TLS alone"));
         }
         if credentials.is_some() && !is_own && !self.allowed.allow(&url) {
             let message = format!(
                 "{registry} wants its credentials to be sent to the token service {}",
                 origin(&url)
             );
-            return Err(Error::new(ErrorKind::Unauthenticated, message)
+            return Err(Error::unauthenticated(message)
                 .with_hint("is that host the registry's?")
                 .by_setting(setting::OTHER_HOSTS));
         }
@@ -361,7 +360,7 @@ impl<'a> Session<'a> {
         let answer = self.transport.send(&request).await?;
         let answer = success(&format!("a token for `{}`", self.reference), &url, answer)?;
         let bytes = body(&url, answer, MAX_TOKEN).await?;
-        let unusable = || protocol(format!("{} gives no usable token", origin(&url)));
+        let unusable = || Error::protocol(format!("{} gives no usable token", origin(&url)));
         // The parser's message may repeat a part of the text.
         let token: Token = serde_json::from_slice(&bytes).map_err(|_| unusable())?;
         let token = token.token.or(token.access_token).ok_or_else(unusable)?;
@@ -371,20 +370,19 @@ impl<'a> Session<'a> {
 
 fn unauthenticated(base: &Url) -> Error {
     let message = format!("{} wants credentials", origin(base));
-    Error::new(ErrorKind::Unauthenticated, message)
+    Error::unauthenticated(message)
 }
 
 /// The error for a list that isn't whole though nothing filters it.
 pub(crate) fn filtered(url: &Url) -> Error {
     let message = format!("{} filters the list of what refers to an image", origin(url));
-    protocol(message).with_hint("report it to the registry: no filter was asked for")
+    Error::protocol(message).with_hint("report it to the registry: no filter was asked for")
 }
 
 fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {
     let pair = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
-    header(&format!("Basic {pair}")).ok_or_else(|| {
-        Error::new(ErrorKind::Configuration, "the registry's credentials can't be sent")
-    })
+    header(&format!("Basic {pair}"))
+        .ok_or_else(|| Error::configuration("the registry's credentials can't be sent"))
 }
 
 /// Returns the value of a header that isn't shown.
@@ -396,6 +394,5 @@ fn header(text: &str) -> Option<HeaderValue> {
 
 pub(crate) fn tampered(url: &Url, wanted: &Digest, found: &Digest) -> Error {
     let message = format!("{} answers with `{found}` for `{wanted}`", origin(url));
-    Error::new(ErrorKind::Tampered, message)
-        .with_hint("what is there isn't what was asked for: don't use it")
+    Error::tampered(message).with_hint("what is there isn't what was asked for: don't use it")
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rego_platform_client::client::{LazyRuntime, refuse_blocking};
 use rego_platform_client::http::{AllowedHost, AllowedHosts};
+use rego_platform_client::runtime::{LazyRuntime, refuse_blocking};
 use rego_platform_client::text::escape;
-use rego_platform_client::{Error, ErrorKind, Limit};
+use rego_platform_client::{Error, Limit};
 
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, HeaderValue};
@@ -91,7 +91,7 @@ impl RemoteBuilder {
     /// Builds the [`Remote`]; nothing is connected before the first source.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for certificates or a proxy that can't be used.
+    /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for certificates or a proxy that can't be used.
     pub fn build(self) -> Result<Remote, Error> {
         Ok(Remote(Arc::new(Inner {
             transport: Transport::new(&self.certificates, self.insecure)?,
@@ -119,14 +119,14 @@ impl Remote {
     /// its branches are. Blocks until it is there.
     ///
     /// # Errors
-    /// [`ErrorKind::Tampered`] for content with another digest; the kinds of a call's errors for
+    /// [`ErrorKind::Tampered`](rego_platform_client::ErrorKind::Tampered) for content with another digest; the kinds of a call's errors for
     /// anything that prevents that all of it is there.
     pub fn fetch(&self, address: &Address, pinned: Option<&Digest>) -> Result<Fetched, Error> {
         let (inner, address, pinned) = (Arc::clone(&self.0), address.clone(), pinned.cloned());
         let fetched = self.wait(address.to_string(), async move {
             inner.fetch(&address, pinned.as_ref(), None).await
         })?;
-        fetched.ok_or_else(|| Error::new(ErrorKind::Internal, "a source that is new isn't there"))
+        fetched.ok_or_else(|| Error::internal("a source that is new isn't there"))
     }
 
     /// Fetches a source that nothing pins, unless it is said to be as it was when `known` was fetched: a registry
@@ -204,7 +204,7 @@ impl Remote {
             let work = DEADLINE.scope(Instant::now() + timeout, work);
             tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| {
                 let message = format!("`{}` isn't there after {timeout:?}", escape(&what));
-                Err(Error::new(ErrorKind::TimedOut, message).at_limit(Limit::Timeout))
+                Err(Error::timed_out(message).at_limit(Limit::Timeout))
             })
         })?
     }
@@ -262,9 +262,7 @@ impl Inner {
         if pinned.is_none() && !self.allowed.allow(url) {
             let message =
                 format!("nothing pins `{}`, and its host isn't allowed", escape(url.as_str()));
-            return Err(
-                Error::new(ErrorKind::Configuration, message).by_setting(setting::OTHER_HOSTS)
-            );
+            return Err(Error::configuration(message).by_setting(setting::OTHER_HOSTS));
         }
         let unless = known.and_then(|known| known.version);
         let request = Request { unless, ..Request::get(url.clone()) };
@@ -287,7 +285,7 @@ impl Inner {
 fn refuse_moved(what: &str, pinned: Option<&Digest>, found: &Digest) -> Result<(), Error> {
     let Some(pinned) = pinned.filter(|pinned| *pinned != found) else { return Ok(()) };
     let message = format!("`{}` is `{found}`, and pinned to `{pinned}`", escape(what));
-    Err(Error::new(ErrorKind::Tampered, message)
+    Err(Error::tampered(message)
         .with_hint("look at what has changed there")
         .by_setting(setting::LOCK))
 }

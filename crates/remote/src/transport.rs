@@ -1,17 +1,19 @@
-//! One HTTP request to a registry or a web server: TLS, plain HTTP, redirects, the bound on a body.
+//! One HTTP request to a registry or a web server.
 //!
 //! Owns where a request may go, and that what a redirect leads to gets no credentials.
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use rego_platform_client::client::{
-    Cause, is_loopback, origin, other_protocol, outside_client, retry_after,
-};
+use bytes::Bytes;
+use rego_platform_client::http::body::{self, Unread};
+use rego_platform_client::http::connection::{Cause, other_protocol, outside_client};
+use rego_platform_client::http::origin::{is_exposed, origin};
+use rego_platform_client::http::redirect::{self, Hop, is_redirect};
+use rego_platform_client::http::retry::{Failed, Policy, retry_after};
 use rego_platform_client::text::size;
 use rego_platform_client::{Error, ErrorKind, setting};
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, LOCATION,
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH,
 };
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
@@ -19,7 +21,7 @@ use url::Url;
 const MAX_REDIRECTS: usize = 5;
 
 /// How often a request that is safe to repeat is sent again after a failure.
-const REPEATS: u32 = 2;
+const REPEATS: usize = 2;
 
 /// The first pause, which doubles each time, and the longest that a server doesn't ask for.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -28,15 +30,6 @@ const LONGEST: Duration = Duration::from_secs(30);
 tokio::task_local! {
     /// The time at which everything about a source must be there.
     pub(crate) static DEADLINE: Instant;
-}
-
-/// Returns the pause before a request is sent again for the `count`-th time; `None` if it would outlast the
-/// deadline.
-fn pause(count: u32, asked: Option<Duration>) -> Option<Duration> {
-    let own = PAUSE.saturating_mul(1_u32.checked_shl(count).unwrap_or(u32::MAX)).min(LONGEST);
-    let pause = asked.unwrap_or_default().max(own);
-    let left = DEADLINE.try_with(|deadline| deadline.saturating_duration_since(Instant::now()));
-    (pause < left.unwrap_or(LONGEST)).then_some(pause)
 }
 
 #[derive(Debug)]
@@ -85,36 +78,32 @@ impl Transport {
 
     /// Sends a request. Its answer may have any status.
     pub async fn send(&self, request: &Request) -> Result<Response, Error> {
-        if request.url.scheme() != "https" && !is_loopback(&request.url) && !self.insecure {
+        if is_exposed(&request.url) && !self.insecure {
             let message = format!("{} is asked over plain HTTP", origin(&request.url));
-            return Err(
-                Error::new(ErrorKind::Configuration, message).by_setting(setting::PLAIN_HTTP)
-            );
+            return Err(Error::configuration(message).by_setting(setting::PLAIN_HTTP));
         }
-        let mut count = 0;
-        loop {
-            let answer = self.attempt(request).await;
-            let (again, asked) = match &answer {
-                // It was refused before anything was done.
-                Ok(answer) if answer.status() == StatusCode::TOO_MANY_REQUESTS => {
-                    (true, retry_after(answer.headers()))
+        let policy = Policy {
+            retries: REPEATS,
+            first_pause: PAUSE,
+            longest_pause: LONGEST,
+            deadline: DEADLINE.try_with(|at| *at).unwrap_or_else(|_| Instant::now() + LONGEST),
+            idempotent: request.reads(),
+            waits_for_rate_limit: true,
+        };
+        let attempt = || async move {
+            match self.attempt(request).await {
+                Ok(response) => {
+                    let failed = Failed::of_status((), response.status(), response.headers());
+                    if failed.retryable { Err(failed.map(|()| Ok(response))) } else { Ok(response) }
                 }
-                Ok(answer) => {
-                    let status = answer.status();
-                    let fails = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
-                    (fails && request.reads() && count < REPEATS, retry_after(answer.headers()))
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    Err(Failed::transient(Err(error)))
                 }
-                Err(error) => {
-                    let fails = error.kind() == ErrorKind::Unavailable;
-                    (fails && request.reads() && count < REPEATS, None)
-                }
-            };
-            match pause(count, asked).filter(|_| again) {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => return answer,
+                Err(error) => Err(Failed::permanent(Err(error))),
             }
-            count += 1;
-        }
+        };
+        // The last response may be a refusal, which the caller words.
+        policy.run(attempt).await.or_else(|last| last)
     }
 
     async fn attempt(&self, request: &Request) -> Result<Response, Error> {
@@ -136,58 +125,54 @@ impl Transport {
         builder.send().await.map_err(|error| failure(&request.url, error))
     }
 
-    /// Follows the redirects of an answer to a request that reads. Where they lead gets no credentials. The
+    /// Follows the redirects of a response to a request that reads. Where they lead gets no credentials. The
     /// status is 304 if what the request names is there already.
-    pub async fn follow(&self, request: &Request, mut answer: Response) -> Result<Response, Error> {
+    pub async fn follow(
+        &self,
+        request: &Request,
+        mut response: Response,
+    ) -> Result<Response, Error> {
         let from = &request.url;
-        let mut url = from.clone();
-        for _ in 0..MAX_REDIRECTS {
-            let status = answer.status();
-            if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
-                return Ok(answer);
-            }
-            url = location(&url, &answer)?;
+        let mut hop = Hop::get(from.clone(), HeaderMap::new(), MAX_REDIRECTS);
+        while is_redirect(response.status()) {
+            let to = location(&hop.url, &response)?;
             let is_safe =
-                url.scheme() == "https" || from.scheme() == "http" && url.scheme() == "http";
+                to.scheme() == "https" || from.scheme() == "http" && to.scheme() == "http";
             if !is_safe {
                 let message = format!("{} redirects to plain HTTP", origin(from));
-                return Err(Error::new(ErrorKind::Protocol, message)
-                    .with_hint("nothing is fetched without TLS there"));
+                return Err(
+                    Error::protocol(message).with_hint("nothing is fetched without TLS there")
+                );
             }
-            let next = Request { unless: request.unless.clone(), ..Request::get(url.clone()) };
-            answer = self.send(&next).await?;
+            hop.follow(response.status(), to).map_err(|_| {
+                let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
+                Error::protocol(message).with_hint("is it the right address?")
+            })?;
+            let unless = request.unless.clone();
+            response = self.send(&Request { unless, ..Request::get(hop.url.clone()) }).await?;
         }
-        let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
-        Err(Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?"))
+        Ok(response)
     }
 }
 
-/// Returns where an answer leads.
-pub(crate) fn location(url: &Url, answer: &Response) -> Result<Url, Error> {
-    let header = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    header.and_then(|text| url.join(text).ok()).filter(Url::has_host).ok_or_else(|| {
+/// Returns where a response leads.
+pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
+    let target = redirect::location(response.headers()).and_then(|text| url.join(text).ok());
+    target.filter(Url::has_host).ok_or_else(|| {
         let message = format!("{} leads elsewhere without saying where", origin(url));
-        Error::new(ErrorKind::Protocol, message).with_hint("is it the right address?")
+        Error::protocol(message).with_hint("is it the right address?")
     })
 }
 
 /// Reads a body of at most `limit` bytes.
-pub(crate) async fn body(url: &Url, mut answer: Response, limit: u64) -> Result<Bytes, Error> {
-    let too_large = || {
-        let message = format!("{} sends more than {}", origin(url), size(limit));
-        Error::new(ErrorKind::TooLarge, message).with_hint("is it the right address?")
-    };
-    if answer.content_length().is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| failure(url, error))? {
-        if (body.len() + chunk.len()) as u64 > limit {
-            return Err(too_large());
+pub(crate) async fn body(url: &Url, response: Response, limit: u64) -> Result<Bytes, Error> {
+    body::read(response, limit).await.map_err(|unread| match unread {
+        Unread::TooLarge => {
+            let message = format!("{} sends more than {}", origin(url), size(limit));
+            Error::too_large(message).with_hint("is it the right address?")
         }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body.freeze())
+        Unread::Broken(error) => failure(url, error),
+    })
 }
 
 /// Returns an answer whose status is a success, or the error for its status.
@@ -232,7 +217,7 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
 /// The error for something that isn't there.
 pub(crate) fn absent(what: &str, url: &Url) -> Error {
     let message = format!("{} doesn't have {what}", origin(url));
-    Error::new(ErrorKind::NotFound, message)
+    Error::not_found(message)
         .with_hint("is it the right address? some registries also answer so without credentials")
 }
 
@@ -246,5 +231,5 @@ fn failure(url: &Url, error: reqwest::Error) -> Error {
         format!("the connection to {host} broke")
     };
     let hint = other_protocol(&error).unwrap_or("check the address and the network");
-    Error::new(ErrorKind::Unavailable, message).with_source(Cause::of(&error)).with_hint(hint)
+    Error::unavailable(message).with_source(Cause::of(&error)).with_hint(hint)
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header, uri::Authority};
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -47,12 +47,11 @@ impl AccessToken {
     /// Creates a token from its text.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when it has less than 16 characters, or others than those of ASCII that
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when it has less than 16 characters, or others than those of ASCII that
     /// can be seen.
     pub fn new(text: &str) -> Result<Self, Error> {
         let wrong = |message: String| {
-            Error::new(ErrorKind::Configuration, message)
-                .with_hint("`openssl rand -hex 32` makes a good one")
+            Error::configuration(message).with_hint("`openssl rand -hex 32` makes a good one")
         };
         if text.len() < SHORTEST {
             return Err(wrong(format!("a token needs at least {SHORTEST} characters")));
@@ -72,10 +71,10 @@ impl Access {
     /// Checks that `listen` may be listened on.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when other machines could reach it and that isn't allowed, or anyone
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when other machines could reach it and that isn't allowed, or anyone
     /// could ask.
     pub(crate) fn check(&self, listen: SocketAddr) -> Result<(), Error> {
-        let wrong = |message| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message| Error::configuration(message);
         if !listen.ip().is_loopback() && !self.expose {
             let error = wrong(format!("other machines could reach `{listen}`"));
             return Err(error.with_hint("listen on 127.0.0.1").by_setting(setting::EXPOSED));

@@ -43,14 +43,12 @@ impl Refusal {
     /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
     /// own, as a failed call of the service.
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
-        let message = match error {
-            Error::Policy(_) => "error(s) occurred while evaluating query".to_owned(),
+        let message = match error.kind() {
+            _ if !error.diagnostics().is_empty() => {
+                "error(s) occurred while evaluating query".to_owned()
+            }
             // A client has a token, too, with which it asks this server.
-            _ if matches!(
-                error.kind(),
-                ErrorKind::Unauthenticated | ErrorKind::PermissionDenied
-            ) =>
-            {
+            ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
                 format!("{}; that is this server's own token for the service", error.report())
             }
             _ => error.report(),

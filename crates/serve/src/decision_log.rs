@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rego_platform::evaluate::{EvaluateOptions, compact};
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 
 use super::journal::Journal;
 use super::policy_set::PolicySet;
@@ -97,7 +97,7 @@ async fn answer(
     let evaluated = set.policies.evaluate_async(query, Some(event.clone()), options).await;
     let output = evaluated.result.map_err(|error| {
         let message = format!("`data.{}` can't be evaluated", path.join("."));
-        Error::new(ErrorKind::Policy, message).with_source(error)
+        Error::policy_failed(message).with_source(error)
     })?;
     Ok(output.value().cloned())
 }

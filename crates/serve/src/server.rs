@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use rego_platform::Error;
 use rego_platform::evaluate::{Pool, SharedMemory};
-use rego_platform::{Error, ErrorKind};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ impl Server {
     /// Loads the policies, and serves them.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when other machines could ask without a token or a certificate, or the
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when other machines could ask without a token or a certificate, or the
     /// address can't be listened on; the errors of loading.
     pub fn start(load: Load, options: ServerOptions) -> Result<Self, Error> {
         let ServerOptions { listen, access, evaluate, gate, bounds, decision_log, journal } =
@@ -54,9 +54,8 @@ impl Server {
             .map(|destination| DecisionLog::open(destination, Arc::clone(&journal)))
             .transpose()?;
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let failed = |what: String, error: std::io::Error| {
-            Error::new(ErrorKind::Configuration, what).with_source(error)
-        };
+        let failed =
+            |what: String, error: std::io::Error| Error::configuration(what).with_source(error);
         let unheard = |error| failed(format!("`{listen}` can't be listened on"), error);
         let listener = TcpListener::bind(listen).map_err(unheard)?;
         listener.set_nonblocking(true).map_err(unheard)?;

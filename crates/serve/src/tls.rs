@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
+use rego_platform_client::http::tls::{parse_certificates, roots};
+use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 /// The certificate of a server, and whose certificates clients must show.
@@ -23,16 +24,15 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn wrong(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(ErrorKind::Configuration, message).with_source(error)
+fn unusable(message: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::configuration(message).with_source(error)
 }
 
 fn certificates(pem: &[u8], message: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let found = found.map_err(|error| wrong(message, error))?;
+    let found = parse_certificates(pem).map_err(|error| unusable(message, error))?;
     if found.is_empty() {
         let message = format!("{message}: there is no certificate in it");
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
     Ok(found)
 }
@@ -42,7 +42,7 @@ impl Tls {
     /// clients' certificates. With these, a client without such a certificate is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when one of them can't be used.
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when one of them can't be used.
     pub fn new(
         certificate: &[u8],
         key: &[u8],
@@ -50,28 +50,26 @@ impl Tls {
     ) -> Result<Self, Error> {
         let chain = certificates(certificate, "the server's certificate can't be used")?;
         let key = PrivateKeyDer::from_pem_slice(key)
-            .map_err(|error| wrong("the server's private key can't be used", error))?;
+            .map_err(|error| unusable("the server's private key can't be used", error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| wrong("encryption can't be set up", error))?;
+            .map_err(|error| unusable("encryption can't be set up", error))?;
         let builder = match client_authorities {
             None => builder.with_no_client_auth(),
             Some(pem) => {
                 let message = "the authorities of clients' certificates can't be used";
-                let mut roots = RootCertStore::empty();
-                for authority in certificates(pem, message)? {
-                    roots.add(authority).map_err(|error| wrong(message, error))?;
-                }
+                let roots = roots(&certificates(pem, message)?)
+                    .map_err(|error| unusable(message, error))?;
                 let roots = Arc::new(roots);
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
                     .build()
-                    .map_err(|error| wrong(message, error))?;
+                    .map_err(|error| unusable(message, error))?;
                 builder.with_client_cert_verifier(verifier)
             }
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| {
-            wrong("the server's certificate and private key don't belong together", error)
+            unusable("the server's certificate and private key don't belong together", error)
         })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), knows_clients: client_authorities.is_some() })

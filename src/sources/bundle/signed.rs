@@ -15,7 +15,7 @@ use super::last_of;
 use crate::rego::Value;
 use crate::rego::internal::builtins::{Bounded, Run, lookup};
 use crate::text::{escape, hex};
-use crate::{Diagnostic, Error, ErrorKind};
+use crate::{Diagnostic, Error};
 
 /// Public keys, one of which must sign each bundle.
 ///
@@ -83,13 +83,13 @@ impl BundleKeys {
     /// Reads public keys, each from the PEM text of a file: RSA, or ECDSA over P-256, P-384 or P-521.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text that isn't such a key, and if there is none;
-    /// [`ErrorKind::Unsupported`] without the feature `crypto`.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) for a text that isn't such a key, and if there is none;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) without the feature `crypto`.
     pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Error> {
         let keys: Vec<_> =
             files.into_iter().map(|(file, pem)| (file.to_owned(), pem.to_owned())).collect();
         let wrong = |message: String| {
-            Error::new(ErrorKind::Configuration, message)
+            Error::configuration(message)
                 .with_hint("it begins with `-----BEGIN PUBLIC KEY-----`, and is RSA or ECDSA")
         };
         if keys.is_empty() {

@@ -9,7 +9,7 @@ use rego_platform::functions::{Field, Function, Type};
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::sources::json;
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 use rego_platform_client::text::{escape, shorten};
 use rego_platform_client::unreadable::unreadable;
 
@@ -67,7 +67,7 @@ fn takes_null(ty: Type) -> bool {
 }
 
 fn invalid(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
+    Error::invalid_argument(message)
 }
 
 /// Reads a text: the word itself, a file's content (`@FILE`) or standard input (`-`); `@@` is `@`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rego_platform::evaluate::QueryOutput;
 use rego_platform::rego::value::{Object, Set};
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 use rego_platform_client::text::shorten;
 
 /// The longest part of a value that a message shows, in characters.
@@ -36,7 +36,7 @@ pub(super) fn between(ours: &Answer, theirs: &Answer) -> Option<Error> {
     let message = format!("regorus gives another answer{at}: `{right}` instead of `{left}`");
     let whole = format!("on regorus {}, and here {}", answer(theirs), answer(ours));
     let hint = "`check --engine regorus` finds the places that are known to differ";
-    Some(Error::new(ErrorKind::Policy, message).with_hint(hint).with_source(whole))
+    Some(Error::policy_failed(message).with_hint(hint).with_source(whole))
 }
 
 /// The rows, as values that don't depend on their order.

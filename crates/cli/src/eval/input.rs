@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Diagnostic, Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_gate::{Parser, conversion_of};
@@ -33,7 +33,7 @@ fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value,
         Some(parser) => parser,
         None if let Some(convert) = conversion_of(path) => {
             let message = format!("the extension of the input `{}` names no parser", escape(name));
-            return Err(Error::new(ErrorKind::Configuration, message).with_hint(convert));
+            return Err(Error::configuration(message).with_hint(convert));
         }
         // A document that starts like this is JSON; everything else can only be YAML.
         None if text.trim_start().starts_with(['{', '[', '"']) => Parser::Json,
@@ -42,21 +42,9 @@ fn document(bytes: Vec<u8>, name: &str, parser: Option<Parser>) -> Result<Value,
     // Of other formats, an empty text may be a document.
     if matches!(parser, Parser::Json | Parser::Yaml) && text.trim().is_empty() {
         let message = format!("{}: the document is empty", escape(name));
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
-    parser.read(name, &text).map_err(|found| match &found.position {
-        Some(at) => wrong(&format!("{name}:{}:{}", at.line, at.column), &found),
-        None => wrong(name, &found),
-    })
-}
-
-fn wrong(place: &str, found: &Diagnostic) -> Error {
-    let message = format!("{}: {}", escape(place), escape(&found.message));
-    let error = Error::new(ErrorKind::Configuration, message);
-    match &found.hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    }
+    parser.read(name, &text).map_err(|found| Error::found_in(name, &found))
 }
 
 #[cfg(test)]

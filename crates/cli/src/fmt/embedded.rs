@@ -1,7 +1,7 @@
 //! The Rego that is written into policy documents, formatted where it stands.
 
+use rego_platform::Error;
 use rego_platform::rego::{self, FormatOptions};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::EmbeddedText;
 
@@ -15,7 +15,7 @@ pub(super) fn is_document(name: &str, text: &str) -> bool {
 pub(super) fn format(name: &str, text: &str, mut options: FormatOptions) -> Result<String, Error> {
     let Some(modules) = EmbeddedText::all(name, text)? else {
         let message = format!("`{}` isn't a policy document", escape(name));
-        return Err(Error::new(ErrorKind::Configuration, message)
+        return Err(Error::configuration(message)
             .with_hint("policies are `.rego` files, and documents with `kind: Policy`"));
     };
     // The vendor's engine needs them.

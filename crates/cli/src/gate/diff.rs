@@ -10,7 +10,7 @@ use rego_platform_gate::difference::Difference;
 use rego_platform_gate::model::{Inventory, Run};
 use rego_platform_gate::reports::difference as words;
 
-use super::{GateArgs, Interrupt, Prepared, evaluate, prepare, tool, wrong};
+use super::{GateArgs, Interrupt, Prepared, evaluate, prepare, tool};
 use crate::Exit;
 use crate::options::Options;
 use crate::output::{self, Reporter};
@@ -84,18 +84,20 @@ impl GateArgs {
     /// Refuses what can't be evaluated twice.
     fn check_repeatable(&self) -> Result<(), Error> {
         if self.all_inputs().any(|path| path.as_os_str() == "-") {
-            return Err(wrong("standard input can't be read twice")
+            return Err(Error::configuration("standard input can't be read twice")
                 .with_hint("write it to a file, and give that with `-i`"));
         }
         if self.fail_fast {
-            return Err(wrong(
+            return Err(Error::configuration(
                 "`--fail-fast` leaves inputs out, so that it isn't known what changes",
             )
             .with_hint("leave it out"));
         }
         if self.shard.is_some() {
-            return Err(wrong("`--shard` leaves inputs out, so that it isn't known what changes")
-                .with_hint("leave it out"));
+            return Err(Error::configuration(
+                "`--shard` leaves inputs out, so that it isn't known what changes",
+            )
+            .with_hint("leave it out"));
         }
         Ok(())
     }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rego_platform::Error;
 use rego_platform::evaluate::Cancellation;
-use rego_platform::{Error, ErrorKind};
 
 use crate::signals::{self, Signals};
 use crate::{Exit, output, unfinished};
@@ -41,7 +41,7 @@ impl Interrupt {
             }
             unfinished::end();
             let message = format!("the run was interrupted ({signal})");
-            output::error(&Error::new(ErrorKind::Cancelled, message));
+            output::error(&Error::cancelled(message));
             std::process::exit(i32::from(Exit::NoVerdict.code()))
         })
     }

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use rego_platform::Error;
 use rego_platform::sources::Ignore;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_gate::model::Run;
 use rego_platform_gate::reports;
@@ -234,7 +234,7 @@ impl Reports {
         let Some(path) = self.summary.take() else { return Ok(()) };
         reports::summarize(run, &options(self.more()), &path).map_err(|error| {
             let shown = escape(&path.display().to_string());
-            wrong(format!("the step's summary `{shown}` can't be written"))
+            Error::configuration(format!("the step's summary `{shown}` can't be written"))
                 .with_source(error)
                 .with_hint(format!("its path is in `{SUMMARY}`; unset that to write no summary"))
         })
@@ -258,10 +258,6 @@ impl Reports {
         };
         output::to_stdout_with(|out| report.write(run, out))
     }
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
 }
 
 /// The destinations that may be written.
@@ -297,7 +293,7 @@ pub(super) fn accept(
     let two_streams = !streams.is_empty() && format.is_some() || streams.len() > 1;
     let refused = two_streams.then(|| {
         let what = "two reports, such as `--format` and one for `-`, go to standard output";
-        wrong(what).with_hint("use only one of them")
+        Error::configuration(what).with_hint("use only one of them")
     });
     (accepted, refused.or(judged.into_iter().find_map(Result::err)))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_gate::model::Inventory;
 use rego_platform_gate::{Identities, Signatures, VerifyKeys};
 
@@ -88,7 +88,7 @@ impl SignatureArgs {
         inventory: &mut Inventory,
         timeout: Duration,
     ) -> Result<Option<Signatures>, Error> {
-        let wrong = |message: &str| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: &str| Error::configuration(message);
         if !are_some {
             let message = "`--unverified` is about attestations, and the inputs are none";
             return if self.unverified {

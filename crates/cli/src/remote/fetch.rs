@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rego_platform::Error;
 use rego_platform::http::AllowedHost;
 use rego_platform::sources::{Fetched, SourceLimits};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_remote::{Address, Content, Limits, Pin, Remote, setting};
@@ -152,9 +152,7 @@ impl How {
                     Address::Repository(_) => "name its commit, `?ref=` and 40 hexadecimal digits",
                     _ => "name it with its digest, `@sha256:…`",
                 };
-                return Err(Error::new(ErrorKind::Configuration, message)
-                    .with_hint(pin)
-                    .by_setting(setting::LOCK));
+                return Err(Error::configuration(message).with_hint(pin).by_setting(setting::LOCK));
             }
             let locked = pin.and_then(|pin| pin.signer.as_ref());
             let required = self.signers_of(&address, &given, locked)?;

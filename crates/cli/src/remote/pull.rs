@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_remote::Address;
 
@@ -37,7 +37,7 @@ pub(crate) struct PullArgs {
 pub(super) fn parse(text: &str) -> Result<Address, Error> {
     Address::parse(text).unwrap_or_else(|| {
         let message = format!("`{}` isn't the address of a source", escape(text));
-        Err(Error::new(ErrorKind::Configuration, message)
+        Err(Error::configuration(message)
             .with_hint("it begins with `oci://`, `https://` or `git+https://`"))
     })
 }
@@ -54,8 +54,9 @@ pub(crate) fn run(args: &PullArgs, options: &Options) -> Result<Exit, Error> {
         for file in files(address, &fetched.content) {
             if !names.insert(file.name.clone()) {
                 let message = format!("two of the sources have a file `{}`", escape(&file.name));
-                return Err(Error::new(ErrorKind::Configuration, message)
-                    .with_hint("pull each into its own folder"));
+                return Err(
+                    Error::configuration(message).with_hint("pull each into its own folder")
+                );
             }
             all.push(file);
         }
@@ -77,6 +78,6 @@ fn refuse_full(folder: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("`{}` isn't empty", escape(&folder.display().to_string()));
-    Err(Error::new(ErrorKind::Configuration, message)
+    Err(Error::configuration(message)
         .with_hint("name a new folder with `--output`, or remove this one"))
 }

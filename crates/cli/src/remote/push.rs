@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rego_platform::Error;
 use rego_platform::sources::walk::{MAX_FOLDERS, entries};
 use rego_platform::sources::{ReadOptions, Sources};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use rego_platform_remote::{Address, Content, File};
@@ -40,8 +40,7 @@ const ENDINGS: [&str; 4] = ["rego", "json", "yaml", "yml"];
 pub(crate) fn run(args: &PushArgs, options: &Options, reporter: Reporter) -> Result<Exit, Error> {
     let Address::Registry(reference) = parse(&args.to)? else {
         let message = format!("`{}` isn't in a registry", escape(&args.to));
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("its address begins with `oci://`"));
+        return Err(Error::configuration(message).with_hint("its address begins with `oci://`"));
     };
     // What can't be read isn't stored.
     let mut read = ReadOptions::default();
@@ -74,8 +73,7 @@ fn collect(
     let failed = |error: std::io::Error| unreadable("the folder", folder, error);
     let refused = |path: &Path, why: &str| {
         let shown = escape(&path.display().to_string());
-        Error::new(ErrorKind::Configuration, format!("`{shown}` {why}"))
-            .with_hint("name a folder without it")
+        Error::configuration(format!("`{shown}` {why}")).with_hint("name a folder without it")
     };
     for entry in entries(folder).map_err(failed)? {
         let path = entry.path();

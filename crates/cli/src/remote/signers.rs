@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_gate::model;
 use rego_platform_gate::{Artifact, Identities, Signatures, VerifyKeys};
@@ -124,7 +124,7 @@ impl How {
                     "`{}` isn't in a registry, where it could be signed",
                     escape(&address.to_string())
                 );
-                Err(Error::new(ErrorKind::Configuration, message)
+                Err(Error::configuration(message)
                     .with_hint("`push` stores it in one; `--bundle-key` is about signed bundles"))
             }
         }
@@ -155,12 +155,12 @@ impl How {
                     "`{}` isn't signed by those who have to sign it, as `{digest}`",
                     escape(&reference.to_string())
                 );
-                let error = Error::new(ErrorKind::Tampered, message).by_setting(setting::SIGNER);
+                let error = Error::tampered(message).by_setting(setting::SIGNER);
                 Err(error.with_source(failure))
             })
         };
         let (locked, given) = (by_one_of(locked.as_slice())?, by_one_of(given)?);
-        given.or(locked).ok_or_else(|| Error::new(ErrorKind::Internal, "nobody has to sign it"))
+        given.or(locked).ok_or_else(|| Error::internal("nobody has to sign it"))
     }
 }
 

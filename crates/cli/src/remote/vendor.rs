@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_remote::{Address, Content};
 
@@ -38,8 +38,9 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
     if addresses.is_empty() {
         let path = escape(&args.remote.path().display().to_string());
         let message = format!("the lock `{path}` has no sources");
-        return Err(Error::new(ErrorKind::Configuration, message)
-            .with_hint("`gate --update-lock` pins those of a gate"));
+        return Err(
+            Error::configuration(message).with_hint("`gate --update-lock` pins those of a gate")
+        );
     }
     let how = args.remote.fetcher(&args.network, options, true).how;
     let sources = how.sources(addresses)?;
@@ -53,8 +54,9 @@ pub(crate) fn run(args: &VendorArgs, options: &Options) -> Result<Exit, Error> {
         if !paths.insert(path.clone()) {
             let shown = escape(&path.display().to_string());
             let message = format!("two sources have the path `{shown}`");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("pull one of them into another folder"));
+            return Err(
+                Error::configuration(message).with_hint("pull one of them into another folder")
+            );
         }
         let removed = match path.symlink_metadata() {
             Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(&path),

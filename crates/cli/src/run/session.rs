@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::evaluate::{
     self, Cancellation, EvaluateOptions, Evaluated, OutputFormat, Policies, Query, Recording,
 };
@@ -14,7 +15,6 @@ use rego_platform::load::LoadOptions;
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::sources::{ModuleSource, Sources};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, escape_for_log, nearest};
 
 use super::statement::{Statement, classify};
@@ -235,8 +235,7 @@ impl Session {
             "unset" if !rest.is_empty() => {
                 if !self.typed_names().any(|name| name == rest) {
                     let message = format!("no rule `{}` was typed here", escape(rest));
-                    return Err(Error::new(ErrorKind::Configuration, message)
-                        .with_hint("`:show` shows what was"));
+                    return Err(Error::configuration(message).with_hint("`:show` shows what was"));
                 }
                 self.add(|typed| typed.rules.retain(|(names, _)| !names.iter().any(|n| n == rest)))
             }
@@ -245,7 +244,7 @@ impl Session {
                     command.split_whitespace().next()?.strip_prefix(':')
                 });
                 let message = format!("unknown command `:{}`", escape(word));
-                let error = Error::new(ErrorKind::Configuration, message);
+                let error = Error::configuration(message);
                 Err(match nearest(word, known) {
                     Some(near) if near != word => {
                         error.with_hint(format!("did you mean `:{near}`?"))
@@ -259,7 +258,7 @@ impl Session {
 
     fn last(&self) -> Result<&LastQuery, Error> {
         self.last.as_ref().ok_or_else(|| {
-            Error::new(ErrorKind::Configuration, "there was no query yet")
+            Error::configuration("there was no query yet")
                 .with_hint("type one, such as `data.release.deny`")
         })
     }
@@ -291,7 +290,7 @@ impl Session {
         let (_, evaluated) = self.evaluate(term)?;
         let answer = evaluation::answer(evaluated)?;
         let value = answer.value().cloned().ok_or_else(|| {
-            Error::new(ErrorKind::Configuration, "the input would be undefined")
+            Error::configuration("the input would be undefined")
                 .with_hint("`:input` without a file removes the input")
         })?;
         self.input = Some(value);
@@ -303,7 +302,7 @@ impl Session {
         let imports = Typed { imports: typed.imports, rules: Vec::new() };
         evaluation::query_context(&imports.text(package), &self.load).ok_or_else(|| {
             let message = format!("`{}` isn't a valid package name", escape(package));
-            Error::new(ErrorKind::Configuration, message).with_hint("such as `package release`")
+            Error::configuration(message).with_hint("such as `package release`")
         })
     }
 

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, Access, Key, Shape};
-use super::{NAME, line_of, links, source, wrong};
+use super::{NAME, line_of, links, source};
 use crate::option_files;
 use crate::paths::is_address;
 
@@ -80,8 +80,9 @@ pub(super) fn read(
     timeout: Duration,
 ) -> Result<File, Error> {
     let bytes = option_files::read("the settings file", path, MAX_BYTES, timeout)?;
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|_| wrong(format!("the settings file {} isn't UTF-8", line_of(path, 1))))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| {
+        Error::configuration(format!("the settings file {} isn't UTF-8", line_of(path, 1)))
+    })?;
     let entries = Reader::new(path, text, trust).file(profile)?;
     Ok(File { source: source(path, &bytes), entries })
 }
@@ -167,14 +168,14 @@ impl<'a> Reader<'a> {
         self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
     }
 
-    fn wrong(&self, at: usize, message: &str) -> Error {
-        wrong(format!("{}: {message}", line_of(self.path, self.line(at))))
+    fn error_at(&self, at: usize, message: &str) -> Error {
+        Error::configuration(format!("{}: {message}", line_of(self.path, self.line(at))))
     }
 
     fn file(&self, profile: Option<&str>) -> Result<Vec<FileOption>, Error> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            self.wrong(at, &format!("invalid TOML: {}", error.message()))
+            self.error_at(at, &format!("invalid TOML: {}", error.message()))
         })?;
         let mut gate = None;
         for (name, value) in table.get_ref() {
@@ -183,7 +184,7 @@ impl<'a> Reader<'a> {
                 ("gate", DeValue::Table(own)) => gate = Some(own),
                 _ => {
                     let message = format!("`{}` isn't the table `[gate]`", escape(name.get_ref()));
-                    return Err(self.wrong(at, &message).with_hint(
+                    return Err(self.error_at(at, &message).with_hint(
                         "the options are keys of `[gate]`, and those of a profile of `[gate.NAME]`",
                     ));
                 }
@@ -207,8 +208,10 @@ impl<'a> Reader<'a> {
                 let message = format!("`{NAME}` has no profile `{}`", escape(name));
                 let known = profiles.iter().map(|(name, _)| name.as_str());
                 return Err(match nearest(name, known) {
-                    Some(near) => wrong(message).with_hint(format!("did you mean `{near}`?")),
-                    None => wrong(message)
+                    Some(near) => {
+                        Error::configuration(message).with_hint(format!("did you mean `{near}`?"))
+                    }
+                    None => Error::configuration(message)
                         .with_hint(format!("it is the table `[gate.{}]`", escape(name))),
                 });
             }
@@ -230,7 +233,7 @@ impl<'a> Reader<'a> {
             match (self.keys.iter().find(|key| key.name == name), value.get_ref()) {
                 (Some(key), _) if key.access == Access::Never => {
                     let message = format!("`{name}` never comes from this file");
-                    return Err(self.wrong(at, &message).with_hint(
+                    return Err(self.error_at(at, &message).with_hint(
                         "what concerns the service comes from the command line, the environment, or the \
                          configuration file of the service's own client",
                     ));
@@ -243,8 +246,8 @@ impl<'a> Reader<'a> {
                     let message = format!("there is no option `{}`", escape(name));
                     let known = self.keys.iter().map(|key| key.name.as_str());
                     return Err(match nearest(name, known) {
-                        Some(near) => self.wrong(at, &message).with_hint(format!("did you mean `{near}`?")),
-                        None => self.wrong(at, &message).with_hint(
+                        Some(near) => self.error_at(at, &message).with_hint(format!("did you mean `{near}`?")),
+                        None => self.error_at(at, &message).with_hint(
                             "keys are the long names of the options of `gate`; `config schema` lists them",
                         ),
                     });
@@ -256,7 +259,7 @@ impl<'a> Reader<'a> {
 
     fn entry(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<FileOption, Error> {
         let at = value.span().start;
-        let expected = |what: &str| self.wrong(at, &format!("`{}` is {what}", key.name));
+        let expected = |what: &str| self.error_at(at, &format!("`{}` is {what}", key.name));
         let one = |value: &Spanned<DeValue<'_>>| -> Option<String> {
             Some(match value.get_ref() {
                 DeValue::String(text) => text.to_string(),
@@ -301,7 +304,7 @@ impl<'a> Reader<'a> {
         let hint = "name the file with `--settings FILE`, or add `--trust-settings`";
         if key.access == Access::Trusted && !trusted && entry.values.is_some() {
             let message = format!("`{}` may loosen the gate, and the file isn't trusted", key.name);
-            return Err(self.wrong(at, &message).with_hint(hint));
+            return Err(self.error_at(at, &message).with_hint(hint));
         }
         for value in entry.values.iter_mut().flatten().filter(|_| key.is_path) {
             let (placed, path) = self.place(key, value);
@@ -316,7 +319,7 @@ impl<'a> Reader<'a> {
                     "`{}` leads out of the file's folder, and the file isn't trusted",
                     escape(value)
                 );
-                return Err(self.wrong(at, &message).with_hint(hint));
+                return Err(self.error_at(at, &message).with_hint(hint));
             }
             *value = placed;
         }
@@ -324,7 +327,7 @@ impl<'a> Reader<'a> {
         if let Err(error) = crate::gate::command().try_get_matches_from(given) {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            return Err(self.wrong(at, &escape(first.strip_prefix("error: ").unwrap_or(first))));
+            return Err(self.error_at(at, &escape(first.strip_prefix("error: ").unwrap_or(first))));
         }
         Ok(entry)
     }

@@ -11,7 +11,7 @@ use rego_platform_client::environment;
 use rego_platform_client::text::escape;
 
 use super::keys::{self, Access, Shape};
-use super::{NewCommand, complete, wrong};
+use super::{NewCommand, complete};
 use crate::context::{Context, is_option};
 use crate::options::Options;
 use crate::output::Reporter;
@@ -51,16 +51,18 @@ pub(super) fn text(
     command: NewCommand,
     reporter: Reporter,
 ) -> Result<String, Error> {
-    let given = as_gate(arguments, command).ok_or_else(|| wrong("the subcommand isn't found"))?;
+    let given = as_gate(arguments, command)
+        .ok_or_else(|| Error::configuration("the subcommand isn't found"))?;
     let parse = |arguments: &[OsString]| {
         command().try_get_matches_from(arguments).map_err(|error| {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            wrong(first.strip_prefix("error: ").unwrap_or(first).to_owned())
+            Error::configuration(first.strip_prefix("error: ").unwrap_or(first).to_owned())
         })
     };
     let matches = parse(&given)?;
-    let (_, gate) = matches.subcommand().ok_or_else(|| wrong("the subcommand isn't found"))?;
+    let (_, gate) =
+        matches.subcommand().ok_or_else(|| Error::configuration("the subcommand isn't found"))?;
     let completed = complete(&given, gate, command)?;
     let mut out = String::new();
     let path = completed.as_ref().map(|own| escape(&own.used.path)).unwrap_or_default();
@@ -83,7 +85,8 @@ pub(super) fn text(
         };
         let _ = writeln!(out, "{} = {} ({from})", key.name, escape(&value));
     }
-    let options = Options::from_arg_matches(gate).map_err(|error| wrong(error.to_string()))?;
+    let options =
+        Options::from_arg_matches(gate).map_err(|error| Error::configuration(error.to_string()))?;
     let context = Context::found(&options, reporter, &mut Stdin::default())?;
     // An address that can't be used may hold a secret: those of a platform were checked.
     for ContextValue { name, value, origin, .. } in context.platform(&options)?.origins() {

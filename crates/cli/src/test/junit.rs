@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use rego_platform::Error;
 use rego_platform::testing::{Case, Run, TestOutcome, TestResult};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape_for_log, shorten};
 
 use super::human;
@@ -41,9 +41,9 @@ pub(super) fn failure(error: &Error) -> Result<String, Error> {
 }
 
 fn write(report: &Report) -> Result<String, Error> {
-    report.to_string().map_err(|error| {
-        Error::new(ErrorKind::Internal, "the report can't be written as XML").with_source(error)
-    })
+    report
+        .to_string()
+        .map_err(|error| Error::internal("the report can't be written as XML").with_source(error))
 }
 
 fn case(result: &TestResult) -> TestCase {

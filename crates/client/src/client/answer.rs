@@ -3,13 +3,12 @@
 //! Owns the mapping from HTTP statuses and error bodies (interface section 7, both forms) to
 //! [`ErrorKind`]. Sends and retries nothing.
 
-use std::time::{Duration, SystemTime};
-
 use reqwest::StatusCode;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 
 use super::endpoints::{Api, DISCOVER, DOWNLOAD, Endpoint};
-use crate::text::{escape, shorten};
+use crate::http::retry::Failed;
+use crate::text::shorten;
 use crate::{Error, ErrorKind, Setting, setting};
 
 /// The longest part of a service's message that is shown, in bytes.
@@ -57,7 +56,7 @@ pub fn error(
     }
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && media_type.starts_with(b"application/grpc") {
-        let error = protocol("the server speaks gRPC only there (415)");
+        let error = Error::protocol("the server speaks gRPC only there (415)");
         return error.with_hint("give its HTTP address, not the gRPC one");
     }
     refusal(question, status, status.as_str(), body)
@@ -80,12 +79,8 @@ pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &
         Some(message) => format!("{what} ({shown}): {message}"),
         None => format!("{what} ({shown})"),
     };
-    let error = Error::new(kind, text);
-    let error = if hint.is_empty() { error } else { error.with_hint(hint) };
-    match setting {
-        Some(setting) => error.by_setting(setting),
-        None => error,
-    }
+    let hint = Some(hint).filter(|hint| !hint.is_empty());
+    Error::new(kind, text).with_optional_hint(hint).by_setting(setting)
 }
 
 /// The words of a refusal.
@@ -247,18 +242,15 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     let location = headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let path = location.split(['?', '#']).next().unwrap_or_default();
     if path.contains("/auth/login") {
-        return Error::new(
-            ErrorKind::Unauthenticated,
-            format!("the service asks for a login ({})", status.as_u16()),
-        )
+        return Error::unauthenticated(format!(
+            "the service asks for a login ({})",
+            status.as_u16()
+        ))
         .with_hint(LOG_IN)
         .by_setting(setting::TOKEN);
     }
-    Error::new(
-        ErrorKind::Protocol,
-        format!("the service redirects ({}), which isn't followed", status.as_u16()),
-    )
-    .with_hint("check the configured addresses")
+    Error::protocol(format!("the service redirects ({}), which isn't followed", status.as_u16()))
+        .with_hint("check the configured addresses")
 }
 
 /// Returns the message of an error body in either documented form, escaped and shortened.
@@ -269,9 +261,11 @@ fn message(body: &[u8]) -> Option<String> {
     Some(shorten(text.trim(), MESSAGE_LENGTH))
 }
 
-/// Returns `true` if a safe call may be retried after this status.
-pub fn is_retryable(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 429) || (status.is_server_error() && status.as_u16() != 501)
+/// Returns the failure of a refusal. A refused token stays refused, whatever the status.
+pub fn refused(error: Error, status: StatusCode, headers: &HeaderMap) -> Failed {
+    let is_token = error.kind() == ErrorKind::Unauthenticated;
+    let failed = Failed::of_status(error, status, headers);
+    Failed { retryable: failed.retryable && !is_token, ..failed }
 }
 
 /// Returns `true` if an answer says that it is JSON, or doesn't say what it is.
@@ -286,33 +280,16 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 pub fn other_type(headers: &HeaderMap) -> Error {
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let shown = shorten(&String::from_utf8_lossy(media_type), 80);
-    protocol(format!("the service answered with `{shown}` instead of JSON"))
+    Error::protocol(format!("the service answered with `{shown}` instead of JSON"))
         .with_hint("check the configured addresses and log in again")
-}
-
-/// Reads `Retry-After`, in seconds or as a date; a date in the past means now.
-pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// Returns the error of a body that can't be read as the expected JSON.
 pub fn not_json(error: &serde_json::Error) -> Error {
-    protocol(format!("the service's answer can't be read: {}", shorten(&error.to_string(), 300)))
-}
-
-/// Returns the error of an answer that doesn't have the documented form.
-pub fn protocol(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Protocol, message.into())
-}
-
-/// Returns just the origin of a URL: paths and queries can carry signatures.
-pub fn origin(url: &url::Url) -> String {
-    escape(&url.origin().ascii_serialization())
+    Error::protocol(format!(
+        "the service's answer can't be read: {}",
+        shorten(&error.to_string(), 300)
+    ))
 }
 
 #[cfg(test)]
@@ -388,15 +365,5 @@ mod tests {
         assert_eq!(to("https://x.example/auth/login?next=/"), ErrorKind::Unauthenticated);
         assert_eq!(to("/auth/login"), ErrorKind::Unauthenticated);
         assert_eq!(to("https://evil.example/?x=/auth/login"), ErrorKind::Protocol);
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        assert_eq!(retry_after(&headers(RETRY_AFTER, "7")), Some(Duration::from_secs(7)));
-        let past = headers(RETRY_AFTER, "Wed, 21 Oct 2015 07:28:00 GMT");
-        assert_eq!(retry_after(&past), Some(Duration::ZERO));
-        for bad in ["-1", "soon", "1.5", "99999999999999999999999"] {
-            assert_eq!(retry_after(&headers(RETRY_AFTER, bad)), None, "{bad}");
-        }
     }
 }

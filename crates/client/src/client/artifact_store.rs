@@ -25,8 +25,9 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
 use url::Url;
 
-use super::transport::Failed;
-use super::{Content, Source};
+use super::Content;
+use crate::http::body::Source;
+use crate::http::retry::Failed;
 use crate::{Error, ErrorKind};
 
 /// The time for an answer of the store to begin.
@@ -253,7 +254,7 @@ impl ArtifactStore {
     pub(super) fn is_altered(&self, digest: &str) {
         let message = format!("the artifact store `{}` has altered `{digest}`", self.shown());
         self.tell(
-            &Error::new(ErrorKind::Tampered, message)
+            &Error::tampered(message)
                 .with_hint("who may write there? it is fetched from the service, and replaced"),
         );
     }
@@ -365,7 +366,7 @@ impl StoredArtifact {
     fn fail(&mut self, error: Option<object_store::Error>) -> Failed {
         self.failed = true;
         self.store.cannot(&self.store.0.reading, error);
-        Failed::permanent(Error::new(ErrorKind::Unavailable, "the artifact store broke off"))
+        Failed::permanent(Error::unavailable("the artifact store broke off"))
     }
 }
 

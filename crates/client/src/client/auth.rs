@@ -15,9 +15,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::runtime::panicked;
 use super::token_search::TokenSearch;
-use crate::{Error, ErrorKind, Product, setting};
+use crate::runtime::panicked;
+use crate::{Error, Product, setting};
 
 /// The clock skew that is allowed for before an expired token is refused without a request.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
@@ -84,16 +84,14 @@ impl Token {
     /// Takes a token as it is, less surrounding white space.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when it is empty or has characters that no header can carry.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when it is empty or has characters that no header can carry.
     pub fn new(text: impl Into<String>) -> Result<Self, Error> {
         let secret = SecretString::from(text.into());
         let text = secret.expose_secret().trim();
         if text.is_empty() {
-            return Err(Error::new(ErrorKind::Configuration, "the token is empty"));
+            return Err(Error::configuration("the token is empty"));
         }
-        let wrong = |message: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Configuration, message).with_hint(hint))
-        };
+        let wrong = |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
         let scheme = text.split_once(char::is_whitespace).map(|(scheme, _)| scheme);
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")) {
             return wrong("the token begins with `Bearer`", "leave `Bearer ` out: it is added");
@@ -158,9 +156,8 @@ impl Token {
 
     pub fn header(&self) -> Result<reqwest::header::HeaderValue, Error> {
         let text = format!("Bearer {}", self.secret.expose_secret());
-        let mut value = reqwest::header::HeaderValue::from_str(&text).map_err(|_| {
-            Error::new(ErrorKind::Configuration, "the token can't be sent in a header")
-        })?;
+        let mut value = reqwest::header::HeaderValue::from_str(&text)
+            .map_err(|_| Error::configuration("the token can't be sent in a header"))?;
         value.set_sensitive(true);
         Ok(value)
     }
@@ -181,8 +178,7 @@ impl Token {
             TokenKind::User => format!("log in again with `{product} auth login`"),
             TokenKind::Api => format!("create a new API token and set `{}`", product.env("TOKEN")),
         };
-        Error::new(ErrorKind::Unauthenticated, format!("the {kind} expired {ago} ago"))
-            .with_hint(hint)
+        Error::unauthenticated(format!("the {kind} expired {ago} ago")).with_hint(hint)
     }
 }
 
@@ -257,7 +253,7 @@ impl TokenSource {
     pub async fn get(&self, deadline: Instant) -> Result<Token, Error> {
         match tokio::time::timeout_at(deadline.into(), self.current()).await {
             Ok(token) => token,
-            Err(_) => Err(Error::new(ErrorKind::TimedOut, "no token came in time")
+            Err(_) => Err(Error::timed_out("no token came in time")
                 .with_hint("the token provider took too long")),
         }
     }
@@ -269,7 +265,7 @@ impl TokenSource {
                 let hint = format!(
                     "log in with `{product} auth login`, or set the environment variable `{variable}`"
                 );
-                return Err(Error::new(ErrorKind::Unauthenticated, "no token was given")
+                return Err(Error::unauthenticated("no token was given")
                     .with_hint(hint)
                     .by_setting(setting::TOKEN));
             }

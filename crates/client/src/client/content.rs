@@ -13,11 +13,11 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::Sink;
 #[cfg(feature = "cache")]
 use super::cache::NewEntry;
+use crate::Error;
+use crate::http::body::Sink;
 use crate::text::hex;
-use crate::{Error, ErrorKind};
 
 /// Verified content.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ static PROCESSORS: LazyLock<Semaphore> = LazyLock::new(|| {
 });
 
 fn gone() -> Error {
-    Error::new(ErrorKind::Internal, "the thread for contents is gone")
+    Error::internal("the thread for contents is gone")
 }
 
 /// Runs `work` on another thread, when it is its turn.
@@ -179,7 +179,7 @@ impl Collector {
         if found != digest {
             let total = self.total;
             let message = format!("the content of `{digest}` hashes to `{found}` ({total} bytes)");
-            return Err(Error::new(ErrorKind::Tampered, message)
+            return Err(Error::tampered(message)
                 .with_hint("the content store or the network altered it; nothing of it was used"));
         }
         #[cfg(feature = "cache")]
@@ -273,6 +273,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
+    use crate::ErrorKind;
 
     fn collected(content: &[u8], chunk: usize, wanted: RequestedForm, announced: usize) -> Content {
         let mut collector = Collector::new(wanted, announced);

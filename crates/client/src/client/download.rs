@@ -6,23 +6,22 @@
 #[cfg(feature = "grpc")]
 use std::sync::atomic::Ordering;
 
-use reqwest::header::LOCATION;
-use reqwest::{Method, StatusCode};
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
 use url::Url;
 
-use super::endpoints::is_loopback;
 #[cfg(feature = "grpc")]
 use super::grpc::Location;
 use super::kept::Wanted;
-use super::transport::{Failed, JSON, Reply, Request};
-use super::{
-    ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind, answer,
-    protocol,
-};
+use super::transport::{JSON, Reply, Request};
+use super::{ApiRequest, Client, Content, Context, DOWNLOAD, RequestedForm, Token, TokenKind};
+use crate::http::origin::{is_exposed, is_loopback, origin};
+use crate::http::redirect::{self, Hop, is_redirect};
+use crate::http::retry::Failed;
 use crate::{Error, ErrorKind, setting};
 
-/// The number of redirects followed after the control plane's answer.
-const MAX_HOPS: usize = 3;
+/// The number of redirects in a row, with the control plane's.
+const MAX_REDIRECTS: usize = 3;
 
 /// The longest URL that is followed; the HTTP library's own limit is 64 KiB.
 const MAX_TARGET_BYTES: usize = 60 << 10;
@@ -126,7 +125,7 @@ async fn redirected(
 ) -> Result<Content, Failed> {
     let Redirect { from, location, token } = to;
     if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
-        return Err(protocol("the download redirects to a URL with the token in it").into());
+        return Err(Error::protocol("the download redirects to a URL with the token in it").into());
     }
     let to = target(from, location, client)?;
     if let Some(content) = client.settings.kept.find(context, wanted).await? {
@@ -154,21 +153,18 @@ async fn stored(
     client.settings.kept.collect(context, wanted, content).await
 }
 
-fn is_redirect(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-}
-
 fn is_login(reply: &Reply) -> bool {
-    let location = reply.headers.get(LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let location = redirect::location(&reply.headers).unwrap_or_default();
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
 /// Follows the redirects of a download, without a token, to the answer of the content store.
-async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply, Failed> {
-    for _ in 0..MAX_HOPS {
+async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Failed> {
+    let mut hop = Hop::get(to, HeaderMap::new(), MAX_REDIRECTS - 1);
+    loop {
         let request = Request {
-            method: Method::GET,
-            url: to.clone(),
+            method: hop.method.clone(),
+            url: hop.url.clone(),
             body: None,
             accept: JSON,
             content_type: JSON,
@@ -182,18 +178,21 @@ async fn follow(client: &Client, context: &Context, mut to: Url) -> Result<Reply
         match reply.status {
             StatusCode::OK => return Ok(reply),
             status if is_redirect(status) => {
-                to = target(&to, location(&reply)?, client)?;
+                let to = target(&hop.url, location(&reply)?, client)?;
+                hop.follow(status, to).map_err(|_| {
+                    let message = format!("the download redirects more than {MAX_REDIRECTS} times");
+                    Error::protocol(message)
+                })?;
             }
-            status => return Err(store_error(status, &reply, &to)),
+            status => return Err(store_error(status, &reply, &hop.url)),
         }
     }
-    Err(protocol(format!("the download redirects more than {MAX_HOPS} times")).into())
 }
 
 /// Returns the location of a redirect.
 fn location(reply: &Reply) -> Result<&str, Error> {
-    let location = reply.headers.get(LOCATION).and_then(|v| v.to_str().ok());
-    location.ok_or_else(|| protocol("the download's redirect has no `location`"))
+    redirect::location(&reply.headers)
+        .ok_or_else(|| Error::protocol("the download's redirect has no `location`"))
 }
 
 /// Adds to an error that the content store's gRPC address is another way to content.
@@ -214,7 +213,7 @@ fn is_downgrade(from: &Url, location: &str, insecure: bool) -> bool {
 
 /// Returns the error of a redirect from TLS to plain HTTP, with the way out.
 fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
-    let error = protocol("the download redirects from https to plain HTTP");
+    let error = Error::protocol("the download redirects from https to plain HTTP");
     if is_loopback(to) {
         return error.with_hint("serve content over https").by_setting(setting::PLAIN_HTTP);
     }
@@ -225,7 +224,7 @@ fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
     let product = &client.settings.product;
     let [control_plane, store] =
         ["CONTROL_PLANE_API", "ARTIFACT_CAS_API"].map(|name| product.env(name));
-    let from = answer::origin(from);
+    let from = origin(from);
     error.with_hint(format!(
         "give {from} an https address for downloads, or use gRPC: set `{control_plane}` and `{store}` in place \
          of the HTTP address"
@@ -238,39 +237,35 @@ fn target(from: &Url, location: &str, client: &Client) -> Result<Url, Error> {
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from
         .join(location)
-        .map_err(|_| protocol("the download redirects to something that isn't a URL"))?;
+        .map_err(|_| Error::protocol("the download redirects to something that isn't a URL"))?;
     if to.as_str().len() > MAX_TARGET_BYTES {
-        return Err(protocol("the download redirects to a URL that is too long"));
+        return Err(Error::protocol("the download redirects to a URL that is too long"));
     }
     if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
-        return Err(protocol("the download redirects to something other than HTTP"));
+        return Err(Error::protocol("the download redirects to something other than HTTP"));
     }
     if !to.username().is_empty() || to.password().is_some() {
-        return Err(protocol("the download redirects to a URL with a user name or password"));
+        return Err(Error::protocol(
+            "the download redirects to a URL with a user name or password",
+        ));
     }
     if is_downgrade(from, location, insecure) {
         return Err(downgrade(from, &to, client));
     }
-    if to.scheme() == "http" && !insecure && !is_loopback(&to) {
-        return Err(protocol("the download redirects to plain HTTP"));
+    if !insecure && is_exposed(&to) {
+        return Err(Error::protocol("the download redirects to plain HTTP"));
     }
     Ok(to)
 }
 
 fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
-    let origin = answer::origin(url);
-    let message = format!("the content store {origin} answered {}", status.as_u16());
+    let message = format!("the content store {} answered {}", origin(url), status.as_u16());
     let kind = match status.as_u16() {
         429 => ErrorKind::RateLimited,
         // The service has said that the content exists, so its absence is the store's failure: a
         // host that turns "not found" into undefined must not do so at the store's word.
         _ => ErrorKind::Unavailable,
     };
-    Failed {
-        error: Error::new(kind, message),
-        retryable: answer::is_retryable(status),
-        unsent: false,
-        retry_after: answer::retry_after(&reply.headers),
-        refused: matches!(status.as_u16(), 401 | 403),
-    }
+    let refused = matches!(status.as_u16(), 401 | 403);
+    Failed { refused, ..Failed::of_status(Error::new(kind, message), status, &reply.headers) }
 }

@@ -4,12 +4,12 @@
 //! answers belong to the functions.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
-use url::{Host, Url};
+use url::Url;
 
+use crate::http::origin::is_exposed;
 use crate::text::{escape, nearest, shorten};
-use crate::{Error, ErrorKind, setting};
+use crate::{Error, setting};
 
 /// One of the service's two addresses (interface section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,7 +162,7 @@ impl Endpoints {
         };
         let why = if self.address(Api::ControlPlane).is_some() { why } else { "" };
         let hint = format!("{why}set the environment variable `{}`", product.env(suffix));
-        Error::new(ErrorKind::Configuration, format!("the address of the {what} isn't set"))
+        Error::configuration(format!("the address of the {what} isn't set"))
             .with_hint(hint)
             .by_setting(setting)
     }
@@ -180,9 +180,9 @@ impl Endpoints {
         let mut url = base.clone();
         let mut values = values.iter();
         {
-            let mut segments = url.path_segments_mut().map_err(|()| {
-                Error::new(ErrorKind::Configuration, "the service's address has no path")
-            })?;
+            let mut segments = url
+                .path_segments_mut()
+                .map_err(|()| Error::configuration("the service's address has no path"))?;
             segments.pop_if_empty();
             for segment in path.split('/').skip(1) {
                 if segment.starts_with('{') && segment.ends_with('}') {
@@ -201,17 +201,13 @@ fn path_segment(value: &str) -> Result<&str, Error> {
     // Encoded dots count as dots to URL parsers, and `push` drops bare ones.
     let dots = value.replace("%2e", ".").replace("%2E", ".");
     if value.is_empty() || dots == "." || dots == ".." || value.chars().any(char::is_control) {
-        return Err(Error::new(
-            ErrorKind::Protocol,
-            format!("`{}` can't be part of a path", shorten(value, 80)),
-        ));
+        return Err(Error::protocol(format!("`{}` can't be part of a path", shorten(value, 80))));
     }
     Ok(value)
 }
 
 fn unknown(name: &str) -> Error {
-    let error =
-        Error::new(ErrorKind::Configuration, format!("unknown endpoint `{}`", escape(name)));
+    let error = Error::configuration(format!("unknown endpoint `{}`", escape(name)));
     match nearest(name, ALL.iter().map(|e| e.name)) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error.with_hint(format!(
@@ -223,10 +219,11 @@ fn unknown(name: &str) -> Error {
 
 fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {
     let bad = |why: &str| {
-        Err(Error::new(
-            ErrorKind::Configuration,
-            format!("the path `{}` of endpoint `{}` {why}", escape(path), endpoint.name),
-        )
+        Err(Error::configuration(format!(
+            "the path `{}` of endpoint `{}` {why}",
+            escape(path),
+            endpoint.name
+        ))
         .with_hint(format!("it is a path such as `{}`, never another host", endpoint.path)))
     };
     let Some(rest) = path.strip_prefix('/') else { return bad("doesn't start with `/`") };
@@ -250,7 +247,7 @@ fn check_path(endpoint: &Endpoint, path: &str) -> Result<(), Error> {
 fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     // The text isn't repeated: it may contain credentials.
     let bad = |why: &str| {
-        Error::new(ErrorKind::Configuration, format!("the address of the {name} {why}"))
+        Error::configuration(format!("the address of the {name} {why}"))
             .with_hint("it looks like `https://api.example.com`")
     };
     if text.trim().is_empty() {
@@ -273,7 +270,7 @@ fn parse_address(name: &str, text: &str, insecure: bool) -> Result<Url, Error> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(bad("has a query or a fragment"));
     }
-    if url.scheme() == "http" && !insecure && !is_loopback(&url) {
+    if !insecure && is_exposed(&url) {
         return Err(bad("is plain HTTP, over which a token could be read by others")
             .with_hint("use https")
             .by_setting(setting::PLAIN_HTTP));
@@ -291,8 +288,7 @@ fn parse_host_and_port(
 ) -> Result<Url, Error> {
     let bad = |why: &str| {
         let message = format!("the gRPC address of the {name} {why}");
-        Error::new(ErrorKind::Configuration, message)
-            .with_hint("it looks like `api.example.com:443`")
+        Error::configuration(message).with_hint("it looks like `api.example.com:443`")
     };
     let text = text.trim();
     let scheme = if plain_text { "http" } else { "https" };
@@ -306,7 +302,7 @@ fn parse_host_and_port(
         .ok()
         .filter(|url| url.path() == "/" && !text.contains(['/', '?', '#', '@', '\\']))
         .ok_or_else(|| bad("isn't `host:port`"))?;
-    if plain_text && !insecure && !is_loopback(&url) {
+    if !insecure && is_exposed(&url) {
         return Err(bad("is plain text, over which a token could be read by others")
             .with_hint("use TLS")
             .by_setting(setting::PLAIN_HTTP));
@@ -314,22 +310,12 @@ fn parse_host_and_port(
     Ok(url)
 }
 
-/// Returns `true` if `url` stays on this machine. `localhost` does: the transport resolves it
-/// itself.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => IpAddr::V6(ip).to_canonical().is_loopback(),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::ErrorKind;
     use crate::Product;
 
     fn endpoints(base: &str) -> Result<Endpoints, Error> {

@@ -15,10 +15,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::transport::{Failed, GRPC, Request, cut, out_of_time};
-use super::{
-    Api, ApiRequest, Client, Context, DISCOVER, DOWNLOAD, Endpoint, INFOZ, Token, answer, protocol,
-};
+use super::transport::{GRPC, Request, cut, out_of_time};
+use super::{Api, ApiRequest, Client, Context, DISCOVER, DOWNLOAD, Endpoint, INFOZ, Token, answer};
+use crate::http::origin::origin;
+use crate::http::retry::Failed;
 use crate::{Error, ErrorKind};
 use channel::{Channel, Unserved};
 use messages::{
@@ -97,7 +97,7 @@ fn rfc3339(time: Timestamp) -> Result<String, Error> {
         .ok()
         .and_then(|nanos| DateTime::<Utc>::from_timestamp(time.seconds, nanos))
         .map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
-        .ok_or_else(|| protocol("the service's answer has a time that doesn't exist"))
+        .ok_or_else(|| Error::protocol("the service's answer has a time that doesn't exist"))
 }
 
 /// Returns the control plane's description of itself, as JSON.
@@ -133,7 +133,7 @@ pub async fn location(
     };
     let url = response.result.map(|result| result.url).unwrap_or_default();
     if Url::parse(&url).is_err() {
-        return Err(protocol("the service's answer has no URL of the content").into());
+        return Err(Error::protocol("the service's answer has no URL of the content").into());
     }
     Ok(Location::Url(url, token))
 }
@@ -149,10 +149,11 @@ pub async fn store_token(
         send(client, context, GET_CREDENTIALS, message).await?;
     let text = response.result.map(|result| result.token).unwrap_or_default();
     if token.occurs_in(text.as_bytes()) {
-        return Err(protocol("the service gives its own token to the content store").into());
+        return Err(Error::protocol("the service gives its own token to the content store").into());
     }
-    Token::new(text)
-        .map_err(|_| protocol("the service's answer has no token for the content store").into())
+    Token::new(text).map_err(|_| {
+        Error::protocol("the service's answer has no token for the content store").into()
+    })
 }
 
 /// Sends a message with the token; a refused one is replaced once.
@@ -189,13 +190,14 @@ where
     M: prost::Message + 'static,
     R: prost::Message + Default + 'static,
 {
-    let address = client.settings.endpoints.grpc().ok_or_else(|| protocol("no gRPC address"))?;
+    let address =
+        client.settings.endpoints.grpc().ok_or_else(|| Error::protocol("no gRPC address"))?;
     let request = Request {
         organization: token.and_then(|token| client.organization(token)),
         template: Some(endpoint.path),
         ..request(context, address, endpoint.path, token)?
     };
-    let origin = answer::origin(&request.url);
+    let origin = origin(&request.url);
     let (channel, exchange) = Channel::new(client, context, request);
     let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(MAX_MESSAGE);
     let path = PathAndQuery::from_static(endpoint.path);

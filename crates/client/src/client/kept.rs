@@ -14,8 +14,9 @@ use super::artifact_store::ArtifactStore;
 #[cfg(feature = "cache")]
 use super::cache::{Cache, NewEntry};
 use super::content::{Collector, Incoming};
-use super::transport::Failed;
-use super::{Content, Context, RequestedForm, Source};
+use super::{Content, Context, RequestedForm};
+use crate::http::body::Source;
+use crate::http::retry::Failed;
 
 /// Where artifacts are kept; nowhere by default.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use rego::Value;
 
 use super::page::{EnvelopeSeed, parse, parse_one};
 use super::row::Row;
-use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION, protocol};
+use super::{ApiRequest, Client, Context, EVALUATE_EVIDENCE, OPERATION};
 use crate::resources::types::{Field, Type};
 use crate::text::{escape, shorten};
 use crate::{Error, ErrorKind, Limit};
@@ -45,10 +45,10 @@ pub async fn run_operation(
     let read = |body: &str| parse_one::<String>("operation_id", body);
     let id = client.json(context, &start, read).await?.unwrap_or_default();
     if id.is_empty() {
-        return Err(protocol("the service started no operation: `operation_id` is missing"));
+        return Err(Error::protocol("the service started no operation: `operation_id` is missing"));
     }
     if id.len() > MAX_ID_BYTES {
-        return Err(protocol(format!(
+        return Err(Error::protocol(format!(
             "the service's operation id is {} bytes long, the limit is {MAX_ID_BYTES}",
             id.len()
         )));
@@ -64,8 +64,7 @@ pub async fn run_operation(
             return Ok(output);
         }
         if Instant::now() + pause >= context.deadline {
-            return Err(Error::new(
-                ErrorKind::TimedOut,
+            return Err(Error::timed_out(
                 format!(
                     "operation `{}` is still running, and the time limit leaves no time to poll again in {pause:.1?}",
                     escape(&id),
@@ -83,7 +82,7 @@ pub async fn run_operation(
 fn lost_operation(error: Error, id: &str) -> Error {
     if error.kind() == ErrorKind::NotFound {
         let id = shorten(id, 80);
-        return protocol(format!("the service lost operation `{id}`: {error}"));
+        return Error::protocol(format!("the service lost operation `{id}`: {error}"));
     }
     error
 }
@@ -98,14 +97,14 @@ fn read_operation(body: &str) -> serde_json::Result<Option<Value>> {
 /// failed.
 fn output_if_over(id: &str, operation: Option<Value>) -> Result<Option<String>, Error> {
     let Some(operation) = &operation else {
-        return Err(protocol("the service's answer has no `operation`"));
+        return Err(Error::protocol("the service's answer has no `operation`"));
     };
     let found = text(operation, "id");
     if found.is_empty() && text(operation, "status").is_empty() {
-        return Err(protocol("the service's answer doesn't describe the operation"));
+        return Err(Error::protocol("the service's answer doesn't describe the operation"));
     }
     if !found.is_empty() && found != id {
-        return Err(protocol(format!(
+        return Err(Error::protocol(format!(
             "the service answered about operation `{}` instead of `{}`",
             shorten(&found, 80),
             shorten(id, 80)
@@ -131,7 +130,7 @@ fn failure(how: &str, operation: &Value) -> Error {
     } else {
         format!("the evaluation {how}: {}", shorten(&message, 1000))
     };
-    Error::new(ErrorKind::OperationFailed, message)
+    Error::operation_failed(message)
 }
 
 fn text(object: &Value, field: &str) -> String {

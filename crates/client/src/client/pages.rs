@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::page::{Page, Pagination};
 use super::repeated::combined_hash;
-use super::{ApiRequest, Client, Context, Endpoint, protocol};
+use super::{ApiRequest, Client, Context, Endpoint};
 use crate::{Error, ErrorKind};
 use rego::Value;
 
@@ -93,7 +93,7 @@ impl Pager {
     /// single page shows no change.
     fn contradiction(&mut self, message: impl Into<String>) -> Error {
         self.changed = self.pages > 1;
-        let error = protocol(message);
+        let error = Error::protocol(message);
         if !self.changed {
             return error;
         }
@@ -143,10 +143,9 @@ impl Pager {
             Some(total) if self.next.is_none() && total != self.have as u64 => {
                 Err(self.miscounted(total))
             }
-            _ if self.next.is_some() && self.pages >= max_pages => Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the list has more than {max_pages} pages, the limit"),
-            )),
+            _ if self.next.is_some() && self.pages >= max_pages => Err(Error::too_large(format!(
+                "the list has more than {max_pages} pages, the limit"
+            ))),
             _ => Ok(self.next.is_some()),
         }
     }
@@ -170,7 +169,7 @@ impl Pager {
 
     fn follow(&mut self, cursor: &str) -> Result<Next, Error> {
         if cursor.len() > MAX_CURSOR_BYTES {
-            return Err(protocol(format!(
+            return Err(Error::protocol(format!(
                 "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
                 cursor.len()
             )));
@@ -395,14 +394,13 @@ pub struct Listed {
 /// and a host must not make that undefined.
 pub fn within_list(error: Error, pager: &Pager) -> Error {
     if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
-        return protocol(format!("the list broke off: {error}"));
+        return Error::protocol(format!("the list broke off: {error}"));
     }
     error
 }
 
 pub fn too_many(max: usize) -> Error {
-    Error::new(ErrorKind::TooLarge, format!("there are more than {max} results, the limit"))
-        .with_hint(
-            "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
-        )
+    Error::too_large(format!("there are more than {max} results, the limit")).with_hint(
+        "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
+    )
 }

@@ -66,8 +66,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::Error;
     use crate::call::Answer;
-    use crate::{Error, ErrorKind};
     use rego::Value;
 
     fn key(arguments: &str) -> Key {
@@ -84,7 +84,7 @@ mod tests {
     fn successes_are_remembered_until_they_expire() {
         let minute = Duration::from_mins(1);
         let shared = Shared::new(minute);
-        let failure = Err(Error::new(ErrorKind::NotFound, "no"));
+        let failure = Err(Error::not_found("no"));
         shared.put(&key("failed"), &CallOutcome { result: failure, ..outcome(1) });
         assert!(shared.get(&key("failed")).is_none());
         shared.put(&key("fine"), &outcome(1));

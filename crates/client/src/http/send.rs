@@ -1,525 +1,299 @@
-//! One request: its retries, its redirects, its body.
+//! Policies' own requests: `http.send` and `net.lookup_ip_addr`.
 //!
-//! Owns the bytes that are sent and received, and their limits. `allow` decides where a hop may go,
-//! `connect` connects it.
+//! Owns sending them, within limits, and only to hosts that are allowed by name. The language side parses a
+//! request ([`HttpRequest`]); the evaluation decides when it is sent, and that an evaluation sees only one
+//! answer to it.
 
-use std::io::Read as _;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+mod cache;
+mod connect;
+mod exchange;
+#[cfg(all(test, feature = "ring"))]
+mod tests;
 
-use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, StatusCode, Url};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::cache::CacheLookup;
-use super::connect::{OutOfReach, Target};
-use super::{Failure, Http, out_of_time};
-use crate::client::{Context, TRACEPARENT};
-use crate::observe::Attempt;
-use crate::{Error, ErrorKind};
-use rego::internal::builtins::{HttpRequest, HttpResponse};
+use super::Propagator;
+use super::allow::{AllowedHost, AllowedHosts};
+use crate::call::{Answer, Context};
+use crate::flight::Flights;
+use crate::observe::LookupSpan;
+use crate::runtime::{LazyRuntime, Runtime};
+use crate::{Error, ErrorKind, setting};
+use cache::HttpCache;
+use rego::internal::builtins::{Bounded, Code, HTTP_SEND, HttpRequest, http_failure};
+use rego::value::{Set, Value};
 
-/// The number of redirects that are followed in a row.
-const MAX_REDIRECTS: usize = 10;
+/// The approximate limit on the memory of a decoded body, in bytes, so that a small one can't decode
+/// to a huge value.
+const MAX_DECODED: u64 = 512 << 20;
+const TOO_MUCH_DECODED: &str = "a decoded body takes more than 512 MiB";
 
-/// The first and the longest pause between retries.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_mins(1));
+/// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
+///
+/// ```
+/// use rego_platform_client::http::Http;
+///
+/// let http = Http::builder().allow_host("api.example.com:443".parse()?).build();
+/// # let _ = http;
+/// # Ok::<(), rego_platform_client::http::NoHost>(())
+/// ```
+///
+/// Evaluations get it in `EvaluateOptions::http`. Its
+/// clones share connections, and the responses to requests with `cache`.
+#[derive(Debug, Clone)]
+pub struct Http(Arc<Inner>);
 
-/// Headers that are meant for one host only.
-const CREDENTIALS: [HeaderName; 5] = [
-    header::AUTHORIZATION,
-    header::WWW_AUTHENTICATE,
-    header::COOKIE,
-    HeaderName::from_static("cookie2"),
-    header::HOST,
-];
-
-/// One hop of a request: itself, or one of its redirects.
-struct Hop<'h> {
-    method: &'h Method,
-    url: &'h Url,
-    headers: HeaderMap,
-    body: Option<&'h [u8]>,
+#[derive(Debug)]
+struct Inner {
+    options: Options,
+    runtime: LazyRuntime,
+    flights: Arc<Flights>,
+    permits: Semaphore,
+    clients: connect::Clients,
+    cache: HttpCache,
 }
 
-/// The deadline of a request, for its redirects and the last one's body too.
-struct Until<'r> {
-    request: &'r HttpRequest,
-    /// The first URL.
-    url: &'r Url,
-    at: Instant,
-    /// Set if it is the request's own and not the evaluation's.
-    is_own: bool,
+/// The allowed hosts, and the limits of requests.
+#[derive(Clone)]
+struct Options {
+    allowed: AllowedHosts,
+    max_body_bytes: u64,
+    timeout: Duration,
+    ca_certificates: Vec<Vec<u8>>,
+    concurrency: usize,
+    propagator: Option<Arc<Propagator>>,
+    lookup: connect::Lookup,
 }
 
-impl Until<'_> {
-    async fn bound<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
-        tokio::time::timeout_at(self.at, work).await.map_err(|_| {
-            if !self.is_own {
-                return Failure::Halt(out_of_time());
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("allowed", &self.allowed).finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`Http`]; no host is allowed unless it is added.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct HttpBuilder(Options);
+
+impl HttpBuilder {
+    /// Lets policies send requests to a host, in addition to those allowed so far.
+    pub fn allow_host(mut self, host: AllowedHost) -> Self {
+        self.0.allowed.add(host);
+        self
+    }
+
+    /// Trusts the certificates of a PEM file in addition to the system's.
+    pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.0.ca_certificates.push(pem.into());
+        self
+    }
+
+    /// Sets the time limit of requests that don't set their own; 5 s by default, as in OPA.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.0.timeout = timeout;
+        self
+    }
+
+    /// Sets the largest body of a response, in bytes, decompressed; 16 MiB by default.
+    pub fn max_body_bytes(mut self, bytes: u64) -> Self {
+        self.0.max_body_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest number of requests in flight at once; 64 by default, at least 1.
+    pub fn concurrency(mut self, requests: usize) -> Self {
+        self.0.concurrency = requests.clamp(1, 10_000);
+        self
+    }
+
+    /// Adds headers to each request, within the span of the request: where a host puts the context of
+    /// a trace. The policy's own headers take precedence, and `authorization` can't be set.
+    pub fn propagator(
+        mut self,
+        propagate: impl Fn(&mut HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.0.propagator = Some(Arc::new(propagate));
+        self
+    }
+
+    /// Builds the [`Http`]; nothing is connected before the first request.
+    pub fn build(self) -> Http {
+        Http(Arc::new(Inner {
+            runtime: LazyRuntime::of_requests(),
+            flights: Arc::new(Flights::new(Duration::ZERO)),
+            permits: Semaphore::new(self.0.concurrency),
+            clients: connect::Clients::default(),
+            cache: HttpCache::new(CACHE_BYTES),
+            options: self.0,
+        }))
+    }
+}
+
+/// The limit on the responses stored for requests with `cache`, in bytes.
+const CACHE_BYTES: u64 = 32 << 20;
+
+/// The reason why there is no response.
+#[derive(Debug, Clone)]
+enum Failure {
+    /// The request itself is wrong.
+    Request(String),
+    /// The host isn't allowed.
+    Disallowed(String),
+    /// The network or the server failed.
+    Network(String),
+    /// The request exceeded its own time limit.
+    TimedOut(String),
+    /// A limit of the evaluation was reached, which ends it.
+    Halt(Error),
+}
+
+impl Failure {
+    /// Returns the kind that hosts are told.
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Request(_) => ErrorKind::InvalidArgument,
+            Self::Disallowed(_) => ErrorKind::Configuration,
+            Self::Network(_) => ErrorKind::Unavailable,
+            Self::TimedOut(_) => ErrorKind::TimedOut,
+            Self::Halt(error) => error.kind(),
+        }
+    }
+
+    /// Returns the error of a call that raises its failures.
+    fn into_error(self) -> Error {
+        let kind = self.kind();
+        match self {
+            Self::Disallowed(message) => Error::new(kind, message)
+                .with_hint("allow the host, if it may be asked")
+                .by_setting(setting::ALLOWED_HOSTS),
+            Self::Request(message) | Self::Network(message) | Self::TimedOut(message) => {
+                Error::new(kind, message)
             }
-            let (method, url) =
-                (operation(&self.request.method), display_url(self.request, self.url));
-            Failure::TimedOut(format!("{method} {url}: request timed out"))
-        })
+            Self::Halt(error) => error,
+        }
+    }
+
+    /// Returns the value for a policy that set `raise_error` to `false`.
+    fn into_value(self) -> Result<Value, Error> {
+        match self {
+            Self::Network(message) | Self::TimedOut(message) => {
+                Ok(http_failure("eval_http_send_network_error", &message))
+            }
+            Self::Request(message) | Self::Disallowed(message) => {
+                let message = format!("eval_builtin_error: http.send: {message}");
+                Ok(http_failure("eval_http_send_internal_error", &message))
+            }
+            Self::Halt(error) => Err(error),
+        }
     }
 }
 
 impl Http {
-    /// Returns the response to a request, a stored one if the request allows that.
-    pub(super) async fn respond(
-        &self,
-        request: &HttpRequest,
-        context: &Context,
-    ) -> Result<HttpResponse, Failure> {
-        // A host that isn't allowed now has no stored responses either.
-        let url = self.url(&request.url)?;
-        if !request.cache {
-            return self.retry(request, &url, context).await;
-        }
-        let (key, cache) = (request.key.to_json(), &self.0.cache);
-        let now = SystemTime::now();
-        match cache.find(&key, now) {
-            CacheLookup::Fresh(response) => return Ok(response),
-            CacheLookup::Nothing => {}
-            CacheLookup::Stale(mut kept) => {
-                let revalidated = self.revalidate(request, &kept, &url, context).await;
-                cache.forget(&key);
-                match revalidated? {
-                    Some(response) if response.status == 304 => {
-                        for (name, _) in &response.headers {
-                            kept.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
-                        }
-                        kept.headers.extend(response.headers);
-                        cache.keep(&key, request, &kept, now);
-                        return Ok(kept);
-                    }
-                    Some(response) => {
-                        cache.keep(&key, request, &response, now);
-                        return Ok(response);
-                    }
-                    None => {}
-                }
-            }
-        }
-        let response = self.retry(request, &url, context).await?;
-        cache.keep(&key, request, &response, now);
-        Ok(response)
+    /// Returns a builder that allows no host yet.
+    pub fn builder() -> HttpBuilder {
+        HttpBuilder(Options {
+            allowed: AllowedHosts::default(),
+            max_body_bytes: 16 << 20,
+            timeout: Duration::from_secs(5),
+            ca_certificates: Vec::new(),
+            concurrency: 64,
+            propagator: None,
+            lookup: connect::system_lookup(),
+        })
     }
 
-    /// Asks the server whether a stored response is still current. Returns a 304 or a new response,
-    /// or `None` if the stored one can't be revalidated.
-    async fn revalidate(
-        &self,
-        request: &HttpRequest,
-        kept: &HttpResponse,
-        url: &Url,
-        context: &Context,
-    ) -> Result<Option<HttpResponse>, Failure> {
-        let mut asking = request.clone();
-        let mut asks = false;
-        for (name, from) in [("If-None-Match", "etag"), ("If-Modified-Since", "last-modified")] {
-            if let Some(value) = kept.header(from).filter(|value| !value.is_empty()) {
-                asking.headers.retain(|(other, _)| other != name);
-                asking.headers.push((name.to_owned(), value));
-                asks = true;
-            }
-        }
-        if !asks {
-            return Ok(None);
-        }
-        let response = self.retry(&asking, url, context).await?;
-        Ok(Some(response).filter(|response| matches!(response.status, 200 | 304)))
+    /// Returns the hosts that policies may send requests to; all others are refused.
+    pub fn allowed(&self) -> &AllowedHosts {
+        &self.0.options.allowed
     }
 
-    /// Sends a request, and retries it after network failures as often as it allows.
-    async fn retry(
-        &self,
-        request: &HttpRequest,
-        url: &Url,
-        context: &Context,
-    ) -> Result<HttpResponse, Failure> {
-        let deadline = Instant::from_std(context.deadline);
-        let mut pause = PAUSES.0;
-        let mut left = request.retries;
-        loop {
-            let failure = match self.exchange(request, url, context, deadline).await {
-                Err(failure @ (Failure::Network(_) | Failure::TimedOut(_))) if left > 0 => failure,
-                answer => return answer,
-            };
-            // A pause beyond the deadline would be useless.
-            if Instant::now() + pause >= deadline {
-                return Err(failure);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
-            left -= 1;
-        }
+    #[doc(hidden)]
+    pub fn runtime(&self) -> Result<&Runtime, Error> {
+        self.0.runtime.get()
     }
 
-    /// Sends one request and follows its redirects, within its time limit.
-    async fn exchange(
-        &self,
-        request: &HttpRequest,
-        url: &Url,
-        context: &Context,
-        deadline: Instant,
-    ) -> Result<HttpResponse, Failure> {
-        let permit = tokio::time::timeout_at(deadline, self.0.permits.acquire()).await;
-        let _permit = permit.map_err(|_| Failure::Halt(out_of_time()))?;
-        let own = match request.timeout {
-            None => Some(self.0.options.timeout),
-            // As in OPA, zero and less are no limit.
-            Some(nanoseconds) => u64::try_from(nanoseconds)
-                .ok()
-                .filter(|nanoseconds| *nanoseconds > 0)
-                .map(Duration::from_nanos),
+    #[doc(hidden)]
+    pub fn flights(&self) -> &Arc<Flights> {
+        &self.0.flights
+    }
+
+    /// Sends a request and returns its response as the policy sees it.
+    #[doc(hidden)]
+    pub async fn send(&self, request: &HttpRequest, context: &Context) -> Result<Answer, Error> {
+        let value = match self.respond(request, context).await {
+            Ok(response) => {
+                let bounds = Bounded::new(MAX_DECODED, TOO_MUCH_DECODED, Some(context.deadline));
+                response.to_value(&bounds, request).map_err(|error| {
+                    let kind = match error.code {
+                        Code::Cancelled => ErrorKind::TimedOut,
+                        _ => ErrorKind::TooLarge,
+                    };
+                    Error::new(kind, error.message.into_owned())
+                })?
+            }
+            Err(failure) if request.raise => return Err(failure.into_error()),
+            Err(failure) => failure.into_value()?,
         };
-        let own = own.and_then(|own| Instant::now().checked_add(own)).filter(|own| *own < deadline);
-        let until = Until { request, url, at: own.unwrap_or(deadline), is_own: own.is_some() };
-        self.follow(request, url.clone(), context, &until).await
+        Ok(Answer::from(value))
     }
 
-    async fn follow(
-        &self,
-        request: &HttpRequest,
-        mut url: Url,
-        context: &Context,
-        until: &Until<'_>,
-    ) -> Result<HttpResponse, Failure> {
-        let method = if request.method.is_empty() { "GET" } else { &request.method };
-        let mut method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| Failure::Request(format!("net/http: invalid method {method:?}")))?;
-        let mut headers = headers(&request.headers).map_err(|what| {
-            let (method, url) = (operation(method.as_str()), display_url(request, &url));
-            Failure::Network(format!("{method} \"{url}\": {what}"))
-        })?;
-        let mut body = Some(request.body.as_slice());
-        for _ in 0..=MAX_REDIRECTS {
-            let asked_for = headers.contains_key(header::ACCEPT_ENCODING)
-                || headers.contains_key(header::RANGE)
-                || method == Method::HEAD;
-            let mut sent = headers.clone();
-            if !asked_for {
-                sent.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+    /// Fetches the body that an allowed host has at an address, in a response with the status 200. Redirects
+    /// aren't followed. Blocks until it is there.
+    #[doc(hidden)]
+    pub fn fetch(&self, address: &str, timeout: Duration) -> Result<Vec<u8>, Error> {
+        let (http, deadline) = (self.clone(), std::time::Instant::now() + timeout);
+        let request = HttpRequest { url: address.to_owned(), ..HttpRequest::default() };
+        let fetched = self
+            .runtime()?
+            .block_on(async move { http.respond(&request, &Context::new(deadline, None)).await })?;
+        let response = fetched.map_err(|failure| failure.into_error().in_call(HTTP_SEND))?;
+        match response.status {
+            200 => Ok(response.body),
+            status => Err(Error::unavailable(format!("the response has the status {status}"))),
+        }
+    }
+
+    /// Resolves a name for `net.lookup_ip_addr`. The name must be allowed, and all of its addresses
+    /// must be within reach.
+    #[doc(hidden)]
+    pub async fn look_up(&self, name: &str, context: &Context) -> Result<Answer, Error> {
+        let options = &self.0.options;
+        let disallowed =
+            |what: &str| Failure::Disallowed(format!("disallowed host: {name}{what}")).into_error();
+        let host = url::Host::parse(name).map_err(|_| disallowed(""))?;
+        let grant = options.allowed.knows(&host).ok_or_else(|| disallowed(""))?;
+        let found = match host {
+            url::Host::Ipv4(address) => vec![address.into()],
+            url::Host::Ipv6(address) => vec![address.into()],
+            url::Host::Domain(domain) => {
+                let until = Instant::from_std(context.deadline);
+                let looking = LookupSpan::begin(name);
+                let answer = (options.lookup)(domain, 0).instrument(looking.span.clone());
+                let looked = match tokio::time::timeout_at(until, answer).await {
+                    Err(_) => Err(out_of_time()),
+                    Ok(looked) => looked
+                        .map_err(|error| Error::unavailable(format!("lookup {name}: {error}"))),
+                };
+                looking.end(&context.observer, looked.as_ref().err().map(Error::kind));
+                looked?.iter().map(std::net::SocketAddr::ip).collect()
             }
-            let hop = Hop { method: &method, url: &url, headers: sent, body };
-            let response = self.hop(request, hop, context, until).await?;
-            let status = response.status();
-            let next = response
-                .headers()
-                .get(header::LOCATION)
-                .filter(|_| request.redirect && is_redirect(status))
-                .map(|place| String::from_utf8_lossy(place.as_bytes()).into_owned());
-            let Some(next) = next else {
-                return until.bound(self.read(response, &url, context, !asked_for)).await?;
-            };
-            let to = |what: String| {
-                Failure::Network(format!("{} {:?}: {what}", operation(method.as_str()), next))
-            };
-            let target = url
-                .join(&next)
-                .map_err(|error| to(format!("failed to parse Location header: {error}")))?;
-            if !matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
-                body = None;
-                if method != Method::HEAD {
-                    method = Method::GET;
-                }
-            }
-            if target.origin() != url.origin() {
-                for name in &CREDENTIALS {
-                    headers.remove(name);
-                }
-            }
-            // The server chose the URL, not the policy.
-            url = self.check(target).map_err(|failure| match failure {
-                Failure::Request(message) | Failure::Disallowed(message) => {
-                    Failure::Network(format!(
-                        "{} \"{}\": {message}",
-                        operation(method.as_str()),
-                        next.escape_debug()
-                    ))
-                }
-                other => other,
-            })?;
-        }
-        Err(Failure::Network(format!("stopped after {MAX_REDIRECTS} redirects")))
-    }
-
-    /// Sends one request; the body of its response is still to be read.
-    async fn hop(
-        &self,
-        request: &HttpRequest,
-        hop: Hop<'_>,
-        context: &Context,
-        until: &Until<'_>,
-    ) -> Result<reqwest::Response, Failure> {
-        let Hop { method, url, mut headers, body } = hop;
-        let target = self.target(url)?;
-        let mut asked = url.clone();
-        let name = request.tls.server_name.as_str();
-        if !name.is_empty() && url.scheme() == "https" {
-            set_server_name(&mut asked, name, &mut headers)?;
-        }
-        let client = self.0.clients.get(&self.0.options, &request.tls, &asked, &target)?;
-        context.attempts.fetch_add(1, Ordering::Relaxed);
-        let address = url.host_str().unwrap_or_default();
-        let port = url.port_or_known_default();
-        // A path may be a secret, as those of many webhooks are.
-        let attempt = Attempt {
-            method: method.as_str(),
-            address,
-            port,
-            template: None,
-            path: None,
-            name: "",
         };
-        let attempting = attempt.begin();
-        let sending = async {
-            self.trace(&mut headers, context);
-            let mut builder = client.request(method.clone(), asked).headers(headers);
-            let bodiless = matches!(*method, Method::GET | Method::HEAD);
-            if let Some(body) = body.filter(|body| !body.is_empty() || !bodiless) {
-                builder = builder.body(body.to_vec());
-            }
-            let sent = until.bound(builder.send()).await?;
-            sent.map_err(|error| network(method.as_str(), &display_url(request, url), &error))
-        };
-        let response = sending.instrument(attempting.span.clone()).await;
-        let status = response.as_ref().map(|response| response.status().as_u16());
-        attempting.end(&context.observer, status.map_err(Failure::kind));
-        response
-    }
-
-    /// Adds the headers of the host's trace that the policy doesn't set itself.
-    fn trace(&self, headers: &mut HeaderMap, context: &Context) {
-        let mut added = HeaderMap::new();
-        if let Some(trace) = &context.trace {
-            added.insert(TRACEPARENT, trace.header());
+        if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {
+            return Err(disallowed(" resolves to addresses that may not be reached"));
         }
-        if let Some(propagate) = &self.0.options.propagator {
-            propagate(&mut added);
-            added.remove(header::AUTHORIZATION);
-        }
-        for (name, value) in &added {
-            headers.entry(name).or_insert_with(|| value.clone());
-        }
-    }
-
-    async fn read(
-        &self,
-        mut response: reqwest::Response,
-        url: &Url,
-        context: &Context,
-        ours: bool,
-    ) -> Result<HttpResponse, Failure> {
-        let status = response.status();
-        let reason = response.extensions().get::<hyper::ext::ReasonPhrase>();
-        let reason = reason.map_or_else(
-            || status.canonical_reason().unwrap_or_default().to_owned(),
-            |reason| String::from_utf8_lossy(reason.as_bytes()).into_owned(),
-        );
-        let headers = response.headers().iter();
-        let mut headers: Vec<(String, Vec<u8>)> = headers
-            .filter(|(name, _)| *name != header::TRANSFER_ENCODING)
-            .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
-            .collect();
-        let mut read = BodyBytes { context, bytes: 0, max: self.0.options.max_body_bytes };
-        let mut body = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| Failure::Network(format!("the body broke off: {}", cause(&error))))?
-        {
-            read.take(chunk.len(), body.len(), url)?;
-            body.extend_from_slice(&chunk);
-        }
-        let encoding = response.headers().get(header::CONTENT_ENCODING);
-        let packed =
-            encoding.is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
-        if ours && packed && !body.is_empty() {
-            body = inflate(&body, &mut read, url)?;
-            headers.retain(|(name, _)| name != "content-encoding" && name != "content-length");
-        }
-        read.keep();
-        let status_text = format!("{} {reason}", status.as_u16());
-        Ok(HttpResponse { status: status.as_u16(), status_text, headers, body })
-    }
-
-    /// Parses a URL and checks that it is allowed.
-    fn url(&self, text: &str) -> Result<Url, Failure> {
-        let url = Url::parse(text)
-            .map_err(|error| Failure::Request(format!("parse {text:?}: {error}")))?;
-        self.check(url)
-    }
-
-    fn check(&self, url: Url) -> Result<Url, Failure> {
-        let scheme = url.scheme();
-        if !matches!(scheme, "http" | "https") {
-            let message = format!(
-                "Get \"{}\": unsupported protocol scheme {scheme:?}",
-                without_password(&url)
-            );
-            return Err(Failure::Network(message));
-        }
-        self.target(&url)?;
-        Ok(url)
-    }
-
-    /// Returns the target of a URL, if it is allowed.
-    fn target(&self, url: &Url) -> Result<Target, Failure> {
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(Failure::Request("http: no Host in request URL".to_owned()));
-        };
-        let host = host.to_owned();
-        match self.0.options.allowed.grant(&host, port) {
-            Some(grant) => Ok(Target { host, port, grant }),
-            None => Err(Failure::Disallowed(format!("disallowed host: {host}"))),
-        }
+        let found = found.into_iter().map(|address| Value::from(address.to_string()));
+        Ok(Answer::from(Value::from(found.collect::<Set>())))
     }
 }
 
-/// The bytes of a response that count towards the evaluation's allowance; given back unless the
-/// response is kept.
-struct BodyBytes<'c> {
-    context: &'c Context,
-    bytes: u64,
-    max: u64,
-}
-
-impl BodyBytes<'_> {
-    /// Counts more bytes of a body that has `length` already.
-    fn take(&mut self, more: usize, length: usize, url: &Url) -> Result<(), Failure> {
-        let more = more as u64;
-        if (length as u64).saturating_add(more) > self.max {
-            let message = format!(
-                "the response of {} is larger than {}",
-                without_password(url),
-                crate::text::size(self.max)
-            );
-            return Err(Failure::Halt(Error::new(ErrorKind::TooLarge, message)));
-        }
-        if let Some(allowance) = &self.context.allowance
-            && !allowance.take(more)
-        {
-            return Err(Failure::Halt(allowance.used_up()));
-        }
-        self.bytes += more;
-        Ok(())
-    }
-
-    fn keep(mut self) {
-        self.context.bytes.fetch_add(std::mem::take(&mut self.bytes), Ordering::Relaxed);
-    }
-}
-
-impl Drop for BodyBytes<'_> {
-    fn drop(&mut self) {
-        if let Some(allowance) = &self.context.allowance {
-            allowance.give_back(self.bytes);
-        }
-    }
-}
-
-/// Decompresses a body whose compression this crate asked for.
-fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
-    let mut reader = flate2::read::MultiGzDecoder::new(body);
-    let mut plain = Vec::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let count =
-            reader.read(&mut buffer).map_err(|error| Failure::Request(format!("gzip: {error}")))?;
-        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
-            return Ok(plain);
-        };
-        read.take(count, plain.len(), url)?;
-        plain.extend_from_slice(chunk);
-    }
-}
-
-fn is_redirect(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-}
-
-/// Returns a method as error messages spell it: `Get`.
-fn operation(method: &str) -> String {
-    let method = if method.is_empty() { "GET" } else { method };
-    let mut name = method.to_ascii_lowercase();
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    name
-}
-
-/// Returns a URL for an error message, without its password.
-fn without_password(url: &Url) -> String {
-    let mut url = url.clone();
-    if url.password().is_some() {
-        let _ = url.set_password(Some("xxxxx"));
-    }
-    url.into()
-}
-
-/// Returns the URL for an error message: as the policy wrote it, or the one that a redirect led to.
-fn display_url(request: &HttpRequest, url: &Url) -> String {
-    let own = Url::parse(&request.url).is_ok_and(|own| own == *url);
-    if own && url.password().is_none() { request.url.clone() } else { without_password(url) }
-}
-
-/// Classifies a broken exchange.
-fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
-    let mut at: &dyn std::error::Error = error;
-    loop {
-        if let Some(out) = at.downcast_ref::<OutOfReach>() {
-            return Failure::Disallowed(out.to_string());
-        }
-        let Some(next) = at.source() else { break };
-        at = next;
-    }
-    if error.is_builder() {
-        return Failure::Request(cause(error));
-    }
-    Failure::Network(format!("{} \"{}\": {}", operation(method), url, cause(error)))
-}
-
-/// Returns the message of the innermost cause: the layers above only repeat each other.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
-}
-
-fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let wrong = |what: &str| format!("net/http: invalid header field {what}");
-        let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| wrong(&format!("name {name:?}")))?;
-        let value = HeaderValue::from_bytes(value.as_bytes())
-            .map_err(|_| wrong(&format!("value for {:?}", name.as_str())))?;
-        // The HTTP client decides how the body is framed.
-        if !matches!(name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION)
-        {
-            headers.insert(name, value);
-        }
-    }
-    Ok(headers)
-}
-
-/// Replaces a URL's host by the server's name for TLS; the `Host` header keeps the host.
-fn set_server_name(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
-    let wrong = || Failure::Request(format!("`{name}` can't be the server's name"));
-    if !headers.contains_key(header::HOST) {
-        let host = url.host_str().unwrap_or_default();
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| wrong())?);
-    }
-    // An address would not be resolved, and so not be checked.
-    match url::Host::parse(name) {
-        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| wrong()),
-        _ => Err(wrong()),
-    }
+/// The error of a call for which the evaluation has no time left.
+fn out_of_time() -> Error {
+    Error::timed_out("no time is left for the call")
 }

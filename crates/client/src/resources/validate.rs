@@ -22,7 +22,7 @@ pub fn validate(ty: Type, value: &Value, name: &str) -> Result<(), String> {
             fields.iter().try_for_each(|field| match value.get_str(field.name) {
                 None | Some(Value::Null) if !field.required => Ok(()),
                 Some(found) => validate(field.ty, found, field.name),
-                None => Err(wrong(field.name)),
+                None => Err(undocumented(field.name)),
             })
         }
         (Type::Either(one, other), _) => {
@@ -30,12 +30,12 @@ pub fn validate(ty: Type, value: &Value, name: &str) -> Result<(), String> {
         }
         _ => match scalar(ty, value.clone()) {
             Ok(same) if same == *value => Ok(()),
-            _ => Err(wrong(name)),
+            _ => Err(undocumented(name)),
         },
     }
 }
 
-fn wrong(name: &str) -> String {
+fn undocumented(name: &str) -> String {
     format!("has no `{name}` of the documented type")
 }
 

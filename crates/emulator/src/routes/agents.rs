@@ -13,14 +13,12 @@ use super::super::operations::Operation;
 use super::super::refusal::{Address, Refusal};
 use super::super::scalars::{Digest, Timestamp};
 use super::super::schema::{OPERATION_ANSWER, PROMPT, STARTED};
-use super::{Answer, Method, Pages, Route, RouteRequest};
+use super::{Answer, Pages, Route, RouteRequest};
 
 pub(super) static EVALUATE_EVIDENCE: Route = Route {
     api: Address::Backend,
-    method: Method::Post,
     path: "/v1/agents/evaluate-evidence",
     operation: "AgentsService_EvaluateEvidence",
-    tag: "AgentsService",
     summary: "Starts an AI evaluation of an artifact (`digest`) or of a text (`content`).",
     section: "4.7",
     access: Access::Paid,
@@ -38,10 +36,8 @@ pub(super) static EVALUATE_EVIDENCE: Route = Route {
 
 pub(super) static OPERATION: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/operations/{id}",
     operation: "AsyncOperationsService_Get",
-    tag: "AsyncOperationsService",
     summary: "Returns the state of an asynchronous operation.",
     section: "4.7",
     access: Access::Paid,

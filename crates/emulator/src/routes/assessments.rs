@@ -13,14 +13,12 @@ use super::super::dataset::with;
 use super::super::refusal::{Address, Refusal};
 use super::super::scalars::Timestamp;
 use super::super::schema::{APPROVAL, APPROVAL_ANSWER};
-use super::{Answer, Method, Pages, Route, RouteRequest};
+use super::{Answer, Pages, Route, RouteRequest};
 
 pub(super) static APPROVE: Route = Route {
     api: Address::Backend,
-    method: Method::Post,
     path: "/v1/assessments/revisions/{revision_id}/approve",
     operation: "AssessmentService_ApproveRevision",
-    tag: "AssessmentService",
     summary: "Approves a pending assessment revision.",
     section: "4.5",
     access: Access::PaidUser,

@@ -8,17 +8,15 @@ use super::super::auth::Access;
 use super::super::dataset::Evaluation;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{EVALUATION_LIST, PRODUCT_COMPLIANCE};
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 const FRAMEWORK_IDS: Parameter =
     Parameter::new("framework_ids", Form::Texts, "only these frameworks; all unless given");
 
 pub(super) static PROJECT: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/compliance/project",
     operation: "ComplianceService_ListProjectEvaluations",
-    tag: "ComplianceService",
     summary: "Lists the evaluations of a project version against its requirements.",
     section: "4.7",
     access: Access::Paid,
@@ -34,10 +32,8 @@ pub(super) static PROJECT: Route = Route {
 
 pub(super) static PRODUCT: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/compliance/product",
     operation: "ComplianceService_GetProductCompliance",
-    tag: "ComplianceService",
     summary: "Returns the compliance of a product version, across its project versions.",
     section: "4.6",
     access: Access::Paid,

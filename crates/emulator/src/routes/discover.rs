@@ -8,14 +8,12 @@ use super::super::dataset::{Graph, Node, Paging, with};
 use super::super::refusal::{Address, Refusal};
 use super::super::scalars::Digest;
 use super::super::schema::DISCOVERY;
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static DISCOVER: Route = Route {
     api: Address::ControlPlane,
-    method: Method::Get,
     path: "/discover/{digest}",
     operation: "ReferrerService_Discover",
-    tag: "ReferrerService",
     summary: "Returns an artifact and what it refers to.",
     section: "4.7",
     access: Access::Token,

@@ -14,14 +14,12 @@ use super::super::auth::Access;
 use super::super::refusal::{Address, Refusal};
 use super::super::scalars::Digest;
 use super::super::state::{Shared, url};
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static REDIRECT: Route = Route {
     api: Address::ControlPlane,
-    method: Method::Get,
     path: "/download/{digest}",
     operation: "DownloadService_Download",
-    tag: "DownloadService",
     summary: "Redirects to an artifact's content, on another origin and for a short time.",
     section: "4.7",
     access: Access::Paid,
@@ -34,10 +32,8 @@ pub(super) static REDIRECT: Route = Route {
 
 pub(super) static CONTENT: Route = Route {
     api: Address::Store,
-    method: Method::Get,
     path: "/content/{digest}",
     operation: "Store_Content",
-    tag: "Store",
     summary: "Returns content.",
     section: "4.7",
     access: Access::Anyone,

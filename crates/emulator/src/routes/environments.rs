@@ -7,14 +7,12 @@ use super::super::auth::Access;
 use super::super::dataset::{Environment, Paging};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::ENVIRONMENT_LIST;
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/environments",
     operation: "EnvironmentsService_List",
-    tag: "EnvironmentsService",
     summary: "Lists environments.",
     section: "4.4",
     access: Access::Paid,

@@ -10,14 +10,12 @@ use super::super::dataset::Evidence;
 use super::super::query::Query;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::EVIDENCE_LIST;
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/evidence",
     operation: "EvidenceService_List",
-    tag: "EvidenceService",
     summary: "Lists evidence, newest first.",
     section: "4.7",
     access: Access::Paid,

@@ -8,14 +8,12 @@ use super::super::auth::Access;
 use super::super::dataset::{Finding, Paging};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{EFFECTIVE_LIST, EFFECTIVE_REQUEST, FINDING_LIST};
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/findings",
     operation: "FindingService_List",
-    tag: "FindingService",
     summary: "Lists findings.",
     section: "1.4",
     access: Access::Paid,
@@ -34,10 +32,8 @@ pub(super) static LIST: Route = Route {
 
 pub(super) static EFFECTIVE: Route = Route {
     api: Address::Backend,
-    method: Method::Post,
     path: "/v1/assessments/list-effective",
     operation: "AssessmentService_ListEffective",
-    tag: "AssessmentService",
     summary: "Lists the assessments of findings, and the status that they result in.",
     section: "1.4",
     access: Access::Paid,

@@ -6,14 +6,12 @@ use serde_json::json;
 use super::super::auth::Access;
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::INFOZ as SHAPE;
-use super::{Answer, Method, Pages, Route, RouteRequest};
+use super::{Answer, Pages, Route, RouteRequest};
 
 pub(super) static INFOZ: Route = Route {
     api: Address::ControlPlane,
-    method: Method::Get,
     path: "/infoz",
     operation: "StatusService_Infoz",
-    tag: "StatusService",
     summary: "Returns the address to log in at, and the version that is running.",
     section: "1.6",
     access: Access::Anyone,

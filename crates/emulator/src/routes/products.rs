@@ -7,14 +7,12 @@ use super::super::auth::Access;
 use super::super::dataset::{Paging, Product};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::{PRODUCT_LIST, PRODUCT_VERSION_ANSWER};
-use super::{Answer, Method, Pages, Route, RouteRequest};
+use super::{Answer, Pages, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/products",
     operation: "ProductsService_List",
-    tag: "ProductsService",
     summary: "Lists products.",
     section: "4.2",
     access: Access::Paid,
@@ -27,10 +25,8 @@ pub(super) static LIST: Route = Route {
 
 pub(super) static VERSION: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/products/{product_id}/versions/{version_id}",
     operation: "ProductsService_GetVersion",
-    tag: "ProductsService",
     summary: "Returns a version of a product, with its projects and frameworks.",
     section: "4.1",
     access: Access::Paid,

@@ -7,14 +7,12 @@ use super::super::auth::Access;
 use super::super::dataset::{Paging, Project};
 use super::super::refusal::{Address, Refusal};
 use super::super::schema::PROJECT_LIST;
-use super::{Answer, Form, Method, Pages, Parameter, Route, RouteRequest};
+use super::{Answer, Form, Pages, Parameter, Route, RouteRequest};
 
 pub(super) static LIST: Route = Route {
     api: Address::Backend,
-    method: Method::Get,
     path: "/v1/projects",
     operation: "ProjectsService_List",
-    tag: "ProjectsService",
     summary: "Lists projects.",
     section: "4.3",
     access: Access::Paid,

@@ -19,7 +19,7 @@ use super::super::query::Query;
 use super::super::refusal::{Refusal, json_response};
 use super::super::scalars::Id;
 use super::super::state::Shared;
-use super::{Answer, Method, Route};
+use super::{Answer, Route};
 
 /// The parameters of a path, unless it isn't UTF-8.
 type Parameters = Result<Path<HashMap<String, String>>, PathRejection>;
@@ -37,10 +37,7 @@ pub(crate) struct RouteRequest<'a> {
 
 /// Returns the handler of a route.
 pub(super) fn serve(route: &'static Route) -> MethodRouter<Arc<Shared>> {
-    let filter = match route.method {
-        Method::Get => MethodFilter::GET,
-        Method::Post => MethodFilter::POST,
-    };
+    let filter = if route.body.is_some() { MethodFilter::POST } else { MethodFilter::GET };
     let handler = move |State(shared): State<Arc<Shared>>,
                         path: Parameters,
                         headers: HeaderMap,

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::super::auth::Access;
 use super::super::refusal::{Address, Refusal};
-use super::{Answer, Method, Pages, Route, RouteRequest};
+use super::{Answer, Pages, Route, RouteRequest};
 
 pub(super) static CONTROLPLANE: Route = specification(Address::ControlPlane);
 pub(super) static BACKEND: Route = specification(Address::Backend);
@@ -13,10 +13,8 @@ pub(super) static BACKEND: Route = specification(Address::Backend);
 const fn specification(api: Address) -> Route {
     Route {
         api,
-        method: Method::Get,
         path: "/openapi.yaml",
         operation: "SpecificationService_Get",
-        tag: "SpecificationService",
         summary: "Returns this specification.",
         section: "1.5",
         access: Access::Anyone,

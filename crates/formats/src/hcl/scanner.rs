@@ -40,7 +40,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Returns a problem at the current position.
-    pub fn wrong(&self, message: &str) -> Problem {
+    pub fn invalid(&self, message: &str) -> Problem {
         Problem::at(self.text, self.at, format!("invalid HCL: {message}"))
     }
 
@@ -48,7 +48,7 @@ impl<'t> Scanner<'t> {
     pub fn expected(&self, what: &str) -> Problem {
         let found = self.rest().split_whitespace().next().map(shown);
         let found = found.map_or("the end".to_owned(), |found| format!("`{found}`"));
-        self.wrong(&format!("expected {what}, found {found}"))
+        self.invalid(&format!("expected {what}, found {found}"))
     }
 
     /// Runs `read` one level deeper, where ends of lines are tokens or not.
@@ -58,7 +58,7 @@ impl<'t> Scanner<'t> {
         read: impl FnOnce(&mut Self) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.wrong(&format!("nested more than {MAX_DEPTH} levels deep")));
+            return Err(self.invalid(&format!("nested more than {MAX_DEPTH} levels deep")));
         }
         let before = std::mem::replace(&mut self.newlines, newlines);
         self.depth += 1;
@@ -86,7 +86,7 @@ impl<'t> Scanner<'t> {
                 rest.find('\n').unwrap_or(rest.len())
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let end = comment.find("*/");
-                end.ok_or_else(|| self.wrong("a comment has no `*/`"))? + 4
+                end.ok_or_else(|| self.invalid("a comment has no `*/`"))? + 4
             } else if !self.newlines && rest.starts_with(['\r', '\n']) {
                 1
             } else {

@@ -93,7 +93,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
         self.nodes.get(id).map(|node| node.at).unwrap_or_default()
     }
 
-    pub fn wrong<T>(&self, id: NodeId, message: impl Into<String>) -> Result<T, YamlError> {
+    pub fn fail<T>(&self, id: NodeId, message: impl Into<String>) -> Result<T, YamlError> {
         Err(YamlError { origin: Origin::Value, ..YamlError::new(self.at(id), message) })
     }
 
@@ -111,13 +111,13 @@ impl<'n, 'h> Decoder<'n, 'h> {
             && self.decoded > 1000
             && self.aliased as f64 / decoded > share.clamp(0.10, 0.99)
         {
-            return self.wrong(id, "document contains excessive aliasing");
+            return self.fail(id, "document contains excessive aliasing");
         }
         let most = self.limits.values;
         if usize::try_from(self.decoded).is_ok_and(|decoded| decoded <= most) {
             return Ok(());
         }
-        self.wrong(id, format!("more than {most} values, repeated ones included"))
+        self.fail(id, format!("more than {most} values, repeated ones included"))
     }
 
     /// Decodes the target of an alias with `decode`.
@@ -128,7 +128,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
         decode: impl FnOnce(&mut Self, NodeId) -> Result<T, YamlError>,
     ) -> Result<T, YamlError> {
         if !self.following.insert(id) {
-            return self.wrong(id, "anchor value contains itself");
+            return self.fail(id, "anchor value contains itself");
         }
         let done = decode(self, target);
         self.following.remove(&id);
@@ -143,7 +143,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
     ) -> Result<T, YamlError> {
         let most = self.limits.depth;
         if self.depth >= most {
-            return self.wrong(id, format!("nested more than {most} levels deep"));
+            return self.fail(id, format!("nested more than {most} levels deep"));
         }
         self.depth += 1;
         let done = deeper(|| decode(self));
@@ -182,7 +182,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
                 self.within(id, |decoder| decoder.mapping(id, &mut members, None))?;
                 self.object(id, members)
             }
-            None => self.wrong(id, "unexpected end"),
+            None => self.fail(id, "unexpected end"),
         }
     }
 
@@ -220,7 +220,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
             return Ok(scalar);
         }
         let shown = crate::text::shorten(text, 40);
-        self.wrong(id, format!("cannot decode !!{} `{shown}` as a !!{wanted}", scalar.tag()))
+        self.fail(id, format!("cannot decode !!{} `{shown}` as a !!{wanted}", scalar.tag()))
     }
 
     fn binary(&self, id: NodeId, text: &str) -> Result<String, YamlError> {
@@ -228,7 +228,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
         let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
         match GeneralPurpose::new(&STANDARD, config).decode(text) {
             Ok(bytes) => Ok(lossy(&bytes)),
-            Err(_) => self.wrong(id, "!!binary value contains invalid base64 data"),
+            Err(_) => self.fail(id, "!!binary value contains invalid base64 data"),
         }
     }
 
@@ -240,7 +240,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
             Scalar::Timestamp(_) if self.null_dates => Value::Null,
             Scalar::Timestamp(text) => match rfc3339(&text) {
                 Some(text) => Value::from(text),
-                None => return self.wrong(id, "the offset of the time is a day or longer"),
+                None => return self.fail(id, "the offset of the time is a day or longer"),
             },
             Scalar::Integer(_) | Scalar::Float(_) => {
                 let write = match self.form {
@@ -249,7 +249,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
                 };
                 let Some(number) = scalar.number(write) else {
                     let shown = crate::text::shorten(text, 40);
-                    return self.wrong(id, format!("`{shown}` isn't a valid JSON number"));
+                    return self.fail(id, format!("`{shown}` isn't a valid JSON number"));
                 };
                 if matches!(scalar, Scalar::Float(_)) {
                     let at = self.at(id);
@@ -315,8 +315,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
                     if let Some((_, values)) = seen.get(&name).and_then(|at| found.get_mut(*at)) {
                         if self.host.wants_unique_keys() {
                             let shown = crate::text::shorten(&name, 80);
-                            return self
-                                .wrong(member.0, format!("the key `{shown}` appears twice"));
+                            return self.fail(member.0, format!("the key `{shown}` appears twice"));
                         }
                         *values = vec![member.1];
                     } else {
@@ -357,7 +356,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
             Some(Content::Mapping(_)) => {
                 self.within(id, |decoder| decoder.mapping(id, into, merged))
             }
-            _ => self.wrong(id, "map merge requires map or sequence of maps as the value"),
+            _ => self.fail(id, "map merge requires map or sequence of maps as the value"),
         }
     }
 
@@ -433,7 +432,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
             let target = nodes.target(*source).map(|node| &node.content);
             if !matches!(target, Some(Content::Mapping(_))) {
                 let message = "map merge requires map or sequence of maps as the value";
-                return self.wrong(key, message);
+                return self.fail(key, message);
             }
             self.mapping_into(*source, into, Some(&mut *merged))?;
         }
@@ -482,7 +481,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
                     scalar => Some(Key::from(scalar)),
                 })
             }
-            _ => self.wrong(id, "invalid map key: it is a sequence or mapping"),
+            _ => self.fail(id, "invalid map key: it is a sequence or mapping"),
         }
     }
 
@@ -503,7 +502,7 @@ impl<'n, 'h> Decoder<'n, 'h> {
                 Some(key) => {
                     object.get_or_insert_with(key, || value);
                 }
-                None => return self.wrong(id, "unsupported map key: null or a date"),
+                None => return self.fail(id, "unsupported map key: null or a date"),
             }
         }
         Ok(Value::from(object))

@@ -90,7 +90,7 @@ impl Reader<'_, '_> {
         let nodes = self.decoder.nodes;
         let Some(Content::Mapping(members)) = nodes.target(id).map(|node| &node.content) else {
             let message = "map merge requires map or sequence of maps as the value";
-            return self.decoder.wrong(id, message);
+            return self.decoder.fail(id, message);
         };
         self.decoder.check_unique(members)?;
         let mut own = BTreeSet::new();
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
                     continue;
                 }
                 let message = format!("field {name} already set");
-                return self.decoder.wrong(*key, message);
+                return self.decoder.fail(*key, message);
             }
             if let Some(kind) = (self.types)(&name)
                 && let Some(value) = self.field(*value, kind)?

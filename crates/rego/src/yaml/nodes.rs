@@ -149,7 +149,7 @@ impl<'t, 'h> Parser<'t, 'h> {
     }
 
     /// Returns an error at the next token; `context` is where its construct begins.
-    fn wrong<T>(&mut self, context: Option<Mark>, message: &str) -> Result<T, YamlError> {
+    fn fail<T>(&mut self, context: Option<Mark>, message: &str) -> Result<T, YamlError> {
         let mut error = YamlError::new(self.mark()?, message);
         error.context = context;
         Err(error)
@@ -171,7 +171,7 @@ impl<'t, 'h> Parser<'t, 'h> {
         self.directives()?;
         let root = if explicit || !first {
             if *self.peek()? != Kind::DocumentStart {
-                return self.wrong(None, "did not find expected <document start>");
+                return self.fail(None, "did not find expected <document start>");
             }
             self.tokens.next()?;
             match self.peek()? {
@@ -199,17 +199,17 @@ impl<'t, 'h> Parser<'t, 'h> {
                 Kind::Version(major, minor) => {
                     let known = (*major, *minor) == (1, 1);
                     if version {
-                        return self.wrong(None, "found duplicate %YAML directive");
+                        return self.fail(None, "found duplicate %YAML directive");
                     }
                     if !known {
-                        return self.wrong(None, "found incompatible YAML document");
+                        return self.fail(None, "found incompatible YAML document");
                     }
                     version = true;
                 }
                 Kind::TagDirective(handle, prefix) => {
                     let (handle, prefix) = (handle.clone(), prefix.clone());
                     if self.tags.iter().any(|(known, _)| *known == handle) {
-                        return self.wrong(None, "found duplicate %TAG directive");
+                        return self.fail(None, "found duplicate %TAG directive");
                     }
                     self.tags.push((handle, prefix));
                 }
@@ -291,7 +291,7 @@ impl<'t, 'h> Parser<'t, 'h> {
                 self.anchor(anchor, id);
                 id
             }
-            _ => return self.wrong(Some(start), "did not find expected node content"),
+            _ => return self.fail(Some(start), "did not find expected node content"),
         };
         Ok(id)
     }
@@ -303,7 +303,7 @@ impl<'t, 'h> Parser<'t, 'h> {
         let prefix = self.tags.iter().find(|(known, _)| known == handle);
         match prefix.map(|(_, prefix)| format!("{prefix}{suffix}")).filter(|tag| !tag.is_empty()) {
             Some(tag) => Ok(tag),
-            None => self.wrong(Some(start), "found undefined tag handle"),
+            None => self.fail(Some(start), "found undefined tag handle"),
         }
     }
 
@@ -321,7 +321,7 @@ impl<'t, 'h> Parser<'t, 'h> {
     ) -> Result<NodeId, YamlError> {
         let most = self.limits.depth;
         if self.depth >= most {
-            return self.wrong(None, &format!("nested more than {most} levels deep"));
+            return self.fail(None, &format!("nested more than {most} levels deep"));
         }
         let id = self.add(start, Content::Sequence(Vec::new()))?;
         self.anchor(anchor, id);
@@ -353,7 +353,7 @@ impl<'t, 'h> Parser<'t, 'h> {
                     self.tokens.next()?;
                     return Ok(Content::Sequence(items));
                 }
-                _ => return self.wrong(Some(context), "did not find expected '-' indicator"),
+                _ => return self.fail(Some(context), "did not find expected '-' indicator"),
             }
         }
     }
@@ -389,7 +389,7 @@ impl<'t, 'h> Parser<'t, 'h> {
                     self.tokens.next()?;
                     return Ok(Content::Mapping(members));
                 }
-                _ => return self.wrong(Some(context), "did not find expected key"),
+                _ => return self.fail(Some(context), "did not find expected key"),
             }
         }
     }
@@ -412,7 +412,7 @@ impl<'t, 'h> Parser<'t, 'h> {
                 Kind::FlowSequenceEnd => "did not find expected ',' or ']'",
                 _ => "did not find expected ',' or '}'",
             };
-            return self.wrong(Some(context), message);
+            return self.fail(Some(context), message);
         }
         let ended = self.peek()? == end;
         if ended {

@@ -13,17 +13,17 @@ impl Tokens<'_, '_> {
         self.chars.skip();
         let name = self.word();
         if name.is_empty() {
-            return self.wrong(start, "could not find expected directive name");
+            return self.fail(start, "could not find expected directive name");
         }
         if !self.chars.is_space(0) {
-            return self.wrong(start, "found unexpected non-alphabetical character");
+            return self.fail(start, "found unexpected non-alphabetical character");
         }
         let kind = match name.as_str() {
             "YAML" => {
                 self.chars.skip_blanks();
                 let major = self.version_number(start)?;
                 if !self.chars.is(b'.') {
-                    return self.wrong(start, "did not find expected digit or '.' character");
+                    return self.fail(start, "did not find expected digit or '.' character");
                 }
                 self.chars.skip();
                 Kind::Version(major, self.version_number(start)?)
@@ -32,16 +32,16 @@ impl Tokens<'_, '_> {
                 self.chars.skip_blanks();
                 let handle = self.tag_handle(true, start)?;
                 if !self.chars.is_blank(0) {
-                    return self.wrong(start, "did not find expected whitespace");
+                    return self.fail(start, "did not find expected whitespace");
                 }
                 self.chars.skip_blanks();
                 let prefix = self.tag_uri("", start)?;
                 if !self.chars.is_space(0) {
-                    return self.wrong(start, "did not find expected whitespace or line break");
+                    return self.fail(start, "did not find expected whitespace or line break");
                 }
                 Kind::TagDirective(handle, prefix)
             }
-            _ => return self.wrong(start, "found unknown directive name"),
+            _ => return self.fail(start, "found unknown directive name"),
         };
         self.end_line(start)?;
         Ok(kind)
@@ -54,7 +54,7 @@ impl Tokens<'_, '_> {
             self.chars.skip_line();
         }
         if !self.chars.is_line_end(0) {
-            return self.wrong(start, "did not find expected comment or line break");
+            return self.fail(start, "did not find expected comment or line break");
         }
         self.chars.skip_break();
         Ok(())
@@ -72,13 +72,13 @@ impl Tokens<'_, '_> {
         let mut digits = String::new();
         while self.chars.peek(0).is_ascii_digit() {
             if digits.len() == MAX_VERSION_DIGITS {
-                return self.wrong(start, "found extremely long version number");
+                return self.fail(start, "found extremely long version number");
             }
             self.chars.read(&mut digits);
         }
         match digits.parse() {
             Ok(number) => Ok(number),
-            Err(_) => self.wrong(start, "did not find expected version number"),
+            Err(_) => self.fail(start, "did not find expected version number"),
         }
     }
 
@@ -91,7 +91,7 @@ impl Tokens<'_, '_> {
         let ended = self.chars.is_space(0)
             || matches!(next, b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
         if name.is_empty() || !ended {
-            return self.wrong(start, "did not find expected alphabetic or numeric character");
+            return self.fail(start, "did not find expected alphabetic or numeric character");
         }
         Ok(name)
     }
@@ -103,7 +103,7 @@ impl Tokens<'_, '_> {
             self.chars.skip_many(2);
             let whole = self.tag_uri("", start)?;
             if !self.chars.is(b'>') {
-                return self.wrong(start, "did not find the expected '>'");
+                return self.fail(start, "did not find the expected '>'");
             }
             self.chars.skip();
             (String::new(), whole)
@@ -122,7 +122,7 @@ impl Tokens<'_, '_> {
             }
         };
         if !self.chars.is_space(0) {
-            return self.wrong(start, "did not find expected whitespace or line break");
+            return self.fail(start, "did not find expected whitespace or line break");
         }
         Ok(found)
     }
@@ -130,7 +130,7 @@ impl Tokens<'_, '_> {
     /// Reads `!`, `!!` or `!name!`; of a tag also the beginning `!name`.
     fn tag_handle(&mut self, directive: bool, start: Mark) -> Result<String, YamlError> {
         if !self.chars.is(b'!') {
-            return self.wrong(start, "did not find expected '!'");
+            return self.fail(start, "did not find expected '!'");
         }
         let mut handle = String::new();
         self.chars.read(&mut handle);
@@ -140,7 +140,7 @@ impl Tokens<'_, '_> {
         if self.chars.is(b'!') {
             self.chars.read(&mut handle);
         } else if directive && handle != "!" {
-            return self.wrong(start, "did not find expected '!'");
+            return self.fail(start, "did not find expected '!'");
         }
         Ok(handle)
     }
@@ -162,11 +162,11 @@ impl Tokens<'_, '_> {
             found = true;
         }
         if !found {
-            return self.wrong(start, "did not find expected tag URI");
+            return self.fail(start, "did not find expected tag URI");
         }
         match String::from_utf8(uri) {
             Ok(uri) => Ok(uri),
-            Err(_) => self.wrong(start, "found an incorrect UTF-8 octet"),
+            Err(_) => self.fail(start, "found an incorrect UTF-8 octet"),
         }
     }
 
@@ -177,7 +177,7 @@ impl Tokens<'_, '_> {
         while rest > 0 {
             let digit = |ahead| char::from(self.chars.peek(ahead)).to_digit(16);
             let (true, Some(high), Some(low)) = (self.chars.is(b'%'), digit(1), digit(2)) else {
-                return self.wrong(start, "did not find URI escaped octet");
+                return self.fail(start, "did not find URI escaped octet");
             };
             let octet = u8::try_from(high << 4 | low).unwrap_or_default();
             if first {
@@ -186,11 +186,11 @@ impl Tokens<'_, '_> {
                     0xc0..=0xdf => 2,
                     0xe0..=0xef => 3,
                     0xf0..=0xf7 => 4,
-                    _ => return self.wrong(start, "found an incorrect leading UTF-8 octet"),
+                    _ => return self.fail(start, "found an incorrect leading UTF-8 octet"),
                 };
                 first = false;
             } else if octet & 0xc0 != 0x80 {
-                return self.wrong(start, "found an incorrect trailing UTF-8 octet");
+                return self.fail(start, "found an incorrect trailing UTF-8 octet");
             }
             uri.push(octet);
             self.chars.skip_many(3);

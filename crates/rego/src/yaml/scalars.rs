@@ -77,7 +77,7 @@ impl Tokens<'_, '_> {
             } else if !*broken {
                 self.chars.read(&mut gap.blanks);
             } else if self.chars.is(b'\t') && self.chars.mark.column < least {
-                return self.wrong(start, "found a tab character that violates indentation");
+                return self.fail(start, "found a tab character that violates indentation");
             } else {
                 self.chars.skip();
             }
@@ -101,10 +101,10 @@ impl Tokens<'_, '_> {
         let (mut text, mut gap) = (String::new(), Gap::default());
         loop {
             if self.chars.is_document_indicator() {
-                return self.wrong(start, "found unexpected document indicator");
+                return self.fail(start, "found unexpected document indicator");
             }
             if self.chars.at_end() {
-                return self.wrong(start, "found unexpected end of stream");
+                return self.fail(start, "found unexpected end of stream");
             }
             let mut broken = false;
             while !self.chars.is_space(0) {
@@ -164,7 +164,7 @@ impl Tokens<'_, '_> {
                     b'_' => '\u{a0}',
                     b'L' => '\u{2028}',
                     b'P' => '\u{2029}',
-                    _ => return self.wrong(start, "found unknown escape character"),
+                    _ => return self.fail(start, "found unknown escape character"),
                 };
                 self.chars.skip_many(2);
                 return Ok(c);
@@ -174,12 +174,12 @@ impl Tokens<'_, '_> {
         let mut code = 0_u32;
         for ahead in 0..digits {
             let Some(digit) = char::from(self.chars.peek(ahead)).to_digit(16) else {
-                return self.wrong(start, "did not find expected hexdecimal number");
+                return self.fail(start, "did not find expected hexdecimal number");
             };
             code = code << 4 | digit;
         }
         let Some(c) = char::from_u32(code) else {
-            return self.wrong(start, "found invalid Unicode character escape code");
+            return self.fail(start, "found invalid Unicode character escape code");
         };
         self.chars.skip_many(digits);
         Ok(c)
@@ -193,7 +193,7 @@ impl Tokens<'_, '_> {
             match self.chars.peek(0) {
                 sign @ (b'+' | b'-') if chomping.is_none() => chomping = Some(sign),
                 b'0' if increment.is_none() => {
-                    return self.wrong(start, "found an indentation indicator equal to 0");
+                    return self.fail(start, "found an indentation indicator equal to 0");
                 }
                 digit @ b'1'..=b'9' if increment.is_none() => {
                     increment = Some(usize::from(digit - b'0'));
@@ -253,7 +253,7 @@ impl Tokens<'_, '_> {
             widest = widest.max(self.chars.mark.column);
             if within(self.chars.mark.column) && self.chars.is(b'\t') {
                 let message = "found a tab character where an indentation space is expected";
-                return self.wrong(start, message);
+                return self.fail(start, message);
             }
             if self.chars.at_end() || !self.chars.is_break(0) {
                 break;

@@ -137,7 +137,7 @@ impl<'t, 'h> Tokens<'t, 'h> {
     }
 
     /// Returns an error at the current position; `context` is where its construct begins.
-    pub(super) fn wrong<T>(&self, context: Mark, message: &str) -> Result<T, YamlError> {
+    pub(super) fn fail<T>(&self, context: Mark, message: &str) -> Result<T, YamlError> {
         let mut error = YamlError::new(self.chars.mark, message);
         error.context = Some(context);
         error.origin = Origin::Token;
@@ -146,7 +146,7 @@ impl<'t, 'h> Tokens<'t, 'h> {
 
     /// Returns an error about what is found at the current position.
     fn misplaced<T>(&self, message: &str) -> Result<T, YamlError> {
-        self.wrong(self.chars.mark, message)
+        self.fail(self.chars.mark, message)
     }
 
     fn push(&mut self, kind: Kind, start: Mark) {
@@ -361,7 +361,7 @@ impl<'t, 'h> Tokens<'t, 'h> {
         if key.mark.line < now.line || key.mark.index + MAX_KEY < now.index {
             if key.required {
                 let mark = key.mark;
-                return self.wrong(mark, "could not find expected ':'");
+                return self.fail(mark, "could not find expected ':'");
             }
             key.possible = false;
             return Ok(false);
@@ -391,7 +391,7 @@ impl<'t, 'h> Tokens<'t, 'h> {
         let Some(key) = self.keys.last_mut().filter(|key| key.possible) else { return Ok(()) };
         let (required, token, mark) = (key.required, key.token, key.mark);
         if required {
-            return self.wrong(mark, "could not find expected ':'");
+            return self.fail(mark, "could not find expected ':'");
         }
         key.possible = false;
         self.keys_by_token.remove(&token);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use chrono::{DateTime, Utc};
 use rego_platform::evaluate::{QueryOutput, Recording};
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 
 use crate::answer::object;
 use crate::policy_set::{POLICIES, timestamp};
@@ -89,9 +89,7 @@ fn calls(recording: &Recording) -> Result<Option<Value>, Error> {
     if recording.functions().next().is_none() {
         return Ok(None);
     }
-    let failed = |error: String| {
-        Error::new(ErrorKind::Internal, "the calls can't be logged").with_source(error)
-    };
+    let failed = |error: String| Error::internal("the calls can't be logged").with_source(error);
     let mut text = Vec::new();
     recording.write(&mut text).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8(text).map_err(|error| failed(error.to_string()))?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use super::spool::private;
@@ -56,7 +56,7 @@ impl LogFile {
         let mut uploader = None;
         let failed = |error: io::Error| {
             let message = format!("the log of decisions `{name}` can't be opened");
-            Error::new(ErrorKind::Configuration, message).with_source(error)
+            Error::configuration(message).with_source(error)
         };
         let mut target = match destination {
             LogDestination::File(path) => {
@@ -95,7 +95,7 @@ impl LogFile {
     pub async fn write(&self, line: String) -> Result<(), Error> {
         let failed = |why: &str| {
             let message = format!("the log of decisions `{}` can't be written", self.name);
-            Error::new(ErrorKind::Internal, message).with_source(why)
+            Error::internal(message).with_source(why)
         };
         let (done, written) = oneshot::channel();
         let ended = "its thread has ended";

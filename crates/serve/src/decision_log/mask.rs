@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use rego_platform::evaluate::compact;
-use rego_platform::{Error, ErrorKind, Value};
+use rego_platform::{Error, Value};
 
 /// The parts of an entry that can be masked.
 const MASKABLE: [&str; 4] = ["input", "result", "nd_builtin_cache", "error"];
@@ -20,8 +20,8 @@ struct Rule {
     replacement: Option<Value>,
 }
 
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Policy, message)
+fn invalid_mask(message: String) -> Error {
+    Error::policy_failed(message)
         .with_hint("`data.system.log.mask` has paths such as `/input/password`")
 }
 
@@ -32,20 +32,22 @@ impl Rule {
         }
         let shown = || rego_platform::text::shorten(&rule.to_json(), 80);
         let path = rule.get_str("path").and_then(Value::as_str);
-        let path = path.ok_or_else(|| wrong(format!("the mask `{}` has no path", shown())))?;
+        let path =
+            path.ok_or_else(|| invalid_mask(format!("the mask `{}` has no path", shown())))?;
         match rule.get_str("op").and_then(Value::as_str) {
             Some("remove") => Self::at(path, None),
             Some("upsert") => {
                 let value = rule.get_str("value").cloned().unwrap_or(Value::Null);
                 Self::at(path, Some(value))
             }
-            _ => Err(wrong(format!("the mask `{}` neither removes nor upserts", shown()))),
+            _ => Err(invalid_mask(format!("the mask `{}` neither removes nor upserts", shown()))),
         }
     }
 
     fn at(shown: &str, replacement: Option<Value>) -> Result<Self, Error> {
-        let invalid =
-            || wrong(format!("the mask `{}` isn't a path", rego_platform::text::escape(shown)));
+        let invalid = || {
+            invalid_mask(format!("the mask `{}` isn't a path", rego_platform::text::escape(shown)))
+        };
         let parts = shown.strip_prefix('/').ok_or_else(invalid)?.split('/');
         let path: Vec<String> = parts
             .map(|part| percent_decode_str(part).decode_utf8().map(Into::into))
@@ -56,7 +58,7 @@ impl Rule {
                 "the mask `{}` is of another part than input, result, calls and error",
                 rego_platform::text::escape(shown)
             );
-            return Err(wrong(message));
+            return Err(invalid_mask(message));
         }
         Ok(Self { path, shown: shown.to_owned(), replacement })
     }
@@ -80,14 +82,14 @@ pub(super) fn apply(mut entry: Value, rules: &Value) -> Result<Value, Error> {
     let rules: Vec<&Value> = match rules {
         Value::Set(rules) => rules.iter().collect(),
         Value::Array(rules) => rules.iter().collect(),
-        other => return Err(wrong(format!("the mask is {}, not a set", other.type_name()))),
+        other => return Err(invalid_mask(format!("the mask is {}, not a set", other.type_name()))),
     };
     if rules.is_empty() {
         return Ok(entry);
     }
     // As JSON has it: without sets, and with strings as keys.
     let text = compact(&entry)?;
-    entry = Value::from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    entry = Value::from_json(&text).map_err(|error| invalid_mask(error.to_string()))?;
     let (mut erased, mut masked, mut hides) = (Vec::new(), Vec::new(), false);
     for rule in rules {
         let rule = Rule::of(rule)?;

@@ -9,8 +9,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rego_platform::Error;
 use rego_platform::text::escape;
-use rego_platform::{Error, ErrorKind};
 
 /// A chunk that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl Spool {
         let failed = |unfit: Unfit| {
             let shown = escape(&folder.display().to_string());
             let message = format!("the spool `{shown}` can't be used");
-            let error = Error::new(ErrorKind::Configuration, message).with_source(unfit.why);
+            let error = Error::configuration(message).with_source(unfit.why);
             unfit.hint.into_iter().fold(error, Error::with_hint)
         };
         let lock = locked(&folder).map_err(failed)?;

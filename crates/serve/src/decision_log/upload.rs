@@ -14,11 +14,13 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rego_platform::Error;
 use rego_platform::reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use rego_platform::reqwest::{self, StatusCode};
 use rego_platform::text::escape;
-use rego_platform::{Error, ErrorKind};
-use rego_platform_client::client::{Cause, is_loopback, origin, outside_client};
+use rego_platform_client::http::connection::{Cause, outside_client};
+use rego_platform_client::http::origin::{is_exposed, origin};
+use rego_platform_client::http::retry::{Failed, pauses};
 use rego_platform_client::setting;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -76,7 +78,7 @@ impl Upload {
     /// [`ErrorKind::Configuration`] for an address that isn't one of HTTP, or has a user or a password.
     pub fn new(address: &str, spool: impl Into<PathBuf>) -> Result<Self, Error> {
         let wrong = || {
-            Error::new(ErrorKind::Configuration, "the address of the log of decisions isn't a URL")
+            Error::configuration("the address of the log of decisions isn't a URL")
                 .with_hint("it is `https://host/path`, without a user and a password")
         };
         let mut address = Url::parse(address).map_err(|_| wrong())?;
@@ -169,17 +171,15 @@ pub(super) struct Uploader {
 
 impl Uploader {
     pub fn start(upload: Upload, journal: Arc<dyn Journal>) -> Result<Self, Error> {
-        if upload.address.scheme() == "http" && !is_loopback(&upload.address) && !upload.insecure {
+        if is_exposed(&upload.address) && !upload.insecure {
             let message = format!("decisions would go to {} over plain HTTP", upload.origin());
-            return Err(
-                Error::new(ErrorKind::Configuration, message).by_setting(setting::PLAIN_HTTP)
-            );
+            return Err(Error::configuration(message).by_setting(setting::PLAIN_HTTP));
         }
-        upload.authorization().map_err(|why| Error::new(ErrorKind::Configuration, why))?;
+        upload.authorization().map_err(Error::configuration)?;
         let client = outside_client(&upload.certificates)?;
         let spool = Arc::new(Spool::open(upload.spool.clone(), upload.chunk, upload.most)?);
         let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Configuration, "the upload of decisions can't be started")
+            Error::configuration("the upload of decisions can't be started")
                 .with_source(error.to_string())
         };
         let runtime =
@@ -214,7 +214,7 @@ impl Uploader {
                     "{dropped} decisions were dropped from the log: the spool `{}` is full",
                     spool.shown()
                 );
-                journal.failed(&Error::new(ErrorKind::TooLarge, message));
+                journal.failed(&Error::too_large(message));
             }
             Ok(())
         }
@@ -246,7 +246,7 @@ impl Uploader {
         if waiting > 0 {
             let message = format!("{waiting} decisions weren't uploaded");
             let hint = format!("they wait in `{}` for the next start", self.spool.shown());
-            self.journal.failed(&Error::new(ErrorKind::Unavailable, message).with_hint(hint));
+            self.journal.failed(&Error::unavailable(message).with_hint(hint));
         }
     }
 }
@@ -257,11 +257,11 @@ impl Drop for Uploader {
     }
 }
 
-/// Why an upload failed.
-enum Failure {
-    /// The server takes no bodies that are as large.
+/// What a server says to an upload.
+enum Response {
+    Accepted,
+    /// It takes no bodies that are as large.
     TooLarge,
-    Other(String),
 }
 
 struct Work {
@@ -277,15 +277,16 @@ struct Work {
 impl Work {
     async fn run(mut self) {
         let (first, longest) = self.upload.pauses;
-        let mut pause = first;
+        let mut planned = pauses(first, longest);
         loop {
             let Some(chunk) = self.next().await else { return };
             match self.attempt(chunk).await {
-                Ok(()) => pause = first,
-                Err(why) => {
-                    self.fail(why);
-                    self.wait(pause).await;
-                    pause = pause.saturating_mul(2).min(longest);
+                Ok(()) => planned = pauses(first, longest),
+                Err(failed) => {
+                    // A server that asks for more must not stop the log for good.
+                    let asked = failed.retry_after.unwrap_or_default().min(longest);
+                    self.fail(failed.error);
+                    self.wait(planned.next().unwrap_or(longest).min(longest).max(asked)).await;
                 }
             }
             let end = *self.stopping.borrow();
@@ -336,7 +337,7 @@ impl Work {
         let mut failure = self.progress.failure();
         // A reason is told once, not with each attempt.
         if failure.as_ref() != Some(&why) {
-            let error = Error::new(ErrorKind::Unavailable, "decisions can't be uploaded");
+            let error = Error::unavailable("decisions can't be uploaded");
             self.journal.failed(
                 &error
                     .with_source(why.clone())
@@ -347,37 +348,37 @@ impl Work {
     }
 
     /// Uploads a chunk, in parts where it is too large for the server.
-    async fn attempt(&self, chunk: Chunk) -> Result<(), String> {
+    async fn attempt(&self, chunk: Chunk) -> Result<(), Failed<String>> {
         let lines = match self.spool.lines(chunk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let (lost, spool) = (chunk.entries(), self.spool.shown());
                 let message =
                     format!("{lost} decisions of the log are gone from the spool `{spool}`");
-                self.journal.failed(&Error::new(ErrorKind::Tampered, message));
+                self.journal.failed(&Error::tampered(message));
                 let _ = self.spool.uploaded(chunk, lost);
                 return Ok(());
             }
-            lines => lines.map_err(|error| format!("the spool can't be read: {error}"))?,
+            lines => lines
+                .map_err(|error| Failed::permanent(format!("the spool can't be read: {error}")))?,
         };
         let mut refused = 0;
         let whole: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
         let mut parts = vec![whole.as_slice()];
         while let Some(part) = parts.pop() {
-            match self.send(part).await {
-                Ok(()) => {}
-                Err(Failure::Other(why)) => return Err(why),
-                Err(Failure::TooLarge) if part.len() > 1 => {
+            match self.send(part).await? {
+                Response::Accepted => {}
+                Response::TooLarge if part.len() > 1 => {
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
                 }
-                Err(Failure::TooLarge) => {
+                Response::TooLarge => {
                     refused += 1;
                     let message = format!(
                         "a decision was dropped from the log: {} takes no {} bytes",
                         self.upload.origin(),
                         part.iter().map(|line| line.len()).sum::<usize>()
                     );
-                    self.journal.failed(&Error::new(ErrorKind::TooLarge, message));
+                    self.journal.failed(&Error::too_large(message));
                 }
             }
         }
@@ -388,37 +389,36 @@ impl Work {
         // One that can't be removed would be uploaded again without end.
         self.spool
             .uploaded(chunk, refused)
-            .map_err(|error| format!("the spool can't be written: {error}"))
+            .map_err(|error| Failed::permanent(format!("the spool can't be written: {error}")))
     }
 
-    async fn send(&self, lines: &[&[u8]]) -> Result<(), Failure> {
+    async fn send(&self, lines: &[&[u8]]) -> Result<Response, Failed<String>> {
         let origin = self.upload.origin();
-        let body = body(lines).map_err(|error| Failure::Other(error.to_string()))?;
+        let body = body(lines).map_err(|error| Failed::permanent(error.to_string()))?;
         let mut request = self
             .client
             .post(self.upload.address.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(CONTENT_ENCODING, "gzip")
             .body(body);
-        if let Some(value) = self.upload.authorization().map_err(Failure::Other)? {
+        if let Some(value) = self.upload.authorization().map_err(Failed::permanent)? {
             request = request.header(AUTHORIZATION, value);
         }
         let end = self.stopping.borrow().map(|end| end.saturating_duration_since(Instant::now()));
         let time = end.map_or(self.upload.timeout, |end| end.min(self.upload.timeout));
-        let answer = match timeout(time, request.send()).await {
-            Err(_) => return Err(Failure::Other(format!("{origin} doesn't answer in time"))),
-            Ok(Err(error)) => {
+        let response = timeout(time, request.send())
+            .await
+            .map_err(|_| Failed::permanent(format!("{origin} doesn't answer in time")))?
+            .map_err(|error| {
                 let cause = Cause::of(&error);
-                return Err(Failure::Other(format!("{origin} can't be asked: {cause}")));
-            }
-            Ok(Ok(answer)) => answer,
-        };
-        match answer.status() {
-            status if status.is_success() => Ok(()),
-            StatusCode::PAYLOAD_TOO_LARGE => Err(Failure::TooLarge),
+                Failed::permanent(format!("{origin} can't be asked: {cause}"))
+            })?;
+        match response.status() {
+            status if status.is_success() => Ok(Response::Accepted),
+            StatusCode::PAYLOAD_TOO_LARGE => Ok(Response::TooLarge),
             status => {
-                let status = status.as_u16();
-                Err(Failure::Other(format!("{origin} answers with the status {status}")))
+                let why = format!("{origin} answers with the status {}", status.as_u16());
+                Err(Failed::of_status(why, status, response.headers()))
             }
         }
     }

@@ -96,7 +96,7 @@ async fn run(
         Ok::<_, Refusal>((run.exit, report, recording))
     });
     // The time of a run is that of all its inputs together.
-    let timed_out = |_| Refusal::of_evaluation(&Error::timed_out("the run", time), None);
+    let timed_out = |_| Refusal::of_evaluation(&Error::timed_out_after("the run", time), None);
     let run = tokio::time::timeout(time, run).await.map_err(timed_out)?;
     run.map_err(|_| Refusal::internal("the run panicked"))?
 }

@@ -15,21 +15,21 @@ use url::Url;
     feature = "artifact-store-s3"
 ))]
 use super::cloud;
+use crate::Error;
 use crate::text::escape;
-use crate::{Error, ErrorKind};
 
 const FORMS: &str = "it is `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or \
                      `az://container/prefix`";
 
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message).with_hint(FORMS)
+fn invalid_address(message: String) -> Error {
+    Error::configuration(message).with_hint(FORMS)
 }
 
 /// Parses an address.
 pub(super) fn parse(text: &str) -> Result<Url, Error> {
     // It isn't repeated: it may contain a password.
     let url = Url::parse(text)
-        .map_err(|_| wrong("the address of the artifact store isn't a URL".to_owned()))?;
+        .map_err(|_| invalid_address("the address of the artifact store isn't a URL".to_owned()))?;
     let is_bare = url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
         && url.port().is_none();
     if !is_bare {
         let message = "the address of the artifact store has more than a place and a path";
-        return Err(Error::new(ErrorKind::Configuration, message)
+        return Err(Error::configuration(message)
             .with_hint("credentials and the rest come from the environment"));
     }
     // What is relative to nothing would be taken from the root.
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
     if has_place {
         return Ok(url);
     }
-    Err(wrong(format!("`{}` isn't the address of an artifact store", escape(text))))
+    Err(invalid_address(format!("`{}` isn't the address of an artifact store", escape(text))))
 }
 
 /// Returns the store at an address, and the path in it.
@@ -68,7 +68,7 @@ pub(super) fn open(
     insecure: bool,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let path = Path::from_url_path(address.path()).map_err(|error| {
-        wrong(format!("`{}` has a path that is none", escape(address.as_str())))
+        invalid_address(format!("`{}` has a path that is none", escape(address.as_str())))
             .with_source(error.to_string())
     })?;
     let objects: Arc<dyn ObjectStore> = match address.scheme() {
@@ -81,8 +81,9 @@ pub(super) fn open(
         "az" => cloud::azure(address, cloud::Connector::new(certificates, insecure)?)?,
         scheme => {
             let message = format!("this build has no artifact stores at `{scheme}:`");
-            return Err(Error::new(ErrorKind::Configuration, message)
-                .with_hint("build it with the feature for them"));
+            return Err(
+                Error::configuration(message).with_hint("build it with the feature for them")
+            );
         }
     };
     Ok((objects, path))

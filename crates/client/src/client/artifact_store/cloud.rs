@@ -11,9 +11,9 @@ use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::PATIENCE;
-use crate::client::endpoints::is_loopback;
-use crate::client::transport::outside_client;
-use crate::{Error, ErrorKind};
+use crate::Error;
+use crate::http::connection::outside_client;
+use crate::http::origin::is_exposed;
 
 /// Makes the connections of a store.
 #[derive(Debug, Clone)]
@@ -58,10 +58,8 @@ impl HttpService for Connection {
         Self: 'b,
     {
         Box::pin(async move {
-            let address = Url::parse(&request.uri().to_string()).ok();
-            let is_safe =
-                address.is_some_and(|address| address.scheme() == "https" || is_loopback(&address));
-            if !is_safe && !self.plain_http {
+            let address = Url::parse(&request.uri().to_string());
+            if !self.plain_http && !address.is_ok_and(|address| !is_exposed(&address)) {
                 return Err(HttpError::new(HttpErrorKind::Unknown, PlainHttp));
             }
             self.client.call(request).await
@@ -75,7 +73,7 @@ fn retry() -> RetryConfig {
 
 fn built<T: ObjectStore>(built: object_store::Result<T>) -> Result<Arc<dyn ObjectStore>, Error> {
     let store = built.map_err(|error| {
-        Error::new(ErrorKind::Configuration, "the artifact store can't be used")
+        Error::configuration("the artifact store can't be used")
             .with_source(error.to_string())
             .with_hint("its credentials and the rest come from the environment")
     })?;

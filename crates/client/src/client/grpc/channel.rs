@@ -16,9 +16,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::sync::OwnedSemaphorePermit;
 use tonic::{Code, Status};
 
-use super::super::transport::{Failed, GRPC, Reply, Request, cut, failed};
-use super::super::{Client, Context, answer, protocol};
+use super::super::transport::{GRPC, Reply, Request, cut};
+use super::super::{Client, Context};
 use super::status::unreadable;
+use crate::http::connection::failed;
+use crate::http::retry::Failed;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
@@ -157,7 +159,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
         Box::pin(async move {
             let sent = async {
                 let body = request.into_body().collect().await.map_err(|status| {
-                    protocol(format!("the request can't be written: {}", status.message()))
+                    Error::protocol(format!("the request can't be written: {}", status.message()))
                 })?;
                 let request = Request { body: Some(body.to_bytes()), ..sent };
                 let reply = client.exchange(context, request).await?;
@@ -195,10 +197,10 @@ fn not_grpc(reply: &Reply) -> Option<Failed> {
     } else {
         format!("`{}`", shorten(&String::from_utf8_lossy(media_type), 80))
     };
-    let retryable = answer::is_retryable(reply.status);
-    let kind = if retryable { ErrorKind::Unavailable } else { ErrorKind::Protocol };
+    let failed = Failed::of_status((), reply.status, &reply.headers);
+    let kind = if failed.retryable { ErrorKind::Unavailable } else { ErrorKind::Protocol };
     let message = format!("{} answered with {what} instead of gRPC", reply.origin());
-    Some(Failed { retryable, ..Failed::permanent(Error::new(kind, message).with_hint(HINT)) })
+    Some(failed.map(|()| Error::new(kind, message).with_hint(HINT)))
 }
 
 /// The frames of an answer.

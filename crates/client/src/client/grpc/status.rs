@@ -5,9 +5,9 @@ use serde_json::json;
 use tonic::{Code, Status};
 
 use super::super::answer::Question;
-use super::super::transport::Failed;
-use super::super::{Token, answer, protocol};
+use super::super::{Token, answer};
 use super::MAX_MESSAGE;
+use crate::http::retry::Failed;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
@@ -18,11 +18,7 @@ pub fn refusal(question: &Question<'_>, status: &Status, token: Option<&Token>) 
     let http = http_status(status.code());
     let shown = format!("{:?}", status.code());
     let error = answer::refusal(question, http, &shown, body.as_bytes());
-    Failed {
-        retryable: answer::is_retryable(http) && error.kind() != ErrorKind::Unauthenticated,
-        retry_after: answer::retry_after(status.metadata().as_ref()),
-        ..Failed::permanent(error)
-    }
+    answer::refused(error, http, status.metadata().as_ref())
 }
 
 /// Returns the failure that a status of the content store at `origin` means. The service has said that
@@ -37,11 +33,10 @@ pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
         Code::ResourceExhausted => ErrorKind::RateLimited,
         _ => ErrorKind::Unavailable,
     };
+    let error = Error::new(kind, message);
     Failed {
-        retryable: answer::is_retryable(http_status(code)),
-        retry_after: answer::retry_after(status.metadata().as_ref()),
         refused: matches!(code, Code::Unauthenticated | Code::PermissionDenied),
-        ..Failed::permanent(Error::new(kind, message))
+        ..Failed::of_status(error, http_status(code), status.metadata().as_ref())
     }
 }
 
@@ -76,8 +71,8 @@ pub fn unreadable(status: &Status, origin: &str) -> Error {
     if status.code() == Code::OutOfRange {
         let limit = crate::text::size(MAX_MESSAGE as u64);
         let message = format!("a message from {origin} is larger than {limit}");
-        return Error::new(ErrorKind::TooLarge, message);
+        return Error::too_large(message);
     }
     let why = shorten(status.message(), 300);
-    protocol(format!("the answer from {origin} can't be read: {why}"))
+    Error::protocol(format!("the answer from {origin} can't be read: {why}"))
 }

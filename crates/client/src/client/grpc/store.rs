@@ -11,11 +11,15 @@ use http::uri::PathAndQuery;
 use tonic::Streaming;
 use url::Url;
 
-use super::super::transport::{Failed, cut, out_of_time, too_large};
-use super::super::{Client, Context, Source, Token, answer, protocol};
+use super::super::transport::{cut, out_of_time, too_large};
+use super::super::{Client, Context, Token};
 use super::channel::{Channel, Exchange};
 use super::messages::{Chunk, ReadRequest};
 use super::{MAX_MESSAGE, request, status};
+use crate::Error;
+use crate::http::body::Source;
+use crate::http::origin::origin;
+use crate::http::retry::Failed;
 
 const READ: &str = "/google.bytestream.ByteStream/Read";
 
@@ -39,11 +43,12 @@ pub async fn read(
     digest: &str,
     token: Token,
 ) -> Result<Stored, Failed> {
-    let name =
-        digest.strip_prefix("sha256:").ok_or_else(|| protocol("it isn't a sha256 digest"))?;
+    let name = digest
+        .strip_prefix("sha256:")
+        .ok_or_else(|| Error::protocol("it isn't a sha256 digest"))?;
     let message = ReadRequest { resource_name: name.to_owned() };
     let request = request(context, address, READ, Some(&token))?;
-    let origin = answer::origin(&request.url);
+    let origin = origin(&request.url);
     let (channel, exchange) = Channel::new(client, context, request);
     let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(MAX_MESSAGE);
     let codec = tonic_prost::ProstCodec::<ReadRequest, Chunk>::default();

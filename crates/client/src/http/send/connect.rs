@@ -3,24 +3,24 @@
 //! Owns the HTTP clients. Each is for one host and port, looks that host up itself, and connects to
 //! no address that it hasn't checked.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use quick_cache::sync::Cache;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolving};
 use rustls::ClientConfig;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::allow::Grant;
-use super::{AllowedHosts, Failure, Options};
-use crate::client::certificates::SystemVerifier;
+use super::super::allow::{AllowedHosts, Grant};
+use super::super::connection::bare_client;
+use super::super::tls::{self, CertificateVerifier};
+use super::{Failure, Options};
 use rego::internal::builtins::{HttpPem, HttpTls};
 
 /// The time limit for establishing a connection.
@@ -106,16 +106,16 @@ impl reqwest::dns::Resolve for Pinned {
 type ClientKey = (String, String, u16, HttpTls);
 
 /// The clients created so far.
-#[derive(Default)]
+#[derive(Debug)]
 pub(super) struct Clients {
-    made: Mutex<HashMap<ClientKey, reqwest::Client>>,
+    made: Cache<ClientKey, reqwest::Client>,
     /// The verifier with the system's certificates.
-    system_verifier: Mutex<Option<Arc<dyn ServerCertVerifier>>>,
+    system_verifier: OnceLock<Arc<dyn ServerCertVerifier>>,
 }
 
-impl std::fmt::Debug for Clients {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Clients")
+impl Default for Clients {
+    fn default() -> Self {
+        Self { made: Cache::new(CLIENTS), system_verifier: OnceLock::new() }
     }
 }
 
@@ -128,27 +128,22 @@ impl Clients {
         url: &Url,
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
-        if let url::Host::Ipv4(_) | url::Host::Ipv6(_) = &target.host {
-            // Connectors don't resolve a host that is an address already.
-            let ip = match target.host {
-                url::Host::Ipv4(address) => address.into(),
-                url::Host::Ipv6(address) => address.into(),
-                url::Host::Domain(_) => std::net::IpAddr::from([0, 0, 0, 0]),
-            };
-            if !options.allowed.reaches(target.grant, ip, target.port) {
-                return Err(Failure::Disallowed(OutOfReach(target.host.to_string()).to_string()));
-            }
+        // Connectors don't resolve a host that is an address already.
+        let address = match target.host {
+            url::Host::Ipv4(address) => Some(address.into()),
+            url::Host::Ipv6(address) => Some(address.into()),
+            url::Host::Domain(_) => None,
+        };
+        let reaches = |ip| options.allowed.reaches(target.grant, ip, target.port);
+        if !address.is_none_or(reaches) {
+            return Err(Failure::Disallowed(OutOfReach(target.host.to_string()).to_string()));
         }
         let key = (url.scheme().to_owned(), target.host.to_string(), target.port, tls.clone());
-        if let Some(client) = lock(&self.made).get(&key) {
-            return Ok(client.clone());
+        if let Some(client) = self.made.get(&key) {
+            return Ok(client);
         }
         let client = self.make(options, tls, target)?;
-        let mut made = lock(&self.made);
-        if made.len() >= CLIENTS {
-            made.clear();
-        }
-        made.insert(key, client.clone());
+        self.made.insert(key, client.clone());
         Ok(client)
     }
 
@@ -168,7 +163,7 @@ impl Clients {
             lookup: Arc::clone(&options.lookup),
         };
         // A proxy would resolve the host itself, and the checks here would be void.
-        crate::client::bare_client(config)
+        bare_client(config)
             .connect_timeout(CONNECT)
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(16)
@@ -180,31 +175,24 @@ impl Clients {
 
     fn config(&self, options: &Options, tls: &HttpTls) -> Result<ClientConfig, Failure> {
         // The host's mistake, which a policy's `raise_error` mustn't hide.
-        let provider = crate::client::crypto_provider(None).map_err(Failure::Halt)?;
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| tls_failure("TLS can't be set up", &error))?
-            .dangerous()
-            .with_custom_certificate_verifier(self.verifier(options, tls, &provider)?);
+        let provider = tls::crypto_provider(None).map_err(Failure::Halt)?;
+        let verifier = self.verifier(options, tls, &provider)?;
         let certificate = inline(&tls.certificate, "tls_client_cert")?;
         let key = inline(&tls.key, "tls_client_key")?;
-        let mut config = if certificate.is_empty() || key.is_empty() {
-            builder.with_no_client_auth()
+        let identity = if certificate.is_empty() || key.is_empty() {
+            None
         } else {
             let chain = certificates(certificate, "tls_client_cert")?;
             let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
                 .map_err(|error| tls_failure("tls_client_key", &error))?;
-            builder
-                .with_client_auth_cert(chain, key)
-                .map_err(|error| tls_failure("tls_client_cert", &error))?
+            Some((chain, key))
         };
         // For a server with another name HTTP/1.1 is used, where `Host` is a header of its own.
-        config.alpn_protocols = if tls.server_name.is_empty() {
-            vec![b"h2".to_vec(), b"http/1.1".to_vec()]
-        } else {
-            vec![b"http/1.1".to_vec()]
-        };
-        Ok(config)
+        let protocols: &[&[u8]] =
+            if tls.server_name.is_empty() { &tls::HTTP_2_OR_1 } else { &[tls::HTTP_1] };
+        let what = if identity.is_some() { "tls_client_cert" } else { "TLS can't be set up" };
+        tls::config(provider, verifier, identity, protocols)
+            .map_err(|error| tls_failure(what, &error))
     }
 
     fn verifier(
@@ -213,49 +201,32 @@ impl Clients {
         tls: &HttpTls,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, Failure> {
+        let provider = Arc::clone(provider);
         if tls.insecure {
-            return Ok(Arc::new(AcceptAnyCertificate(Arc::clone(provider))));
+            return Ok(Arc::new(CertificateVerifier::accepting_any(provider)));
         }
         let given = inline(&tls.ca, "tls_ca_cert")?;
+        let own = if given.is_empty() { Vec::new() } else { certificates(given, "tls_ca_cert")? };
         if !given.is_empty() && !tls.system_roots {
-            let mut roots = rustls::RootCertStore::empty();
-            for certificate in certificates(given, "tls_ca_cert")? {
-                roots.add(certificate).map_err(|error| tls_failure("tls_ca_cert", &error))?;
-            }
-            let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
-                Arc::new(roots),
-                Arc::clone(provider),
-            );
-            let verifier = verifier.build().map_err(|error| tls_failure("tls_ca_cert", &error))?;
-            return Ok(verifier);
+            return tls::only(provider, &own).map_err(|error| tls_failure("tls_ca_cert", &error));
         }
         if given.is_empty()
-            && let Some(verifier) = &*lock(&self.system_verifier)
+            && let Some(verifier) = self.system_verifier.get()
         {
             return Ok(Arc::clone(verifier));
         }
-        let mut extra = Vec::new();
-        for pem in &options.ca_certificates {
-            let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-            let read = read.map_err(|e| tls_failure("the CA certificate can't be read", &e))?;
-            extra.extend(read);
-        }
-        if !given.is_empty() {
-            extra.extend(certificates(given, "tls_ca_cert")?);
-        }
-        let provider = Arc::clone(provider);
-        let verifier = SystemVerifier::new(provider, extra)
-            .map_err(|error| tls_failure("the CA certificate can't be read", &error))?;
+        let unreadable = "the CA certificate can't be read";
+        let read = options.ca_certificates.iter().map(|pem| tls::parse_certificates(pem));
+        let read: Result<Vec<_>, _> = read.collect();
+        let read = read.map_err(|error| tls_failure(unreadable, &error))?;
+        let verifier = CertificateVerifier::new(provider, [read.concat(), own].concat())
+            .map_err(|error| tls_failure(unreadable, &error))?;
         let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
-        if given.is_empty() {
-            *lock(&self.system_verifier) = Some(Arc::clone(&verifier));
+        if !given.is_empty() {
+            return Ok(verifier);
         }
-        Ok(verifier)
+        Ok(Arc::clone(self.system_verifier.get_or_init(|| verifier)))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn tls_failure(what: &str, error: &dyn std::fmt::Display) -> Failure {
@@ -274,51 +245,10 @@ fn inline<'p>(pem: &'p HttpPem, name: &str) -> Result<&'p str, Failure> {
 }
 
 fn certificates(pem: &str, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let certificates = read.map_err(|error| tls_failure(what, &error))?;
+    let certificates = tls::parse_certificates(pem.as_bytes());
+    let certificates = certificates.map_err(|error| tls_failure(what, &error))?;
     if certificates.is_empty() {
         return Err(Failure::Request(format!("{what}: could not append certificates")));
     }
     Ok(certificates)
-}
-
-/// Accepts every certificate, for `tls_insecure_skip_verify`; signatures are still checked.
-#[derive(Debug)]
-struct AcceptAnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AcceptAnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

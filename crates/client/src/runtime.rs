@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 thread_local! {
     /// Set on the threads of runtimes.
@@ -39,9 +39,8 @@ impl Runtime {
     }
 
     fn named(name: &str) -> Result<Self, Error> {
-        let broken = |e: std::io::Error| {
-            Error::new(ErrorKind::Internal, "the I/O thread can't be started").with_source(e)
-        };
+        let broken =
+            |e: std::io::Error| Error::internal("the I/O thread can't be started").with_source(e);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(broken)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -69,7 +68,7 @@ impl Runtime {
         });
         let gone = || {
             let message = "a call ended without an answer: the I/O thread has ended";
-            Error::new(ErrorKind::Internal, message)
+            Error::internal(message)
         };
         receiver.recv().map_err(|_| gone())?.map_err(|_| panicked("the call"))
     }
@@ -117,24 +116,23 @@ impl LazyRuntime {
 /// Refuses to block a thread on which others wait, perhaps the one that is waited for.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] inside a token provider and inside an asynchronous function, and in
+/// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) inside a token provider and inside an asynchronous function, and in
 /// the destructor of a thread-local value.
 pub fn refuse_blocking() -> Result<(), Error> {
     if Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed()) {
         let message = "a call was made from the destructor of a thread-local value";
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
     if !WAITS.get() {
         return Ok(());
     }
     let message =
         "a blocking call was made from inside a token provider or an asynchronous function";
-    Err(Error::new(ErrorKind::Configuration, message)
-        .with_hint("await the asynchronous form of the call"))
+    Err(Error::configuration(message).with_hint("await the asynchronous form of the call"))
 }
 
 /// Returns the error for code that panicked. The panic's message isn't part of it: it may contain
 /// anything.
 pub fn panicked(what: &str) -> Error {
-    Error::new(ErrorKind::Internal, format!("{what} panicked"))
+    Error::internal(format!("{what} panicked"))
 }

@@ -3,34 +3,35 @@
 //! Owns how long a response stays fresh (by `Cache-Control`, `Date` and `Expires`, or by the
 //! request's own setting), and the limit on stored bytes.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use rego::internal::builtins::{HttpRequest, HttpResponse};
+
+/// The number of entries that the tables are sized for: so few that one part of the cache has all of its bytes,
+/// and a large response fits.
+const FEW: usize = 16;
 
 /// Responses by their requests, shared by evaluations.
 #[derive(Debug)]
-pub(super) struct HttpCache {
-    most_bytes: usize,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    responses: HashMap<String, Stored>,
-    /// Requests in the order in which their responses arrived.
-    order: BTreeMap<u64, String>,
-    next: u64,
-    bytes: usize,
-}
+pub(super) struct HttpCache(Cache<String, Stored, Bytes>);
 
 #[derive(Debug, Clone)]
 struct Stored {
     response: HttpResponse,
     expires: SystemTime,
-    place: u64,
-    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Bytes;
+
+impl Weighter<String, Stored> for Bytes {
+    fn weight(&self, key: &String, Stored { response, .. }: &Stored) -> u64 {
+        let headers = response.headers.iter().map(|(name, value)| name.len() + value.len());
+        (key.len() + response.body.len() + headers.sum::<usize>() + 256) as u64
+    }
 }
 
 /// The result of a look-up.
@@ -46,31 +47,23 @@ const CACHEABLE: [u16; 11] = [200, 203, 204, 206, 300, 301, 404, 405, 410, 414, 
 
 impl HttpCache {
     /// Creates a cache of at most `most_bytes` bytes.
-    pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, kept: Mutex::default() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn new(most_bytes: u64) -> Self {
+        Self(Cache::with_weighter(FEW, most_bytes, Bytes))
     }
 
     pub(super) fn find(&self, key: &str, now: SystemTime) -> CacheLookup {
-        match self.lock().responses.get(key) {
+        match self.0.get(key) {
             None => CacheLookup::Nothing,
-            Some(stored) if now < stored.expires => CacheLookup::Fresh(stored.response.clone()),
-            Some(stored) => CacheLookup::Stale(stored.response.clone()),
+            Some(stored) if now < stored.expires => CacheLookup::Fresh(stored.response),
+            Some(stored) => CacheLookup::Stale(stored.response),
         }
     }
 
     pub(super) fn forget(&self, key: &str) {
-        let mut kept = self.lock();
-        if let Some(stored) = kept.responses.remove(key) {
-            kept.order.remove(&stored.place);
-            kept.bytes -= stored.bytes;
-        }
+        self.0.remove(key);
     }
 
-    /// Stores a response, if that is allowed; the oldest ones are removed to make room.
+    /// Stores a response, if that is allowed; others are removed to make room.
     pub(super) fn keep(
         &self,
         key: &str,
@@ -78,27 +71,9 @@ impl HttpCache {
         response: &HttpResponse,
         now: SystemTime,
     ) {
-        let Some(expires) = expires(request, response, now) else { return };
-        let headers: usize =
-            response.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-        let bytes = key.len() + response.body.len() + headers + 256;
-        self.forget(key);
-        if bytes > self.most_bytes {
-            return;
+        if let Some(expires) = expires(request, response, now) {
+            self.0.insert(key.to_owned(), Stored { response: response.clone(), expires });
         }
-        let mut kept = self.lock();
-        while kept.bytes + bytes > self.most_bytes {
-            let Some((_, oldest)) = kept.order.pop_first() else { break };
-            if let Some(stored) = kept.responses.remove(&oldest) {
-                kept.bytes -= stored.bytes;
-            }
-        }
-        let place = kept.next;
-        kept.next += 1;
-        kept.bytes += bytes;
-        kept.order.insert(place, key.to_owned());
-        kept.responses
-            .insert(key.to_owned(), Stored { response: response.clone(), expires, place, bytes });
     }
 }
 
