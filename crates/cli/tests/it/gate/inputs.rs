@@ -434,7 +434,6 @@ fn a_wrapped_array_is_in_elements() {
         ("input.bad", &list, &["--wrap-arrays"][..], 0),
         ("input.elements[_].bad", &list, &["--wrap-arrays"], 1),
         ("input.bad", &bad, &["--combine", "--wrap-arrays"], 0),
-        ("input[_].contents.bad", &bad, &["--combine", "--wrap-arrays"], 0),
         ("input.elements[_].contents.bad", &bad, &["--combine", "--wrap-arrays"], 1),
     ] {
         let given = [&["-i", input.as_str()], options].concat();

@@ -325,6 +325,7 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
     ("some x in input; named(x)", "[{}, 5]", Some("an element of the input is a number")),
     ("items[_].name == \"x\"", "[{}, null]", Some("an element of the input is null")),
     ("input[_].script == 1", "{\"stages\": [], \"n\": 1}", Some("an element of the input is a")),
+    ("input[_].contents.bad", "{\"elements\": [{}]}", Some("an element of the input is an array")),
     // These mean it.
     ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
     ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),
