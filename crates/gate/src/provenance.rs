@@ -5,8 +5,10 @@ mod shard;
 mod signature;
 
 pub use shard::Shard;
+#[cfg(feature = "keyless")]
+pub(crate) use signature::MAX_SIGNATURES;
 #[cfg(feature = "signatures")]
-pub(crate) use signature::{Form, MAX_SIGNATURES, Signed};
+pub(crate) use signature::{Form, Signed};
 #[cfg(feature = "keyless")]
 pub use signature::{Identities, TrustRoot};
 pub use signature::{LayerSignature, Signatures};

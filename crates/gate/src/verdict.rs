@@ -5,11 +5,10 @@ mod exit;
 pub(crate) mod inconclusive;
 pub(crate) mod notes;
 pub(crate) mod outcome;
-pub(crate) mod rule_values;
+mod rule_values;
 mod waivers;
 
 pub use clean_pass::{Pass, Unproven};
 pub use outcome::Hint;
 pub(crate) use outcome::{NOTES, VerdictContext};
-pub(crate) use rule_values::RawVerdict;
 pub use waivers::{WAIVERS_SCHEMA, Waivers};

@@ -67,7 +67,7 @@ impl DocumentOptions {
     }
 
     /// Returns `true` if a text is one input, whatever it holds.
-    pub(crate) fn is_an_input(&self, input: &InputText) -> bool {
+    pub(super) fn is_an_input(&self, input: &InputText) -> bool {
         self.attestation.is_none() && !(self.split_arrays && input.parser.has_documents())
     }
 }
@@ -101,7 +101,7 @@ fn wrong(message: impl Into<String>) -> Error {
 
 /// Parses a text that needn't be one input, `name` being that of its stream: an input for each of several
 /// attestations, or for each element of an array.
-pub(crate) fn parse_each(
+pub(super) fn parse_each(
     input: &InputText,
     name: &str,
     options: &DocumentOptions,

@@ -82,7 +82,7 @@ pub struct GateOptions {
 }
 
 /// Loaded policies that give verdicts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gate {
     pub(crate) checks: Vec<Check>,
     pub(crate) policies: Vec<Policy>,
@@ -199,21 +199,12 @@ impl Gate {
             ));
         }
         let mut gate = Self {
-            checks: Vec::new(),
-            policies: Vec::new(),
-            sources: Vec::new(),
             product: options.load.product.clone(),
             kind: options.kind.as_deref().map(kinds::named).transpose()?,
-            materials: Vec::new(),
-            waits: false,
-            asks: false,
-            notes: Vec::new(),
-            warnings: Vec::new(),
             accounts: std::mem::take(&mut gathered.accounts),
-            packages: Vec::new(),
-            unverified_bundles: 0,
             data: data_files(&gathered, documents),
             loaded,
+            ..Self::default()
         };
         gate.record_files(&gathered, documents, &options.fetched)?;
         for bundle in &gathered.bundles {

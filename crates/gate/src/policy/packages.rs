@@ -205,24 +205,15 @@ fn verdict_rules(
         if role == Role::Exception && is_function(rule) {
             continue;
         }
-        if rule.path.len() > package.path.len() + 1 {
-            let message = format!("the verdict rule `{first}` has further parts in its name");
-            found.push(
-                Diagnostic::error("verdict-rule", message)
-                    .with_hint(match role {
-                        Role::Result => "write `result := {\"violations\": …}`".to_owned(),
-                        _ => format!("write `{first} contains …`"),
-                    })
-                    .at(rule.position.clone()),
-            );
+        let (message, hint) = if rule.path.len() > package.path.len() + 1 {
+            let hint = match role {
+                Role::Result => "write `result := {\"violations\": …}`".to_owned(),
+                _ => format!("write `{first} contains …`"),
+            };
+            (format!("the verdict rule `{first}` has further parts in its name"), hint)
         } else if is_function(rule) {
-            let message =
-                format!("the verdict rule `{first}` is a function: nothing would call it");
-            found.push(
-                Diagnostic::error("verdict-rule", message)
-                    .with_hint("write it as a rule, or give it another name")
-                    .at(rule.position.clone()),
-            );
+            let hint = "write it as a rule, or give it another name".to_owned();
+            (format!("the verdict rule `{first}` is a function: nothing would call it"), hint)
         } else {
             rules.push(VerdictRule {
                 role,
@@ -230,7 +221,10 @@ fn verdict_rules(
                 position: rule.position.clone(),
                 definitions: rule.definitions.clone(),
             });
-        }
+            continue;
+        };
+        let refused = Diagnostic::error("verdict-rule", message).with_hint(hint);
+        found.push(refused.at(rule.position.clone()));
     }
     // The rule `result` is the whole verdict of its package.
     if let Some(result) = rules.iter().find(|rule| rule.role == Role::Result) {

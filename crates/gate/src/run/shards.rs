@@ -23,7 +23,7 @@ use crate::verdict::{Hint, NOTES, notes, outcome};
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`] if the outcome of a part would depend on other parts.
-pub(crate) fn select(
+pub(super) fn select(
     shard: Shard,
     sources: &mut Vec<(u64, InputSource)>,
     options: &RunOptions,
@@ -209,14 +209,17 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
             whole.started = run.started;
         }
         let (all, more) = (&mut whole.totals, run.totals);
-        all.not_evaluated = all.not_evaluated.saturating_add(more.not_evaluated);
-        all.calls = all.calls.saturating_add(more.calls);
-        all.attempts = all.attempts.saturating_add(more.attempts);
-        all.bytes = all.bytes.saturating_add(more.bytes);
+        for (sum, more) in [
+            (&mut all.not_evaluated, more.not_evaluated),
+            (&mut all.calls, more.calls),
+            (&mut all.attempts, more.attempts),
+            (&mut all.bytes, more.bytes),
+            (&mut whole.requirements_unlisted, run.requirements_unlisted),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
         whole.add_requirements(run.requirements);
         whole.requirements_cut |= run.requirements_cut;
-        whole.requirements_unlisted =
-            whole.requirements_unlisted.saturating_add(run.requirements_unlisted);
         for (package, more) in whole.inventory.packages.iter_mut().zip(run.inventory.packages) {
             package.calls = package.calls.saturating_add(more.calls);
         }

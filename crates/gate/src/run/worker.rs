@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rego_platform::evaluate::{Evaluated, QueryOutput};
+use rego_platform::evaluate::Evaluated;
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::{Legacy, legacy};
@@ -17,7 +17,7 @@ use super::options::RunOptions;
 use crate::input::{Facts, Input, Origin, YamlVersion, finish};
 use crate::policy::{Check, Gate};
 use crate::report::model::{self, Failure, Status, Verdict};
-use crate::verdict::{RawVerdict, VerdictContext, inconclusive, outcome, rule_values};
+use crate::verdict::{VerdictContext, inconclusive, outcome};
 
 /// The value of an input, what is known of it as a material, and how YAML 1.1 reads it if that differs.
 type Reading = (Option<Value>, Option<Arc<Facts>>, Option<Legacy>);
@@ -197,59 +197,34 @@ impl Gate {
             signers: input.signers.as_deref(),
             facts,
         };
-        let value = finish(value, &check.context, &options.documents, origin);
-        let (mut explanation, mut remarks) = (None, Vec::new());
-        let (mut verdict, evaluated) = match value
-            .and_then(|value| Ok((value, check.query(origin, options.documents.combine)?)))
-        {
-            Err(error) => (outcome::no_verdict(name, &error, None, options.hint), None),
-            Ok((value, query)) => {
+        let undescribed = || Error::new(ErrorKind::Internal, "a policy isn't described");
+        let prepared = finish(value, &check.context, &options.documents, origin);
+        let prepared = prepared.and_then(|value| {
+            let policy = self.policies.get(index).ok_or_else(undescribed)?;
+            Ok((value, check.query(origin, combined)?, policy))
+        });
+        let (mut verdict, remarks, evaluated, explanation) = match prepared {
+            Err(error) => {
+                (outcome::no_verdict(name, &error, None, options.hint), Vec::new(), None, None)
+            }
+            Ok((value, query, policy)) => {
                 let evaluated = check.policies.evaluate(&query, value.as_ref(), &how);
-                if options.explain {
-                    let found = check.policies.explain(&query, value.as_ref(), &evaluated, &how);
-                    explanation = found.ok();
-                }
-                let judge = |output: &QueryOutput| {
-                    let undescribed =
-                        || Error::new(ErrorKind::Internal, "a policy isn't described");
-                    let policy = self.policies.get(index).ok_or_else(undescribed)?;
-                    let raw = rule_values::read(&check.package, &policy.rules, output)?;
-                    let context = VerdictContext {
-                        package: &check.package,
-                        policy,
-                        rules: &options.rules,
-                        waivers: &options.waivers,
-                        input: &input.name,
-                        input_digest: input.digest.as_deref(),
-                        subjects: &input.subjects,
-                    };
-                    Ok(outcome::verdict(bounded(raw)?, &context))
+                let explain =
+                    || check.policies.explain(&query, value.as_ref(), &evaluated, &how).ok();
+                let explanation = options.explain.then(explain).flatten();
+                let context = VerdictContext {
+                    package: &check.package,
+                    policy,
+                    rules: &options.rules,
+                    waivers: &options.waivers,
+                    input: &input.name,
+                    input_digest: input.digest.as_deref(),
+                    subjects: &input.subjects,
+                    product: &self.product,
+                    hint: options.hint,
                 };
-                let mut verdict =
-                    match evaluated.result.as_ref().map_err(Clone::clone).and_then(judge) {
-                        Ok(verdict) => verdict,
-                        Err(error) => outcome::no_verdict(
-                            name,
-                            &error,
-                            evaluated.failed_at.clone(),
-                            options.hint,
-                        ),
-                    };
-                if verdict.status == Status::Passed {
-                    let fails = |output: &QueryOutput| {
-                        judge(output).is_ok_and(|verdict| verdict.status == Status::Failed)
-                    };
-                    match inconclusive::cannot_pass(&evaluated, &fails) {
-                        Some((error, at)) => {
-                            verdict = outcome::no_verdict(name, &error, at, options.hint);
-                        }
-                        None => {
-                            remarks =
-                                inconclusive::remarks(name, &evaluated, &fails, &self.product);
-                        }
-                    }
-                }
-                (verdict, Some(Box::new(evaluated)))
+                let (verdict, remarks) = outcome::judge(&evaluated, &context);
+                (verdict, remarks, Some(Box::new(evaluated)), explanation)
             }
         };
         let read_nothing = verdict.status == Status::Passed
@@ -266,31 +241,6 @@ impl Gate {
             since: started.elapsed(),
         }
     }
-}
-
-/// The most violations and warnings of a policy for one input.
-const MAX_ITEMS: usize = 100_000;
-
-/// The most bytes of their messages.
-const MAX_MESSAGES: usize = 64 << 20;
-
-/// Refuses a verdict that no report could show.
-fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
-    let bytes: usize = {
-        let messages = raw.items.iter().map(|item| item.message.len());
-        messages.chain(raw.exceptions.iter().map(String::len)).sum()
-    };
-    let message = if raw.exceptions.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} exceptions")
-    } else if raw.items.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
-    } else if bytes > MAX_MESSAGES {
-        let limit = rego_platform_client::text::size(MAX_MESSAGES as u64);
-        format!("the policy's violations and warnings have more than {limit} of text")
-    } else {
-        return Ok(raw);
-    };
-    Err(Error::new(ErrorKind::TooLarge, message))
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

@@ -44,7 +44,7 @@ pub(crate) fn describe(
 }
 
 /// Returns the error for a policy that can't pass, and its place.
-pub(crate) fn cannot_pass(
+pub(super) fn cannot_pass(
     evaluated: &Evaluated,
     fails: Fails<'_>,
 ) -> Option<(Error, Option<Position>)> {

@@ -6,12 +6,14 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 
+use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::Legacy;
-use rego_platform::{Error, ErrorKind, Position, Setting};
+use rego_platform::{Error, ErrorKind, Position, Product, Setting};
 use rego_platform_client::text::{counted, escape};
 
-use super::rule_values::{Item, RawVerdict, excepts};
+use super::inconclusive;
+use super::rule_values::{self, Item, excepts};
 use super::waivers::{Candidate, InputWaivers, Waivers};
 use crate::policy::VerdictPackage;
 use crate::report::model::{
@@ -33,10 +35,35 @@ pub(crate) struct VerdictContext<'a> {
     pub input: &'a str,
     pub input_digest: Option<&'a str>,
     pub subjects: &'a [Subject],
+    pub product: &'a Product,
+    pub hint: Hint,
 }
 
-/// Concludes the verdict of one policy.
-pub(crate) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict {
+/// Judges an evaluation: returns its verdict, and what is to be noted about a policy that passed.
+pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Verdict, Vec<String>) {
+    let name = &context.package.name;
+    let none = |error: &Error, at| (no_verdict(name, error, at, context.hint), Vec::new());
+    let result = evaluated.result.as_ref().map_err(Clone::clone);
+    let verdict = match result.and_then(|output| verdict(output, context)) {
+        Ok(verdict) if verdict.status == Status::Passed => verdict,
+        Ok(verdict) => return (verdict, Vec::new()),
+        Err(error) => return none(&error, evaluated.failed_at.clone()),
+    };
+    let fails = |output: &QueryOutput| {
+        self::verdict(output, context).is_ok_and(|verdict| verdict.status == Status::Failed)
+    };
+    match inconclusive::cannot_pass(evaluated, &fails) {
+        Some((error, at)) => none(&error, at),
+        None => (verdict, inconclusive::remarks(name, evaluated, &fails, context.product)),
+    }
+}
+
+/// Concludes the verdict of one policy from the values of its rules.
+///
+/// # Errors
+/// If they aren't a verdict, or one that no report could show.
+fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict, Error> {
+    let raw = rule_values::read(context.package, &context.policy.rules, output)?;
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
     let own = Own { ignored, exceptions: &raw.exceptions };
@@ -55,16 +82,12 @@ pub(crate) fn verdict(raw: RawVerdict, context: &VerdictContext<'_>) -> Verdict 
     } else {
         Status::Passed
     };
-    let reason = if skipped || ignored { raw.reason } else { None };
-    Verdict {
-        policy: context.policy.name.clone(),
-        status,
-        reason,
+    Ok(Verdict {
+        reason: raw.reason.filter(|_| skipped || ignored),
         violations,
         exceptions: raw.exceptions,
-        error: None,
-        duration_ms: 0,
-    }
+        ..Verdict::of(context.policy.name.clone(), status)
+    })
 }
 
 /// What a policy says about its own violations.

@@ -11,8 +11,8 @@ use rego_platform::evaluate::{QueryOutput, compact};
 use rego_platform::functions::describe;
 use rego_platform::load::roles::{RESULT_FIELDS, Role};
 use rego_platform::rego::Value;
-use rego_platform::{Diagnostic, Error};
-use rego_platform_client::text::shorten;
+use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform_client::text::{shorten, size};
 
 use crate::policy::{FindingType, VerdictPackage, VerdictRule};
 use crate::report::model::{Class, Rule, Severity};
@@ -79,8 +79,7 @@ pub(crate) fn read(
     described: &[Rule],
     output: &QueryOutput,
 ) -> Result<RawVerdict, Error> {
-    let broken =
-        || Error::new(rego_platform::ErrorKind::Internal, "the verdict's query has no answer");
+    let broken = || Error::new(ErrorKind::Internal, "the verdict's query has no answer");
     let rules = package.rules.as_slice();
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
     let Some((values, beside)) = values.split_at_checked(rules.len()) else {
@@ -98,7 +97,7 @@ pub(crate) fn read(
         match rule.role {
             Role::Result => {
                 let raw = result(&at, value, described, package.any_field)?;
-                return refuse_left_out(package, beside).map(|()| raw);
+                return refuse_left_out(package, beside).and_then(|()| bounded(raw));
             }
             Role::Violations => violations.extend(list(&at, value, Class::Violation)?),
             Role::Findings => findings.extend(list(&at, value, Class::Finding)?),
@@ -130,7 +129,32 @@ pub(crate) fn read(
         |item: &Item| rules.get(item.rule).is_some_and(|rule| rule.name == "violations");
     raw.items = combined(of_violations, violations, findings, described);
     raw.items.extend(warnings);
-    Ok(raw)
+    bounded(raw)
+}
+
+/// The most violations and warnings of a policy for one input.
+const MAX_ITEMS: usize = 100_000;
+
+/// The most bytes of their messages.
+const MAX_MESSAGES: usize = 64 << 20;
+
+/// Refuses a verdict that no report could show.
+fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
+    let bytes: usize = {
+        let messages = raw.items.iter().map(|item| item.message.len());
+        messages.chain(raw.exceptions.iter().map(String::len)).sum()
+    };
+    let message = if raw.exceptions.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} exceptions")
+    } else if raw.items.len() > MAX_ITEMS {
+        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
+    } else if bytes > MAX_MESSAGES {
+        let limit = size(MAX_MESSAGES as u64);
+        format!("the policy's violations and warnings have more than {limit} of text")
+    } else {
+        return Ok(raw);
+    };
+    Err(Error::new(ErrorKind::TooLarge, message))
 }
 
 /// Combines violations and findings: a finding replaces the item of `violations` that says no more
@@ -387,15 +411,14 @@ fn is_within(value: &serde_json::Value, depth: usize) -> bool {
 
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
     let broken = |error: serde_json::Error| {
-        Error::new(rego_platform::ErrorKind::Internal, "a violation can't be written as JSON")
-            .with_source(error)
+        Error::new(ErrorKind::Internal, "a violation can't be written as JSON").with_source(error)
     };
     match serde_json::from_str(&compact(value)?).map_err(broken)? {
         serde_json::Value::Object(fields)
             if fields.values().any(|one| !is_within(one, MAX_DEPTH)) =>
         {
             let message = format!("a violation has a field that is nested deeper than {MAX_DEPTH}");
-            Err(Error::new(rego_platform::ErrorKind::TooLarge, message))
+            Err(Error::new(ErrorKind::TooLarge, message))
         }
         serde_json::Value::Object(fields) => Ok(fields),
         _ => Ok(serde_json::Map::new()),

@@ -19,7 +19,7 @@ use super::results::file_of;
 use super::words::line;
 use super::{Report, write_json};
 use crate::report::model::{Input, OptionUse, Requirement, Run};
-use crate::report::sarif::uri;
+use crate::report::sarif::{uri, with};
 
 /// The version of the format.
 const VERSION: &str = "1.2.1";
@@ -62,7 +62,7 @@ fn document(run: &Run, folder: &Path) -> Value {
         identifiers(&observations),
         identifiers(&findings),
     ]);
-    let mut result = json!({
+    let result = json!({
         "uuid": identifier("result", &about),
         "title": "The gate's run",
         "description": facts::headline(run),
@@ -72,8 +72,7 @@ fn document(run: &Run, folder: &Path) -> Value {
         "reviewed-controls": {"control-selections": [selection(&controls)]},
         "remarks": remarks,
     });
-    add(&mut result, "observations", observations);
-    add(&mut result, "findings", findings);
+    let result = with(result, [("observations", some(observations)), ("findings", some(findings))]);
     let href = format!("#{}", plan.get("uuid").and_then(Value::as_str).unwrap_or_default());
     let resources: Vec<Value> = std::iter::once(plan).chain(inputs).collect();
     json!({
@@ -106,40 +105,35 @@ fn times(run: &Run) -> (String, String) {
 fn plan(run: &Run, folder: &Path) -> Value {
     let links: Vec<Value> =
         run.sources.iter().map(|own| link(&own.path, Some(&own.digest), folder)).collect();
-    let mut plan = json!({
+    let plan = json!({
         "uuid": identifier("plan", &json!(run.sources)),
         "title": "Policies",
         "description": "The policies and data that the gate evaluated.",
     });
-    add(&mut plan, "rlinks", links);
-    plan
+    with(plan, [("rlinks", some(links))])
 }
 
 fn input(at: usize, own: &Input, folder: &Path) -> Value {
-    let mut resource = json!({
+    let resource = json!({
         "uuid": identifier("input", &json!([at, own.name, own.digest])),
         "title": code(&own.name),
         "description": "An input of the gate.",
     });
     let digest = own.digest.as_deref().map(line).filter(|digest| !digest.trim().is_empty());
     let digest = digest.map(|digest| property("digest", digest.trim()));
-    add(&mut resource, "props", digest.into_iter().collect());
     // The digest of one of several documents in a file isn't that of the file.
     let links = file_of(&own.name).map(|file| {
         let digest = own.digest.as_deref().filter(|_| file == own.name);
         link(file, digest, folder)
     });
-    add(&mut resource, "rlinks", links.into_iter().collect());
-    resource
+    with(resource, [("props", some(digest)), ("rlinks", some(links))])
 }
 
 fn link(path: &str, digest: Option<&str>, folder: &Path) -> Value {
-    let mut link = json!({"href": uri(path, folder)});
     let hex = digest.and_then(|digest| digest.strip_prefix("sha256:"));
     let hex = hex.filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
     let hash = hex.map(|hex| json!({"algorithm": "SHA-256", "value": hex}));
-    add(&mut link, "hashes", hash.into_iter().collect());
-    link
+    with(json!({"href": uri(path, folder)}), [("hashes", some(hash))])
 }
 
 fn observation(own: &Observation<'_>, run: &Run, inputs: &[Value], time: &str) -> Value {
@@ -154,11 +148,7 @@ fn observation(own: &Observation<'_>, run: &Run, inputs: &[Value], time: &str) -
     };
     let description = format!("{of}: {}", code(&own.what));
     let about = json!([description, own.violations, says(own.says)]);
-    let mut out = json!({
-        "description": description,
-        "methods": [method],
-        "collected": time,
-    });
+    let out = json!({"description": description, "methods": [method], "collected": time});
     let mut properties = vec![property("says", says(own.says))];
     let resource = match own.origin {
         Origin::Verdict(_, _, at) => inputs.get(at).and_then(|input| input.get("uuid")),
@@ -169,13 +159,16 @@ fn observation(own: &Observation<'_>, run: &Run, inputs: &[Value], time: &str) -
     };
     let about = json!([about, properties, resource]);
     let subject = resource.map(|uuid| json!({"subject-uuid": uuid, "type": "resource"}));
-    add(&mut out, "subjects", subject.into_iter().collect());
-    add(&mut out, "props", properties);
-    if !own.violations.is_empty() {
-        set(&mut out, "remarks", items(&own.violations).into());
-    }
-    set(&mut out, "uuid", identifier("observation", &about));
-    out
+    let remarks = (!own.violations.is_empty()).then(|| items(&own.violations).into());
+    with(
+        out,
+        [
+            ("uuid", Some(identifier("observation", &about))),
+            ("subjects", some(subject)),
+            ("props", some(properties)),
+            ("remarks", remarks),
+        ],
+    )
 }
 
 fn properties_of(row: &Requirement) -> impl Iterator<Item = Value> {
@@ -221,7 +214,7 @@ fn finding(name: &str, control: &Control, all: &Controls<'_>, observations: &[Va
         .filter_map(|at| observations.get(*at)?.get("uuid"))
         .map(|uuid| json!({"observation-uuid": uuid}))
         .collect();
-    let mut out = json!({
+    let out = json!({
         "uuid": identifier("finding", &json!([name, title, state, reason, remarks, related])),
         "title": code(title),
         "description": format!("The control {}", code(name)),
@@ -231,8 +224,7 @@ fn finding(name: &str, control: &Control, all: &Controls<'_>, observations: &[Va
             "status": {"state": state, "reason": reason, "remarks": items(&remarks)},
         },
     });
-    add(&mut out, "related-observations", related);
-    out
+    with(out, [("related-observations", some(related))])
 }
 
 fn selection(controls: &Controls<'_>) -> Value {
@@ -291,17 +283,10 @@ const fn says(says: Says) -> &'static str {
     }
 }
 
-/// Sets a member that the format has only with something in it.
-fn add(object: &mut Value, name: &str, all: Vec<Value>) {
-    if !all.is_empty() {
-        set(object, name, all.into());
-    }
-}
-
-fn set(object: &mut Value, name: &str, value: Value) {
-    if let Some(object) = object.as_object_mut() {
-        object.insert(name.to_owned(), value);
-    }
+/// Returns a list that the format has only with something in it.
+fn some(all: impl IntoIterator<Item = Value>) -> Option<Value> {
+    let all: Vec<Value> = all.into_iter().collect();
+    (!all.is_empty()).then_some(all.into())
 }
 
 fn identifiers(all: &[Value]) -> Vec<&Value> {
