@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
 import pathlib
 import subprocess
@@ -82,6 +83,34 @@ def test_queries_ask_the_service(service, environment):
     os.environ.update(environment)
     own = Policies.load([POLICY], service=Service.from_env())
     assert own.evaluate("data.required_evidence.deny", fails) == found
+
+
+def test_a_forked_process_asks_with_a_service_of_its_own(service, environment):
+    query, fails = "data.required_evidence.deny", json.loads(INPUTS[0].read_bytes())
+    policies = Policies.load([POLICY], service=service)
+    found = policies.evaluate(query, fails)
+    forked = multiprocessing.get_context("fork")
+    results = forked.SimpleQueue()
+
+    def child():
+        try:
+            policies.evaluate(query, fails, timeout=60)
+        except RegoError as error:
+            results.put(str(error))
+        own = Service(
+            token=environment["PLATFORM_TOKEN"],
+            controlplane_url=environment["PLATFORM_CONTROLPLANE_URL"],
+            base_url=environment["PLATFORM_BASE_URL"],
+        )
+        results.put(Policies.load([POLICY], service=own).evaluate(query, fails))
+
+    process = forked.Process(target=child)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert "forked after the platform's first request" in results.get()
+    assert results.get() == found
+    assert policies.evaluate(query, fails) == found
 
 
 def test_a_call_that_fails_is_no_verdict(environment):

@@ -34,7 +34,7 @@ impl Runtime {
     /// Returns the runtime of the timers of evaluations. Nothing else runs on it, so that they are in
     /// time whatever code of the host blocks another thread.
     pub fn clock() -> Result<&'static Self, Error> {
-        static CLOCK: LazyRuntime = LazyRuntime::new("rego-platform-clock");
+        static CLOCK: LazyRuntime = LazyRuntime::new("rego-platform-clock", false);
         CLOCK.get()
     }
 
@@ -80,36 +80,70 @@ impl Runtime {
 
 /// A runtime that is started on first use. A failure, such as too many open files, isn't kept: the
 /// next use tries again.
+///
+/// A forked process has the memory of its parent and none of its threads: a runtime of the parent never answers
+/// there. One that only waits is started again in the child. One with connections isn't, since parent and child would
+/// write to the same ones: its use in the child is an error.
 #[derive(Debug)]
 pub struct LazyRuntime {
     name: &'static str,
-    started: OnceLock<Runtime>,
+    /// `true` if the runtime has connections.
+    connects: bool,
+    started: OnceLock<Box<Started>>,
+}
+
+/// A runtime that is running, or was in the process from which this one was forked.
+#[derive(Debug)]
+struct Started {
+    runtime: Runtime,
+    process: u32,
+    /// The runtime of a forked process.
+    forked: OnceLock<Box<Self>>,
 }
 
 impl LazyRuntime {
     /// The runtime of a platform's requests, or of the requests that policies make themselves.
     pub const fn of_requests() -> Self {
-        Self::new("rego-platform-io")
+        Self::new("rego-platform-io", true)
     }
 
     /// The runtime of the host's asynchronous code: the functions that policies were loaded with,
     /// and responders. Where it blocks its thread, it delays itself, and no request and no time
     /// limit.
     pub const fn of_host() -> Self {
-        Self::new("rego-platform-host")
+        Self::new("rego-platform-host", false)
     }
 
-    const fn new(name: &'static str) -> Self {
-        Self { name, started: OnceLock::new() }
+    const fn new(name: &'static str, connects: bool) -> Self {
+        Self { name, connects, started: OnceLock::new() }
     }
 
+    /// Returns the runtime of this process.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) in a forked process, for a runtime with connections
+    /// that its parent has used; [`ErrorKind::Internal`](crate::ErrorKind::Internal) if no thread can be started.
     pub fn get(&self) -> Result<&Runtime, Error> {
-        if let Some(runtime) = self.started.get() {
-            return Ok(runtime);
+        self.of_process(std::process::id())
+    }
+
+    fn of_process(&self, process: u32) -> Result<&Runtime, Error> {
+        let mut place = &self.started;
+        while let Some(started) = place.get() {
+            if started.process == process {
+                return Ok(&started.runtime);
+            }
+            if self.connects {
+                let message = "the process was forked after the platform's first request";
+                let hint = "create the platform in the child, or before the first request";
+                return Err(Error::configuration(message).with_hint(hint));
+            }
+            place = &started.forked;
         }
         // Of two that start at the same time, one is dropped and ends.
         let runtime = Runtime::named(self.name)?;
-        Ok(self.started.get_or_init(|| runtime))
+        let started = Started { runtime, process, forked: OnceLock::new() };
+        Ok(&place.get_or_init(|| Box::new(started)).runtime)
     }
 }
 
@@ -135,4 +169,26 @@ pub fn refuse_blocking() -> Result<(), Error> {
 /// anything.
 pub fn panicked(what: &str) -> Error {
     Error::internal(format!("{what} panicked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forked_process_has_a_runtime_of_its_own_or_none() {
+        let clock = LazyRuntime::of_host();
+        let (parent, child) = (clock.of_process(1).unwrap(), clock.of_process(2).unwrap());
+        assert!(!std::ptr::eq(parent, child));
+        assert!(std::ptr::eq(child, clock.of_process(2).unwrap()));
+        assert!(std::ptr::eq(parent, clock.of_process(1).unwrap()));
+
+        let requests = LazyRuntime::of_requests();
+        requests.of_process(1).unwrap();
+        let error = requests.of_process(2).unwrap_err();
+        assert!(error.to_string().contains("forked after"), "{error}");
+        assert!(requests.of_process(1).is_ok());
+        // Unused before, it starts in the child.
+        LazyRuntime::of_requests().of_process(2).unwrap();
+    }
 }
