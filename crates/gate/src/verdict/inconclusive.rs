@@ -63,7 +63,7 @@ pub(super) fn cannot_pass(
 type Unjudged = (Diagnostic, Option<Position>);
 
 /// Describes the first of several findings of one kind, and how many more there are.
-fn unjudged<T>(
+fn problem<T>(
     all: &[T],
     code: &'static str,
     message: String,
@@ -90,7 +90,7 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
         "if the rule is meant only for inputs that have it, say so in a statement before the \
          call: `{statement}`"
     );
-    Some(unjudged(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
+    Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
 }
 
 /// The input has another shape than the policy reads.
@@ -100,7 +100,7 @@ fn misshapen(reached: &Reached) -> Option<Unjudged> {
     let (reference, found) = (escape(&own.reference), with_article(own.found));
     let message = format!("`{reference}` is read, and {what} is {found}, not an object");
     let hint = "give the policy the documents that it is written for";
-    Some(unjudged(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
+    Some(problem(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
 }
 
 /// A member is read that an object can't have.
@@ -109,7 +109,7 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let reference = escape(&own.reference);
     let message = format!("missing member: neither the gate nor the service set `{reference}`");
     let hint = "give it, or read it with a default: `object.get`";
-    Some(unjudged(&reached.absent, "absent-member", message, hint, Some(&own.position)))
+    Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))
 }
 
 /// Values of different types were put in order.
@@ -121,7 +121,7 @@ fn misordered(reached: &Reached) -> Option<Unjudged> {
         format!("ordering of different types: `{expression}` compares {left} with {right}");
     let hint = "convert both sides to one type, as with `to_number`, or test the type in a \
                 statement before: `is_number(…)`";
-    Some(unjudged(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
+    Some(problem(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
 }
 
 /// The conditions of a violation hold, and its message has no value.
@@ -133,7 +133,7 @@ fn unsaid(reached: &Reached) -> Option<Unjudged> {
         "use `object.get` with a default in the message; if the rule is meant only for inputs that \
          have it, add the condition `{operand}`"
     );
-    Some(unjudged(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
+    Some(problem(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
 }
 
 /// A negated call has no operand, and would make a violation.
@@ -145,7 +145,7 @@ fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
         let message = "call not made: whether it is needed depends on something that is missing";
         let hint = "add a statement before it that names what the rule needs of the input";
         let at = reading.unmade.as_ref();
-        return Some(unjudged(all, "undecided-call", message.to_owned(), hint, at));
+        return Some(problem(all, "undecided-call", message.to_owned(), hint, at));
     };
     let (expression, operand) = (escape(&own.expression), escape(&own.operand));
     let message = format!("neither true nor false: `{expression}`, since `{operand}` is missing");
@@ -153,7 +153,7 @@ fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
         "if the rule is meant only for inputs that have it, add the statement `{operand}` before; if not, \
          `import future.keywords.not`"
     );
-    Some(unjudged(all, "undecided-negation", message, hint, Some(&own.position)))
+    Some(problem(all, "undecided-negation", message, hint, Some(&own.position)))
 }
 
 fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
@@ -170,13 +170,7 @@ fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     let message =
         format!("content not decoded: an artifact of `{function}` isn't text, so it is base64");
     let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
-    Some(unjudged(
-        all,
-        "undecoded-content",
-        message,
-        hint,
-        site.as_ref().map(|site| &site.position),
-    ))
+    Some(problem(all, "undecoded-content", message, hint, site.as_ref().map(|site| &site.position)))
 }
 
 /// Returns what is to be noted about a policy that passed.
