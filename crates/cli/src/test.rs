@@ -163,6 +163,9 @@ struct Work<'a> {
     pattern: Option<GoRegex>,
 }
 
+/// The hint for arguments that look like those of a gate.
+const GATE_CHECKS_INPUTS: &str = "`rego-platform gate -d POLICIES -i INPUT` checks inputs";
+
 impl Work<'_> {
     /// Loads the tests, runs them and reports.
     fn once(&self) -> Result<Exit, Error> {
@@ -198,7 +201,11 @@ impl Work<'_> {
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
-        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product)?;
+        let to_gate = |error: Error| {
+            if self.names_inputs() { error.with_hint(GATE_CHECKS_INPUTS) } else { error }
+        };
+        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product);
+        let sources = sources.map_err(to_gate)?;
         #[cfg(feature = "formats")]
         super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;
@@ -212,10 +219,9 @@ impl Work<'_> {
         let wrong = |message: String| Error::configuration(message);
         if all == 0 {
             let error = wrong("no tests found: no rule's name begins with `test_`".to_owned());
-            return Err(if self.names_inputs() {
-                error.with_hint("`rego-platform gate -d POLICIES -i INPUT` checks inputs")
-            } else {
-                error.with_hint("name the folder with the tests")
+            return Err(match to_gate(error) {
+                error if error.hint().is_some() => error,
+                error => error.with_hint("name the folder with the tests"),
             });
         }
         if suite.tests().count() == 0 {

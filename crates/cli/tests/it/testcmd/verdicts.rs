@@ -251,4 +251,7 @@ fn arguments_of_a_gate_are_pointed_to_it() {
         let run = sandbox.run(arguments).within(sandbox.path("."));
         run.output().fails("no tests found").says("rego-platform gate -d POLICIES -i INPUT");
     }
+    sandbox.write("Dockerfile", "FROM scratch\n");
+    let run = sandbox.run(&["test", "-p", "policy", "Dockerfile"]).within(sandbox.path("."));
+    run.output().fails("unknown-file").says("rego-platform gate -d POLICIES -i INPUT");
 }

@@ -148,10 +148,7 @@ fn of_input<'a>(run: &'a Run, input: &'a Input) -> Vec<Case<'a>> {
 }
 
 fn of_verdict<'a>(run: &'a Run, input: &'a Input, verdict: &'a Verdict) -> Case<'a> {
-    let describe = |v: &Violation| {
-        let text = facts::violation(run, v);
-        facts::fields(v).map_or(text.clone(), |fields| format!("{text} {fields}"))
-    };
+    let describe = |found: &Violation| facts::violation_in_full(run, found);
     let failing: Vec<&Violation> = verdict.failing().collect();
     let reason = verdict.reason.as_deref().map(line);
     let notes = verdict.violations.iter().filter(|v| !v.fails()).map(describe).collect();

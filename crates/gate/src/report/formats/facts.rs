@@ -278,6 +278,12 @@ pub(super) fn violation(run: &Run, found: &Violation) -> String {
     out
 }
 
+/// Returns a violation as [`violation`] does, with its other fields: two with one message differ in them.
+pub(super) fn violation_in_full(run: &Run, found: &Violation) -> String {
+    let text = violation(run, found);
+    fields(found).map_or(text.clone(), |fields| format!("{text} {fields}"))
+}
+
 /// Returns the word for the rule of a violation of this class.
 pub(super) const fn class(class: Class) -> &'static str {
     match class {

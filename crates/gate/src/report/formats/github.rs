@@ -100,7 +100,7 @@ impl GitHub {
         let nothing = found.iter().all(|(_, _, found)| !found.fails());
         for (input, verdict, found) in found {
             let title = format!("{} ({})", line(&verdict.policy), line(&input.name));
-            let text = facts::violation(run, found);
+            let text = facts::violation_in_full(run, found);
             let place = self.place(found.position.as_ref(), &input.name);
             let level = if found.fails() { "error" } else { "warning" };
             all.add(level, &place, &title, &text)?;
