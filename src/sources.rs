@@ -214,7 +214,7 @@ impl Sources {
     /// directly must have one of these extensions, or `.tgz`. Signatures of bundles aren't verified.
     ///
     /// # Errors
-    /// [`Error::Policy`] with everything that can't be read.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that can't be read.
     pub fn read<S: AsRef<str>>(
         arguments: impl IntoIterator<Item = S>,
         limits: SourceLimits,
@@ -226,7 +226,7 @@ impl Sources {
     /// Reads files, folders and bundles with these options; see [`read`](Self::read).
     ///
     /// # Errors
-    /// [`Error::Policy`] with everything that can't be read.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that can't be read.
     pub fn read_with<S: AsRef<str>>(
         arguments: impl IntoIterator<Item = S>,
         options: ReadOptions<'_>,
@@ -238,7 +238,7 @@ impl Sources {
     /// each file.
     ///
     /// # Errors
-    /// [`Error::Policy`] with everything that can't be read, or that can't be accounted for.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) with everything that can't be read, or that can't be accounted for.
     pub fn gather<S: AsRef<str>>(
         arguments: impl IntoIterator<Item = S>,
         options: ReadOptions<'_>,
@@ -316,7 +316,7 @@ impl Gathered {
     /// Returns the modules and data, with those of bundles and their manifests.
     ///
     /// # Errors
-    /// [`Error::Policy`] for data that a bundle would replace.
+    /// [`ErrorKind::Policy`](crate::ErrorKind::Policy) for data that a bundle would replace.
     pub fn sources(self) -> Result<Sources, Error> {
         bundle::check_beside(&self.bundles, &self.files.data)
             .map_err(|wrong| Error::policy(vec![wrong]))?;

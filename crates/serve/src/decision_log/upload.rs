@@ -75,7 +75,7 @@ impl Upload {
     /// `/logs`, as in OPA.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for an address that isn't one of HTTP, or has a user or a password.
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for an address that isn't one of HTTP, or has a user or a password.
     pub fn new(address: &str, spool: impl Into<PathBuf>) -> Result<Self, Error> {
         let wrong = || {
             Error::configuration("the address of the log of decisions isn't a URL")
