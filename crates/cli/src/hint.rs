@@ -74,7 +74,7 @@ fn option(setting: Setting) -> Option<String> {
             "`--allow-host HOST[:PORT]` allows one; the vendor's client allows `www.cisa.gov` and \
              `www.chainloop.dev`"
         }
-        setting::REGO_V0 => "`--v0` reads the old syntax",
+        setting::REGO_V0 => "`rego-platform check --fix` rewrites it; `--v0` reads the old syntax",
         gate::DATA => "is it the right path? `-d` names data",
         gate::IGNORED => {
             "name the files with `-d`, or leave them out of a gate with `--ignore GLOB`"

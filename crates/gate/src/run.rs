@@ -12,9 +12,6 @@ mod reader;
 mod shards;
 mod worker;
 
-pub use options::{RunObserver, RunOptions};
-pub use shards::merge;
-
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
@@ -30,6 +27,9 @@ use collector::ResultCollector;
 use queue::JobQueue;
 use reader::JobReader;
 use worker::{Event, Stop, millis};
+
+pub use options::{RunObserver, RunOptions};
+pub use shards::merge;
 
 /// The number of concurrent evaluations if policies wait for the service.
 const WAITING: usize = 16;
@@ -110,7 +110,7 @@ impl Gate {
                 let thread = std::thread::Builder::new().name("gate".to_owned());
                 thread.spawn_scoped(scope, work).map_err(|error| {
                     stop.after(0);
-                    Error::new(ErrorKind::Internal, "a thread can't be started").with_source(error)
+                    Error::internal("a thread can't be started").with_source(error)
                 })?;
             }
             drop(events);

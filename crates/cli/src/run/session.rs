@@ -106,7 +106,7 @@ impl Session {
     ) -> Result<Self, Error> {
         let files = evaluation::read(&paths, &bundles, &fetcher, &load.product)?;
         let policies = Policies::load(&files, load.clone())?;
-        Ok(Self {
+        let mut session = Self {
             paths,
             bundles,
             fetcher,
@@ -121,7 +121,12 @@ impl Session {
             last: None,
             trace: false,
             record: None,
-        })
+        };
+        // A rule of the only package can be queried by its name.
+        if let Some(package) = only_package(&session.policies) {
+            let _ = session.enter_package(&package);
+        }
+        Ok(session)
     }
 
     /// Writes every answer to this file.
@@ -335,6 +340,13 @@ impl Session {
         let written = evaluate::write(&answer, OutputFormat::Pretty)?;
         output::to_stdout(escape_for_log(&written).as_bytes())
     }
+}
+
+/// Returns the name of the package of all files but tests, if it is one.
+fn only_package(policies: &Policies) -> Option<String> {
+    let names = policies.packages().map(|package| package.path.join("."));
+    let mut names = names.filter(|name| !name.ends_with("_test"));
+    names.next().filter(|_| names.next().is_none())
 }
 
 /// Loads the files together with what was typed.

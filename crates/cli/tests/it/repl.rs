@@ -22,6 +22,18 @@ fn queries_are_answered() {
     assert_eq!(output.stdout, "2\n┌───┐\n│ x │\n├───┤\n│ 2 │\n└───┘\nundefined\ntrue\n");
 }
 
+/// Tests aside, a single package is the session's; of several, none is.
+#[test]
+fn rules_of_the_only_package_have_their_names() {
+    let sandbox = Sandbox::new();
+    let tests = sandbox.write("p_test.rego", "package p_test\n\ntest_a if data.p.allow\n");
+    let lines = "allow with input.user as \"admin\"\n";
+    let output = typed(&sandbox, &[&tests], lines).code(0);
+    assert_eq!(output.stdout, "true\n");
+    let other = sandbox.write("q.rego", "package q\n\nx := 1\n");
+    typed(&sandbox, &[&other], lines).fails("var allow is unsafe").says("import data.p");
+}
+
 #[test]
 fn every_line_is_recorded() {
     let sandbox = Sandbox::new();
@@ -43,14 +55,11 @@ fn rules_and_imports_are_kept_and_replaced() {
     let sandbox = Sandbox::new();
     let lines = "limit := 1\nlimit := 2\nbig(x) := y if {\n\ty := x > limit\n}\nbig(2)\nbig(3)\n\
         import data.p as policy\npolicy.names with input as {\"names\": [\"a\"]}\n\
-        package other\nlimit\npackage repl\nlimit\n:unset limit\n:show\n";
+        package other\nlimit\npackage p\nlimit\n:unset limit\n:show\n";
     let output = typed(&sandbox, &[], lines).fails("var limit is unsafe");
     // In another package there is no such rule; and a rule that others use can't be unset.
     assert!(output.stderr.contains("var limit is unsafe"), "{output:#?}");
-    assert!(
-        output.stdout.starts_with("false\ntrue\n[\n  \"a\"\n]\n2\npackage repl\n"),
-        "{output:#?}"
-    );
+    assert!(output.stdout.starts_with("false\ntrue\n[\n  \"a\"\n]\n2\npackage p\n"), "{output:#?}");
     assert!(output.stdout.contains("limit := 2\n") && !output.stdout.contains("limit := 1\n"));
 }
 

@@ -3,8 +3,8 @@
 //! Owns what each of these looks like. Nothing of a statement is read before `signature` has found out who
 //! signed it.
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Error, ErrorKind};
 
 use super::parser::{MAX_VALUES, Parsed, Parser};
 #[cfg(feature = "signatures")]
@@ -20,14 +20,12 @@ const STATEMENT: &str = "https://in-toto.io/Statement/";
 /// are known.
 const FORMS: [&str; 5] = ["dsseEnvelope", "messageSignature", "payload", "_type", "attestation"];
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
-}
-
 /// Returns the attestations of a document: the elements of an array, or itself.
 pub(crate) fn each(document: Value) -> Result<Vec<Value>, Error> {
     match document.as_array() {
-        Some(all) if all.is_empty() => Err(wrong("the array holds no attestation")),
+        Some(all) if all.is_empty() => {
+            Err(Error::invalid_argument("the array holds no attestation"))
+        }
         Some(all) => Ok(all.clone()),
         None => Ok(vec![document]),
     }
@@ -44,26 +42,28 @@ pub(crate) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, 
     match FORMS.map(|name| document.get_str(name)) {
         [Some(envelope), None, None, None, None] => unwrap(envelope, Some(document), signatures),
         [None, Some(_), None, None, None] => {
-            Err(wrong("the bundle is a file's signature, and has no statement")
+            Err(Error::invalid_argument("the bundle is a file's signature, and has no statement")
                 .with_hint("`cosign attest-blob` and `gh attestation` write bundles with one"))
         }
         [None, None, Some(_), None, None] => unwrap(document, None, signatures),
         [None, None, None, Some(_), None] => match signatures {
             Signatures::Unverified => statement(document.clone(), None),
             #[cfg(feature = "signatures")]
-            _ => Err(wrong("the statement isn't signed: it has no envelope around it")
-                .by_setting(setting::SIGNATURES)),
+            _ => Err(Error::invalid_argument(
+                "the statement isn't signed: it has no envelope around it",
+            )
+            .by_setting(setting::SIGNATURES)),
         },
         // What `gh` found out about it isn't believed.
         [None, None, None, None, Some(attestation)] => match attestation.get_str("bundle") {
             Some(bundle) => open(bundle, signatures),
-            None => Err(wrong("`attestation` has no `bundle`")),
+            None => Err(Error::invalid_argument("`attestation` has no `bundle`")),
         },
-        [None, None, None, None, None] => {
-            Err(wrong("the document is neither a DSSE envelope nor an in-toto statement")
-                .by_setting(setting::ATTESTATIONS))
-        }
-        _ => Err(wrong(
+        [None, None, None, None, None] => Err(Error::invalid_argument(
+            "the document is neither a DSSE envelope nor an in-toto statement",
+        )
+        .by_setting(setting::ATTESTATIONS)),
+        _ => Err(Error::invalid_argument(
             "the document can be read in two ways: as a bundle, an envelope or a statement",
         )
         .with_hint(format!(
@@ -81,19 +81,22 @@ fn unwrap(
     signatures: &Signatures,
 ) -> Result<Parsed, Error> {
     if envelope.get_str("payloadType").and_then(Value::as_str) != Some(PAYLOAD_TYPE) {
-        return Err(wrong("the envelope's payload isn't in-toto")
+        return Err(Error::invalid_argument("the envelope's payload isn't in-toto")
             .with_hint(format!("a statement's `payloadType` is `{PAYLOAD_TYPE}`")));
     }
     let payload = envelope
         .get_str("payload")
         .and_then(Value::as_str)
-        .ok_or_else(|| wrong("the envelope has no `payload` that is a string"))?;
-    let payload = decode(payload)
-        .map_err(|error| wrong("the envelope's payload isn't base64").with_source(error))?;
+        .ok_or_else(|| Error::invalid_argument("the envelope has no `payload` that is a string"))?;
+    let payload = decode(payload).map_err(|error| {
+        Error::invalid_argument("the envelope's payload isn't base64").with_source(error)
+    })?;
     // A value, the first or another one, follows each of these.
     let values = payload.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
     if values > MAX_VALUES {
-        return Err(wrong(format!("its statement has more than {MAX_VALUES} values")));
+        return Err(Error::invalid_argument(format!(
+            "its statement has more than {MAX_VALUES} values"
+        )));
     }
     // Nothing of it is read before.
     let signers = match signatures {
@@ -105,15 +108,15 @@ fn unwrap(
             form: Form::Envelope { payload_type: PAYLOAD_TYPE, bundle },
         })?),
     };
-    let payload =
-        String::from_utf8(payload).map_err(|_| wrong("the envelope's payload isn't UTF-8"))?;
+    let payload = String::from_utf8(payload)
+        .map_err(|_| Error::invalid_argument("the envelope's payload isn't UTF-8"))?;
     statement(Parser::Json.value(&payload, "payload", 1)?, signers)
 }
 
 /// Returns the signatures of an envelope.
 #[cfg(feature = "signatures")]
 fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
-    let broken = || wrong("the envelope's `signatures` don't conform to DSSE");
+    let broken = || Error::invalid_argument("the envelope's `signatures` don't conform to DSSE");
     let all = envelope.get_str("signatures").map(|all| all.as_array().ok_or_else(broken));
     let all = all.transpose()?.map_or(&[][..], Vec::as_slice);
     let signature = |one: &Value| {
@@ -125,10 +128,10 @@ fn signatures_of(envelope: &Value) -> Result<Vec<Vec<u8>>, Error> {
 /// Returns a statement with its subjects.
 fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, Error> {
     if !statement.get_str("_type").and_then(Value::as_str).is_some_and(is_statement) {
-        return Err(wrong("the `_type` isn't that of an in-toto statement")
+        return Err(Error::invalid_argument("the `_type` isn't that of an in-toto statement")
             .by_setting(setting::ATTESTATIONS));
     }
-    let broken = || wrong("the statement's `subject` doesn't conform to in-toto");
+    let broken = || Error::invalid_argument("the statement's `subject` doesn't conform to in-toto");
     let list = statement.get_str("subject").ok_or_else(broken)?;
     let list = serde_json::to_value(list).map_err(|_| broken())?;
     let subjects: Vec<Subject> = serde_json::from_value(list).map_err(|_| broken())?;

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::sources::glob::{NameGlob, is_glob};
 use rego_platform::sources::walk::{NotWalked, Walk, entries};
 use rego_platform::sources::{Account, Ignore};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 
@@ -19,15 +19,11 @@ use super::parser::{Parser, conversion_of};
 use super::source::InputSource;
 use crate::setting;
 
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Returns the inputs that an argument names, and an account of all files found. Without a `parser`,
 /// a file's extension has to name one.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] when there is no input, since a gate without its inputs would pass,
+/// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when there is no input, since a gate without its inputs would pass,
 /// and for a named file without a parser.
 pub fn find(
     argument: &Path,
@@ -58,14 +54,17 @@ pub fn find(
         search.visited.insert(argument.to_owned());
         let matches = expand(argument)?;
         if matches.is_empty() && !exists {
-            return Err(wrong(format!("nothing matches the glob `{}`", escape(&shown))));
+            return Err(Error::configuration(format!(
+                "nothing matches the glob `{}`",
+                escape(&shown)
+            )));
         }
         for path in matches {
             search.visit(&path, true)?;
         }
     }
     if search.sources.is_empty() {
-        return Err(wrong(format!("`{}` contains no input", escape(&shown)))
+        return Err(Error::configuration(format!("`{}` contains no input", escape(&shown)))
             .with_hint("in a folder, the files with the extension of a parser are inputs")
             .by_setting(setting::INPUTS));
     }
@@ -94,8 +93,8 @@ impl Search<'_> {
         if self.parser.or_else(|| Parser::of(path)).is_none() {
             let message = format!("the extension of the input `{shown}` names no parser");
             return Err(match conversion_of(path) {
-                Some(convert) => wrong(message).with_hint(convert),
-                None => wrong(message).by_setting(setting::PARSER),
+                Some(convert) => Error::configuration(message).with_hint(convert),
+                None => Error::configuration(message).by_setting(setting::PARSER),
             });
         }
         self.take(InputSource::File(path.to_owned()));
@@ -124,7 +123,7 @@ impl Search<'_> {
             return self.named(path);
         }
         let shown = escape(&path.to_string_lossy());
-        Err(wrong(format!("`{shown}` isn't a regular file: it might never end"))
+        Err(Error::configuration(format!("`{shown}` isn't a regular file: it might never end"))
             .by_setting(setting::INPUTS))
     }
 
@@ -142,9 +141,11 @@ impl Search<'_> {
 fn not_walked(path: &Path, why: NotWalked) -> Error {
     match why {
         NotWalked::Unreadable(error) => unreadable("", path, error),
-        NotWalked::Loop => {
-            wrong(format!("`{}` {}", escape(&path.to_string_lossy()), NotWalked::LOOP))
-        }
+        NotWalked::Loop => Error::configuration(format!(
+            "`{}` {}",
+            escape(&path.to_string_lossy()),
+            NotWalked::LOOP
+        )),
     }
 }
 
@@ -184,7 +185,8 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
                 Err(_) if !next.is_empty() => {}
                 Err(why) => {
                     let shown = escape(&argument.to_string_lossy());
-                    return Err(wrong(format!("`{shown}` isn't a valid glob")).with_source(why));
+                    return Err(Error::configuration(format!("`{shown}` isn't a valid glob"))
+                        .with_source(why));
                 }
             }
         }

@@ -8,9 +8,9 @@ mod signed;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind};
 
 use super::metadata::{Facts, signers_value};
 use super::parser::{Parsed, Parser};
@@ -88,10 +88,6 @@ struct Counted {
     value: Object,
     predicate_type: Option<String>,
     signers: Option<Vec<Signer>>,
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 impl Sort {
@@ -172,7 +168,7 @@ impl Image {
         });
         let value = match &note {
             Some(note) if evidence.is_empty() => {
-                Err(wrong(note.as_str()).by_setting(setting::SIGNATURES))
+                Err(Error::invalid_argument(note.as_str()).by_setting(setting::SIGNATURES))
             }
             _ => {
                 let untrusted = refused.iter().map(|left| Value::from(left.path.as_str()));
@@ -250,7 +246,7 @@ impl Artifact {
                     hex.is_some_and(|hex| digest.strip_prefix(SHA256) == Some(hex))
                 };
                 if !opened.subjects.iter().any(is_about) {
-                    return Err(wrong(
+                    return Err(Error::invalid_argument(
                         "the statement is about something else: none of its subjects is the image",
                     ));
                 }
@@ -264,14 +260,14 @@ impl Artifact {
                 if critical.and_then(|own| own.get_str("type").and_then(Value::as_str))
                     != Some(SIGNATURE_TYPE)
                 {
-                    return Err(wrong("it isn't a signature of an image"));
+                    return Err(Error::invalid_argument("it isn't a signature of an image"));
                 }
                 let image = critical.and_then(|own| own.get_str("image"));
                 if image
                     .and_then(|own| own.get_str("docker-manifest-digest").and_then(Value::as_str))
                     != Some(digest)
                 {
-                    return Err(wrong("it is the signature of another image"));
+                    return Err(Error::invalid_argument("it is the signature of another image"));
                 }
                 ("payload", payload, None, signers)
             }
@@ -279,7 +275,9 @@ impl Artifact {
                 Signatures::Unverified => ("document", self.document(content)?, None, None),
                 #[cfg(feature = "signatures")]
                 _ => {
-                    return Err(wrong("the SBOM isn't signed: it has no envelope around it"));
+                    return Err(Error::invalid_argument(
+                        "the SBOM isn't signed: it has no envelope around it",
+                    ));
                 }
             },
         };
@@ -309,9 +307,11 @@ impl Artifact {
     fn document(&self, content: &[u8]) -> Result<Value, Error> {
         let stream = Box::new(Cursor::new(content.to_vec()));
         let read = InputSplitter::new(stream, Some(Parser::Json)).next();
-        let text = read.map_err(|error| wrong("it can't be read").with_source(error))?;
         let text =
-            text.filter(|text| text.only).ok_or_else(|| wrong("it isn't one JSON document"))?;
+            read.map_err(|error| Error::invalid_argument("it can't be read").with_source(error))?;
+        let text = text
+            .filter(|text| text.only)
+            .ok_or_else(|| Error::invalid_argument("it isn't one JSON document"))?;
         prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rego_platform::evaluate::Cancellation;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind, Limit};
+use rego_platform::{Error, Limit};
 use rego_platform_materials::File as MaterialFile;
 use sha2::{Digest as _, Sha256};
 
@@ -270,7 +270,7 @@ impl Inputs {
                 }
                 Ok(None) if *count == 1 => {
                     let (name, splitter, _) = self.current.take()?;
-                    let error = Error::new(ErrorKind::InvalidArgument, "the document is empty");
+                    let error = Error::invalid_argument("the document is empty");
                     let file = name.clone();
                     let input = Input::unreadable(name, error);
                     return Some(input.with_text(&file, splitter.digest(), 0));
@@ -303,7 +303,7 @@ impl Inputs {
         let parser = self.options.parser().or_else(|| source.parser());
         if parser.is_none() && matches!(source, InputSource::File(_)) {
             let message = "the extension of the input names no parser";
-            let error = Error::new(ErrorKind::InvalidArgument, message);
+            let error = Error::invalid_argument(message);
             return unsplit(Input::unreadable(name, error));
         }
         match source.open(&self.deadline) {
@@ -366,7 +366,7 @@ impl Inputs {
 
     fn unreadable(&self, error: std::io::Error) -> Error {
         if self.deadline.is_cancelled() {
-            return Error::new(ErrorKind::Cancelled, "the run was interrupted");
+            return Error::cancelled("the run was interrupted");
         }
         let timed_out = error.kind() == std::io::ErrorKind::TimedOut;
         let error = not_read(error);
@@ -379,7 +379,7 @@ impl Inputs {
         let mut next = if self.lines == JsonLines::Either {
             let message = "it has several JSON values, which are one input for policy documents, and an input \
                            each for other policies";
-            Err(Error::new(ErrorKind::InvalidArgument, message)
+            Err(Error::invalid_argument(message)
                 .with_hint("evaluate the policy documents in a run of their own"))
         } else {
             Ok(Some(first))
@@ -447,12 +447,12 @@ fn is_of_lines(text: &InputText, name: &str) -> bool {
 }
 
 fn not_read(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::InvalidArgument, "the input can't be read").with_source(error)
+    Error::invalid_argument("the input can't be read").with_source(error)
 }
 
 fn too_large(what: &str) -> Error {
     let limit = rego_platform_client::text::size(MAX_BYTES as u64);
-    Error::new(ErrorKind::TooLarge, format!("{what} are larger than {limit}"))
+    Error::too_large(format!("{what} are larger than {limit}"))
 }
 
 impl Iterator for Inputs {

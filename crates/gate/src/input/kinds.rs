@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_materials::{Content, File, Kind, Name, RUN_PREDICATE};
 
@@ -25,11 +25,11 @@ pub(crate) const IMAGE: &str = "CONTAINER_IMAGE";
 /// Returns the kind with a name.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] for an unknown one.
+/// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for an unknown one.
 pub(crate) fn named(name: &str) -> Result<&'static Kind, Error> {
     Kind::named(name).ok_or_else(|| {
         let known: Vec<&str> = Kind::all().iter().map(|kind| kind.name).collect();
-        Error::new(ErrorKind::Configuration, format!("unknown kind `{}`", escape(name)))
+        Error::configuration(format!("unknown kind `{}`", escape(name)))
             .with_hint(format!("the kinds are {}", known.join(", ")))
     })
 }
@@ -76,10 +76,6 @@ pub(crate) struct ReadMaterial {
     pub parsed: Parsed,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
-}
-
 impl InputKinds {
     /// Returns how the input of a file is read.
     pub fn expected(&self, file: &str) -> Expected {
@@ -115,15 +111,13 @@ impl InputKinds {
         }
         match found[..] {
             [kind] => Ok((kind, read(kind, file, self.signatures.as_ref())?)),
-            [] => {
-                Err(wrong("unknown kind of the input: no kind accepts it")
-                    .by_setting(setting::KINDS))
-            }
+            [] => Err(Error::invalid_argument("unknown kind of the input: no kind accepts it")
+                .by_setting(setting::KINDS)),
             _ => {
                 let names: Vec<&str> = found.iter().map(|kind| kind.name).collect();
                 let message =
                     format!("ambiguous kind of the input: {} accept it", names.join(", "));
-                Err(wrong(message).by_setting(setting::KINDS))
+                Err(Error::invalid_argument(message).by_setting(setting::KINDS))
             }
         }
     }
@@ -136,7 +130,7 @@ pub(crate) fn read(
     signatures: Option<&Signatures>,
 ) -> Result<ReadMaterial, Error> {
     let refused = |reason: String| {
-        wrong(format!("the input isn't of the kind {}: {reason}", kind.name))
+        Error::invalid_argument(format!("the input isn't of the kind {}: {reason}", kind.name))
             .by_setting(setting::KINDS)
     };
     let mut parsed = None;
@@ -146,7 +140,7 @@ pub(crate) fn read(
         let value =
             Parser::Json.value(text, file.name, 1).map_err(|error| refused(error.to_string()))?;
         let missing = || {
-            wrong("the input is an attestation, and no signers are given")
+            Error::invalid_argument("the input is an attestation, and no signers are given")
                 .by_setting(setting::SIGNERS)
         };
         let own = attestation::open(&value, signatures.ok_or_else(missing)?)?;
@@ -165,7 +159,7 @@ pub(crate) fn read(
     let value = match material.content {
         Content::Input(value) => value,
         Content::NotJson(reason) => {
-            return Err(wrong(format!("the content isn't JSON: {reason}")));
+            return Err(Error::invalid_argument(format!("the content isn't JSON: {reason}")));
         }
     };
     let canonical =

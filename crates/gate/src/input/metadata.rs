@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 use rego_platform_client::text::{data_reference, escape};
 
 use crate::report::model::Signer;
@@ -198,7 +198,7 @@ pub(super) fn put(
 
 /// Adds members to an object of the input; `path` leads to it.
 fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error> {
-    let wrong = |message| Error::new(ErrorKind::InvalidArgument, message);
+    let wrong = |message| Error::invalid_argument(message);
     let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
     let Value::Object(own) = own else {
         return Err(wrong(format!("`{}` isn't an object", shown(path))).with_hint(

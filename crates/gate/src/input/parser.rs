@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rego_platform::rego::Value;
 use rego_platform::sources::document;
-use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform::{Diagnostic, Error};
 #[cfg(feature = "formats")]
 use rego_platform_formats::{Format, refused_file, refused_name};
 
@@ -125,7 +125,7 @@ impl Parser {
     /// Parses the value of a text that begins at a line of its stream.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] with the position of the problem.
+    /// [`ErrorKind::InvalidArgument`](rego_platform::ErrorKind::InvalidArgument) with the position of the problem.
     pub(super) fn value(self, text: &str, name: &str, line: usize) -> Result<Value, Error> {
         self.read(name, text).map_err(|found| {
             let message = match &found.position {
@@ -135,7 +135,7 @@ impl Parser {
                 }
                 None => format!("{name}: {}", found.message),
             };
-            let error = Error::new(ErrorKind::InvalidArgument, message);
+            let error = Error::invalid_argument(message);
             match found.hint {
                 Some(hint) => error.with_hint(hint),
                 None => error,

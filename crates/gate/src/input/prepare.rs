@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind};
 
 use super::attestation;
 use super::metadata::{self, Metadata, MetadataReader, Origin};
@@ -95,10 +95,6 @@ pub(crate) struct PolicyContext {
     pub metadata: MetadataReader,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
-}
-
 /// Parses a text that needn't be one input, `name` being that of its stream: an input for each of several
 /// attestations, or for each element of an array.
 pub(super) fn parse_each(
@@ -118,14 +114,15 @@ pub(super) fn parse_each(
 /// Parses all documents of a text.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a text that can't be read, with its line.
+/// [`ErrorKind::InvalidArgument`](rego_platform::ErrorKind::InvalidArgument) for a text that can't be read, with its line.
 #[doc(hidden)]
 pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>, Error> {
     let stream = Box::new(std::io::Cursor::new(text));
     let mut splitter = InputSplitter::new(stream, Some(parser));
     let mut all = Vec::new();
-    let unreadable =
-        |error: std::io::Error| wrong(format!("{name}: the text can't be read")).with_source(error);
+    let unreadable = |error: std::io::Error| {
+        Error::invalid_argument(format!("{name}: the text can't be read")).with_source(error)
+    };
     while let Some(input) = splitter.next().map_err(unreadable)? {
         all.push(parsed(&input, name)?);
     }
@@ -136,10 +133,12 @@ pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>
 fn elements(parsed: Parsed) -> Vec<Result<Parsed, Error>> {
     match parsed.value.as_array().map(Vec::as_slice) {
         None => vec![Ok(parsed)],
-        Some([]) => vec![Err(wrong("the array has no element, so there is no input"))],
+        Some([]) => {
+            vec![Err(Error::invalid_argument("the array has no element, so there is no input"))]
+        }
         Some(list) if list.len() > MAX_ELEMENTS => {
             let message = format!("the array has more than {MAX_ELEMENTS} elements");
-            vec![Err(Error::new(ErrorKind::TooLarge, message))]
+            vec![Err(Error::too_large(message))]
         }
         Some(list) => list.iter().map(|one| Ok(Parsed::of(one.clone()))).collect(),
     }
@@ -154,7 +153,7 @@ fn parsed(input: &InputText, name: &str) -> Result<Value, Error> {
     let text = std::str::from_utf8(&input.bytes).map_err(|error| {
         let before = input.bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = input.line + memchr::memchr_iter(b'\n', before).count();
-        wrong(format!("{name}:{line}: the text isn't UTF-8"))
+        Error::invalid_argument(format!("{name}:{line}: the text isn't UTF-8"))
     })?;
     // A reader of another format looks for the mark itself.
     let mark = if input.parser.has_documents() { "\u{feff}" } else { "" };
@@ -179,16 +178,20 @@ pub(crate) fn finish(
     let metadata = options.metadata.members(&context.metadata, origin);
     let owns_args = matches!(&value, Some(value) if value.get_str(ARGUMENTS).is_some());
     if context.has_arguments && !is_document && owns_args {
-        return Err(wrong("the input has `args` already: the arguments would replace it")
-            .with_hint("rename the field, or give no arguments"));
+        return Err(Error::invalid_argument(
+            "the input has `args` already: the arguments would replace it",
+        )
+        .with_hint("rename the field, or give no arguments"));
     }
     if context.arguments.is_empty() && metadata.is_empty() && !is_document {
         return Ok(value);
     }
     let mut value = value.unwrap_or_else(Value::new_object);
     let Some(fields) = value.as_object_mut() else {
-        return Err(wrong("the input isn't an object: it has no place for arguments")
-            .by_setting(setting::WRAPPED_ARRAYS));
+        return Err(Error::invalid_argument(
+            "the input isn't an object: it has no place for arguments",
+        )
+        .by_setting(setting::WRAPPED_ARRAYS));
     };
     metadata::put(fields, metadata, &context.metadata)?;
     let own = context.arguments.iter();

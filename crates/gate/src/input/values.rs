@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use rego_platform::Error;
 use rego_platform::functions::describe;
 use rego_platform::rego::Value;
 use rego_platform::sources::document;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 
 use crate::setting;
@@ -23,32 +23,29 @@ pub struct InputValues {
     only_add: bool,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 impl InputValues {
     /// Adds the value for a path, whose parts are separated by dots. A text that is JSON is its value,
     /// any other text is a string.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a path with an empty part or with a value already, and for
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a path with an empty part or with a value already, and for
     /// JSON in which a key appears twice.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), Error> {
         let shown = escape(path);
         let parts: Vec<String> = path.split('.').map(str::to_owned).collect();
         if parts.iter().any(String::is_empty) || parts.len() > MAX_PARTS {
-            return Err(wrong(format!("`{shown}` isn't a path in the input"))
+            return Err(Error::configuration(format!("`{shown}` isn't a path in the input"))
                 .with_hint("write it as `image` or `image.digest`"));
         }
         let value = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-            Ok(_) => document(path, text, false)
-                .map_err(|found| wrong(format!("the value of `{shown}`: {}", found.message)))?,
+            Ok(_) => document(path, text, false).map_err(|found| {
+                Error::configuration(format!("the value of `{shown}`: {}", found.message))
+            })?,
             Err(_) => Value::from(text),
         };
         match self.values.insert(parts, value) {
             None => Ok(()),
-            Some(_) => Err(wrong(format!("`{shown}` is set twice"))),
+            Some(_) => Err(Error::configuration(format!("`{shown}` is set twice"))),
         }
     }
 
@@ -77,7 +74,7 @@ impl InputValues {
     /// Returns an input with the values.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] where a value's place would be in something other than an object, and where
+    /// [`ErrorKind::InvalidArgument`](rego_platform::ErrorKind::InvalidArgument) where a value's place would be in something other than an object, and where
     /// it would replace a value though they only add.
     pub fn put_into(&self, input: Option<Value>) -> Result<Option<Value>, Error> {
         if self.is_empty() {
@@ -88,9 +85,7 @@ impl InputValues {
         if let Some(path) = taken {
             let place = escape(&path.join("."));
             let message = format!("a value of the settings file would replace `input.{place}`");
-            return Err(
-                Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::UNTRUSTED)
-            );
+            return Err(Error::invalid_argument(message).by_setting(setting::UNTRUSTED));
         }
         // A shorter path comes before those that lead through it.
         for (path, value) in &self.values {
@@ -119,7 +114,7 @@ fn put(into: &mut Value, path: &[String], value: &Value, depth: usize) -> Result
         let place = std::iter::once("input").chain(above).collect::<Vec<_>>().join(".");
         let (place, name) = (escape(&place), escape(name));
         let message = format!("`{place}` is {found}, not an object: it has no place for `{name}`");
-        let error = Error::new(ErrorKind::InvalidArgument, message);
+        let error = Error::invalid_argument(message);
         return Err(if depth == 0 { error.by_setting(setting::WRAPPED_ARRAYS) } else { error });
     };
     let key = Value::from(name.as_str());

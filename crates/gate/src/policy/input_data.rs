@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use rego_platform::Error;
 use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::{Policies, Query};
 use rego_platform::rego::Value;
@@ -12,7 +13,6 @@ use rego_platform::rego::internal::compile::QueryContext;
 use rego_platform::rego::syntax::tree::{FileId, With};
 use rego_platform::rego::syntax::{ParseOptions, parse_query};
 use rego_platform::rego::value::Object;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::data_reference;
 
 use super::reach::{self, data_of};
@@ -79,14 +79,14 @@ fn replacement(path: &[&str], value: Value) -> Result<Vec<With>, Error> {
 
 fn without_value(path: &[&str]) -> Error {
     let message = format!("`{}` has no value for this input", data_reference(path));
-    Error::new(ErrorKind::InvalidArgument, message)
+    Error::invalid_argument(message)
 }
 
 /// The reason why a policy that needs an input's file has no verdict.
 pub(super) fn no_file() -> Error {
     let message =
         format!("`{}` is the file of an input, and there is no input", data_reference(&INPUT_FILE));
-    Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::INPUT_FILE)
+    Error::invalid_argument(message).by_setting(setting::INPUT_FILE)
 }
 
 /// The reason why a policy that needs an input's signers has no verdict.

@@ -22,7 +22,7 @@ use rego_platform::rego::Value;
 use rego_platform::sources::{
     Account, Bundle, BundleKeys, Fetched, Gathered, Ignore, ReadOptions, Sources, is_contract,
 };
-use rego_platform::{Diagnostic, Error, ErrorKind, Product};
+use rego_platform::{Diagnostic, Error, Product};
 use rego_platform_client::text::escape;
 use rego_platform_materials::Kind;
 use sha2::{Digest as _, Sha256};
@@ -116,10 +116,6 @@ const NOT_CHOSEN: &str = "it isn't among the chosen packages";
 /// The reason why a package isn't evaluated that is to be skipped.
 const SKIPPED: &str = "it is skipped by its name";
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 impl GateOptions {
     /// Returns where modules of documents are besides on the disk.
     fn elsewhere(&self) -> Elsewhere<'_> {
@@ -182,21 +178,23 @@ impl Gate {
         loaded: Loaded,
     ) -> Result<Self, Error> {
         if options.bundle_keys.is_some() && gathered.bundles.is_empty() {
-            return Err(wrong("a key of bundles is given, and no bundle").with_hint(
-                "name bundles, or leave the key out: it says nothing about other files",
-            ));
+            return Err(Error::configuration("a key of bundles is given, and no bundle")
+                .with_hint(
+                    "name bundles, or leave the key out: it says nothing about other files",
+                ));
         }
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
-            return Err(wrong(format!(
+            return Err(Error::configuration(format!(
                 "the bundle `{}` contains no policies and no data",
                 escape(&empty.path)
             )));
         }
         if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
             let argument = escape(&empty.argument);
-            return Err(wrong(format!("`{argument}` contains no policies and no data")).with_hint(
-                "is it the right folder, and is it checked out? otherwise leave it out",
-            ));
+            return Err(Error::configuration(format!(
+                "`{argument}` contains no policies and no data"
+            ))
+            .with_hint("is it the right folder, and is it checked out? otherwise leave it out"));
         }
         let mut gate = Self {
             product: options.load.product.clone(),
@@ -460,7 +458,7 @@ fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
         return Ok(digest::sha256(content));
     }
     let failed = |error: std::io::Error| {
-        wrong(format!("`{}` can't be read", escape(path))).with_source(error)
+        Error::configuration(format!("`{}` can't be read", escape(path))).with_source(error)
     };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();

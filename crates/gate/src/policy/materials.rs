@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use rego_platform_materials::Kind;
 
@@ -26,7 +26,7 @@ impl Gate {
     /// Returns the kinds of the inputs of a run.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a material of an unknown kind.
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a material of an unknown kind.
     pub(crate) fn input_kinds(&self, options: &DocumentOptions) -> Result<InputKinds, Error> {
         let named = self.materials.iter().filter(|material| material.name.is_some());
         let kinds = named.filter_map(|material| {
@@ -62,7 +62,7 @@ impl Gate {
             return Ok(());
         }
         let message = "signers of attestations are given, and no input is an attestation";
-        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::ATTESTATIONS))
+        Err(Error::configuration(message).by_setting(setting::ATTESTATIONS))
     }
 
     /// Returns `true` if inputs have kinds, so that a file with any extension may be one.
@@ -123,9 +123,7 @@ impl Gate {
         files: &[Option<Cow<'_, str>>],
         metadata: &Metadata,
     ) -> Result<(), Error> {
-        let wrong = |message: String| {
-            Error::new(ErrorKind::Configuration, message).by_setting(setting::MATERIALS)
-        };
+        let wrong = |message: String| Error::configuration(message).by_setting(setting::MATERIALS);
         let names = || files.iter().map(|file| self.material(metadata, file.as_deref()));
         if let Some(message) = missing(&self.materials, &names().collect::<Vec<_>>()) {
             return Err(wrong(message));

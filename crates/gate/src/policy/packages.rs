@@ -8,7 +8,7 @@ use rego_platform::evaluate::{Policies, Query};
 use rego_platform::load::roles::{PackageOrigin, Role, role};
 use rego_platform::load::{Package, RuleDefinition, RuleInfo, RuleKind};
 use rego_platform::rego::syntax::tree::{Span, TermKind};
-use rego_platform::{Diagnostic, Error, ErrorKind, Position};
+use rego_platform::{Diagnostic, Error, Position};
 use rego_platform_client::text::{data_reference, nearest};
 
 use super::finding_types::FindingType;
@@ -111,7 +111,7 @@ pub(super) fn refuse_unknown<'a>(
         let one = std::slice::from_ref(name);
         if !known.clone().any(|known| is_chosen(one, known)) {
             let message = format!("no package matches `{name}`");
-            let error = Error::new(ErrorKind::Configuration, message);
+            let error = Error::configuration(message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
                 None => error.with_hint("a package has the name in its `package` line"),

@@ -103,7 +103,7 @@ pub(crate) enum Form<'a> {
 
 #[cfg(feature = "signatures")]
 fn refused(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message).by_setting(setting::SIGNATURES)
+    Error::invalid_argument(message).by_setting(setting::SIGNATURES)
 }
 
 impl Signatures {

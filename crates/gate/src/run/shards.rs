@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
@@ -22,14 +22,13 @@ use crate::verdict::{Hint, NOTES, notes, outcome};
 /// Keeps one part of the files, and returns what is known of the part before it is evaluated.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] if the outcome of a part would depend on other parts.
+/// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if the outcome of a part would depend on other parts.
 pub(super) fn select(
     shard: Shard,
     sources: &mut Vec<(u64, InputSource)>,
     options: &RunOptions,
 ) -> Result<Part, Error> {
-    let refuse =
-        |message| Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::PARTS));
+    let refuse = |message| Err(Error::configuration(message).by_setting(setting::PARTS));
     if options.documents.combine {
         return refuse("inputs that are combined have no parts");
     }
@@ -54,15 +53,15 @@ pub(super) fn select(
     Ok(Part { number: shard.number(), of: shard.of(), files, names, ..Part::default() })
 }
 
-fn wrong(message: String, hint: &str) -> Error {
-    Error::new(ErrorKind::Configuration, message).with_hint(hint)
+fn not_of_one_run(message: String, hint: &str) -> Error {
+    Error::configuration(message).with_hint(hint)
 }
 
 /// Makes one run of the reports of all its parts, in any order. The result is that of a run over all
 /// files, except for times, and for the numbers of requests where inputs share answers.
 ///
 /// # Errors
-/// [`ErrorKind::Configuration`] if a report isn't of a part, a part is missing or there twice, or two
+/// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if a report isn't of a part, a part is missing or there twice, or two
 /// differ in more than their inputs, such as in a policy, an option or the version of the tool.
 pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     let again = "evaluate each part once, with the same command but for `N` in `N/OF`";
@@ -72,13 +71,16 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
         let Some(part) = run.part.take() else {
             let why = run.failure.as_ref().map(|failure| format!(": {}", failure.message));
             let why = why.unwrap_or_default();
-            return Err(wrong(format!("the report `{shown}` isn't that of a part{why}"), again));
+            return Err(not_of_one_run(
+                format!("the report `{shown}` isn't that of a part{why}"),
+                again,
+            ));
         };
         parts.push(Report { name, part, run });
     }
     if let Some(Report { name, .. }) = parts.iter().find(|report| !is_consistent(&report.run)) {
         let message = format!("the report `{}` says of its inputs what they don't", escape(name));
-        return Err(wrong(message, again));
+        return Err(not_of_one_run(message, again));
     }
     parts.sort_by_key(|report| report.part.number);
     for pair in parts.windows(2) {
@@ -86,7 +88,7 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
             && let Some(what) = differing(one, other)
         {
             let (one, other) = (escape(&one.name), escape(&other.name));
-            return Err(wrong(
+            return Err(not_of_one_run(
                 format!("the parts `{one}` and `{other}` differ in `{what}`"),
                 again,
             ));
@@ -96,16 +98,19 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     let mut numbers = parts.iter().map(|report| report.part.number).peekable();
     for expected in 1..=of {
         if numbers.next_if_eq(&expected).is_none() {
-            return Err(wrong(format!("the part {expected} of {of} is missing"), again));
+            return Err(not_of_one_run(format!("the part {expected} of {of} is missing"), again));
         }
         if numbers.next_if_eq(&expected).is_some() {
-            return Err(wrong(format!("the part {expected} of {of} is there twice"), again));
+            return Err(not_of_one_run(
+                format!("the part {expected} of {of} is there twice"),
+                again,
+            ));
         }
     }
     if let Some(number) = numbers.next() {
-        return Err(wrong(format!("there is no part {number} of {of}"), again));
+        return Err(not_of_one_run(format!("there is no part {number} of {of}"), again));
     }
-    let none = || wrong("there is no report to merge".to_owned(), again);
+    let none = || not_of_one_run("there is no report to merge".to_owned(), again);
     joined(parts, hint).ok_or_else(none)
 }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use rego_platform::Error;
 use rego_platform::evaluate::Evaluated;
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::{Legacy, legacy};
-use rego_platform::{Error, ErrorKind};
 
 use super::memory::MemoryShare;
 use super::options::RunOptions;
@@ -197,7 +197,7 @@ impl Gate {
             signers: input.signers.as_deref(),
             facts,
         };
-        let undescribed = || Error::new(ErrorKind::Internal, "a policy isn't described");
+        let undescribed = || Error::internal("a policy isn't described");
         let prepared = finish(value, &check.context, &options.documents, origin);
         let prepared = prepared.and_then(|value| {
             let policy = self.policies.get(index).ok_or_else(undescribed)?;

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use rego_platform::evaluate::{Evaluated, QueryOutput};
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::Legacy;
-use rego_platform::{Error, ErrorKind, Position, Product, Setting};
+use rego_platform::{Error, Position, Product, Setting};
 use rego_platform_client::text::{counted, escape};
 
 use super::inconclusive;
@@ -172,7 +172,7 @@ pub(crate) fn two_readings(legacy: &Legacy) -> Error {
         escape(&path),
         &*legacy.text,
     );
-    Error::new(ErrorKind::InvalidArgument, message)
+    Error::invalid_argument(message)
         .with_hint("write `true` or `false`, or quote it")
         .by_setting(setting::YAML)
 }
@@ -232,7 +232,7 @@ pub(crate) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
     let (outcome, unchecked) = outcome(input, rules);
     input.outcome = outcome;
     if let Some(Unchecked { kind, message, setting }) = unchecked {
-        let error = Error::new(ErrorKind::Policy, message).by_setting(setting);
+        let error = Error::policy_failed(message).by_setting(setting);
         input.error = Some(Failure { kind: kind.to_owned(), ..Failure::new(&error, hint) });
     }
 }
@@ -361,7 +361,7 @@ fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     }
     let is = if run.notes.len() == 1 { "is" } else { "are" };
     let notes = counted(run.notes.len() as u64, "note");
-    let error = Error::new(ErrorKind::Policy, format!("there {is} {notes}, and none is allowed"))
+    let error = Error::policy_failed(format!("there {is} {notes}, and none is allowed"))
         .by_setting(setting::NOTES);
     Some(Failure { kind: NOTES.to_owned(), ..Failure::new(&error, hint) })
 }

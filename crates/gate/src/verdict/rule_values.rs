@@ -11,7 +11,7 @@ use rego_platform::evaluate::{QueryOutput, compact};
 use rego_platform::functions::describe;
 use rego_platform::load::roles::{RESULT_FIELDS, Role};
 use rego_platform::rego::Value;
-use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::{shorten, size};
 
 use crate::policy::{FindingType, VerdictPackage, VerdictRule};
@@ -79,7 +79,7 @@ pub(crate) fn read(
     described: &[Rule],
     output: &QueryOutput,
 ) -> Result<RawVerdict, Error> {
-    let broken = || Error::new(ErrorKind::Internal, "the verdict's query has no answer");
+    let broken = || Error::internal("the verdict's query has no answer");
     let rules = package.rules.as_slice();
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
     let Some((values, beside)) = values.split_at_checked(rules.len()) else {
@@ -154,7 +154,7 @@ fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
     } else {
         return Ok(raw);
     };
-    Err(Error::new(ErrorKind::TooLarge, message))
+    Err(Error::too_large(message))
 }
 
 /// Combines violations and findings: a finding replaces the item of `violations` that says no more
@@ -199,21 +199,21 @@ fn result(
     any_field: bool,
 ) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
-        return Err(at.wrong("is undefined, which isn't a verdict", "give it a `default`"));
+        return Err(at.misshapen("is undefined, which isn't a verdict", "give it a `default`"));
     };
     let Value::Object(object) = value else {
-        return Err(at.wrong(
+        return Err(at.misshapen(
             format!("is {}, not an object", describe(value)),
             "it is an object with `violations` or `findings`",
         ));
     };
     for key in object.keys().filter(|_| !any_field) {
         let Value::String(key) = key else {
-            return Err(at.wrong("has a key that isn't a string", "its keys are names"));
+            return Err(at.misshapen("has a key that isn't a string", "its keys are names"));
         };
         if !RESULT_FIELDS.contains(&key.as_ref()) {
             let message = format!("has `{}`, which no verdict uses", shorten(key, 60));
-            return Err(at.wrong(message, field_hint(key)));
+            return Err(at.misshapen(message, field_hint(key)));
         }
     }
     let field = |name: &str| object.get(&Value::from(name));
@@ -223,7 +223,7 @@ fn result(
     let reason = reason(&inside("skip_reason"), field("skip_reason"))?;
     let (violations, findings) = (field("violations"), field("findings"));
     if !skipped && violations.is_none() && findings.is_none() {
-        return Err(at.wrong(
+        return Err(at.misshapen(
             "has neither `violations` nor `findings`, which isn't a verdict",
             "give it `violations`, empty if there are none",
         ));
@@ -244,7 +244,8 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
         Some(other) => {
-            Err(at.wrong(format!("is {}, not a string", describe(other)), "say why in a string"))
+            Err(at
+                .misshapen(format!("is {}, not a string", describe(other)), "say why in a string"))
         }
     }
 }
@@ -254,7 +255,7 @@ fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String
     let wrong = |what: &str| {
         let hint = "it is a set of arrays of names of rules, such as `exception contains [\"x\"]` for \
                     `deny_x`; give a rule of another meaning another name";
-        at.wrong(what, hint)
+        at.misshapen(what, hint)
     };
     let lists: Vec<&Value> = match value {
         None => Vec::new(),
@@ -298,7 +299,7 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
         None => Ok(()),
         Some((index, (rule, _))) => {
             let at = ValueContext::of(rule, index);
-            Err(at.wrong(
+            Err(at.misshapen(
                 "isn't empty, and `result` reports nothing",
                 "give a rule whose items may be left out another name",
             ))
@@ -311,12 +312,12 @@ fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Ve
     let ordered: Vec<&Value> = match value {
         None => {
             let hint = format!("{}, or give it a `default`", list_hint(&at.rule.name));
-            return Err(at.wrong("is undefined, which isn't a verdict", hint));
+            return Err(at.misshapen("is undefined, which isn't a verdict", hint));
         }
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(array)) => array.iter().collect(),
         Some(other) => {
-            return Err(at.wrong(
+            return Err(at.misshapen(
                 format!("is {}, not a set or an array", describe(other)),
                 match at.rule.role {
                     Role::Result => "make it a set or an array, empty if there are none".to_owned(),
@@ -353,7 +354,7 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
                 let needed: Vec<_> = finding.needed().map(|name| format!("`{name}`")).collect();
                 let hint =
                     format!("an object of the type `{}` needs {}", finding.name, needed.join(", "));
-                return Err(at.wrong(format!("holds {of} {mistake}"), hint));
+                return Err(at.misshapen(format!("holds {of} {mistake}"), hint));
             }
             let key = if found.fields.contains_key("message") { "message" } else { "msg" };
             match found.fields.remove(key) {
@@ -364,7 +365,7 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
                         None => "without a `message`".to_owned(),
                     };
                     let hint = message_hint(found.fields.keys().map(String::as_str));
-                    return Err(at.wrong(format!("holds {of} {how}"), hint));
+                    return Err(at.misshapen(format!("holds {of} {how}"), hint));
                 }
             }
             found.severity = found.fields.remove("severity").map(|severity| match severity {
@@ -375,7 +376,7 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
         }
         other => {
             let wanted = "it is a string, or an object with a string `message` or `msg`";
-            return Err(at.wrong(format!("holds {of} that is {}", describe(other)), wanted));
+            return Err(at.misshapen(format!("holds {of} that is {}", describe(other)), wanted));
         }
     }
     Ok(found)
@@ -411,14 +412,14 @@ fn is_within(value: &serde_json::Value, depth: usize) -> bool {
 
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
     let broken = |error: serde_json::Error| {
-        Error::new(ErrorKind::Internal, "a violation can't be written as JSON").with_source(error)
+        Error::internal("a violation can't be written as JSON").with_source(error)
     };
     match serde_json::from_str(&compact(value)?).map_err(broken)? {
         serde_json::Value::Object(fields)
             if fields.values().any(|one| !is_within(one, MAX_DEPTH)) =>
         {
             let message = format!("a violation has a field that is nested deeper than {MAX_DEPTH}");
-            Err(Error::new(ErrorKind::TooLarge, message))
+            Err(Error::too_large(message))
         }
         serde_json::Value::Object(fields) => Ok(fields),
         _ => Ok(serde_json::Map::new()),
@@ -442,13 +443,13 @@ impl<'a> ValueContext<'a> {
     /// Returns the value of a rule that is defined: the vendor's engine has no result without it.
     fn defined<'v>(&self, value: Option<&'v Value>) -> Result<&'v Value, Error> {
         let hint = format!("give it a `default`: `default {} := …`", self.rule.name);
-        value.ok_or_else(|| self.wrong("is undefined, which isn't a verdict", hint))
+        value.ok_or_else(|| self.misshapen("is undefined, which isn't a verdict", hint))
     }
 
     fn boolean(&self, value: &Value) -> Result<bool, Error> {
         match value {
             Value::Bool(flag) => Ok(*flag),
-            other => Err(self.wrong(
+            other => Err(self.misshapen(
                 format!("is {}, not `true` or `false`", describe(other)),
                 "make it a boolean",
             )),
@@ -456,7 +457,7 @@ impl<'a> ValueContext<'a> {
     }
 
     /// Returns an error about the value.
-    fn wrong(&self, message: impl AsRef<str>, hint: impl AsRef<str>) -> Error {
+    fn misshapen(&self, message: impl AsRef<str>, hint: impl AsRef<str>) -> Error {
         let message = format!("{} {}", self.what, message.as_ref());
         Error::policy(vec![
             Diagnostic::error("wrong-shape", message)

@@ -10,9 +10,9 @@ use std::fmt;
 use std::path::Path;
 
 use chrono::NaiveDate;
+use rego_platform::Error;
 use rego_platform::sources::glob::Glob;
 use rego_platform::sources::typed;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use rego_platform_client::unreadable::unreadable;
 use serde::de::{self, Error as _};
@@ -197,7 +197,7 @@ impl Waivers {
     /// Reads the file, as of `today`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] when the file can't be read or isn't valid, with the position
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when the file can't be read or isn't valid, with the position
     /// of the problem.
     pub fn read(path: &Path, today: NaiveDate) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path)
@@ -212,7 +212,7 @@ impl Waivers {
     }
 
     fn parse(text: &str, name: &str, today: NaiveDate) -> Result<Self, Error> {
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: String| Error::configuration(message);
         let file: File = typed(name, text).map_err(|found| {
             let at = found.position.map(|at| format!(":{}:{}", at.line, at.column));
             let (at, message) = (at.unwrap_or_default(), escape(&found.message));
@@ -242,7 +242,7 @@ impl Waivers {
     /// whose `package_purl`, or the digest of what they are about, that of the product.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if it isn't such a document, or a statement is incomplete or of a later day.
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if it isn't such a document, or a statement is incomplete or of a later day.
     pub fn add_vex(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
         self.vex.add(text, path, today)
     }

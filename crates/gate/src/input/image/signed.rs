@@ -6,7 +6,7 @@ use rego_platform::Error;
 use rego_platform::rego::Value;
 use rego_platform_client::text::escape;
 
-use super::{Artifact, Sort, wrong};
+use super::{Artifact, Sort};
 use crate::provenance::{Signatures, first_success};
 use crate::report::model::Signer;
 
@@ -36,7 +36,7 @@ impl Artifact {
             let content = artifact.content.as_deref()?;
             Some(artifact.signs(sort, content, digest, signatures, &is_place))
         });
-        first_success(tried).unwrap_or_else(|| Err(wrong("it isn't signed")))
+        first_success(tried).unwrap_or_else(|| Err(Error::invalid_argument("it isn't signed")))
     }
 
     /// Returns who made this signature.
@@ -50,7 +50,9 @@ impl Artifact {
     ) -> Result<Vec<Signer>, Error> {
         let counted = self.counted(sort, content, digest, signatures)?;
         if matches!(sort, Sort::Attestation) && counted.predicate_type.as_deref() != Some(SIGNED) {
-            return Err(wrong("it has an attestation, which isn't a signature of it"));
+            return Err(Error::invalid_argument(
+                "it has an attestation, which isn't a signature of it",
+            ));
         }
         let payload = counted.value.get(&"payload".into());
         let critical = payload.and_then(|payload| payload.get_str("critical"));
@@ -59,15 +61,15 @@ impl Artifact {
             let place = identity
                 .get_str("docker-reference")
                 .and_then(Value::as_str)
-                .ok_or_else(|| wrong("its signature names no place"))?;
+                .ok_or_else(|| Error::invalid_argument("its signature names no place"))?;
             if !place.is_empty() && !is_place(place) {
                 let place = escape(place);
-                return Err(wrong(format!(
+                return Err(Error::invalid_argument(format!(
                     "it is signed as what is at `{place}`, not as what is here"
                 )));
             }
         }
         let signers = counted.signers.filter(|signers| !signers.is_empty());
-        signers.ok_or_else(|| wrong("nobody checked who signed it"))
+        signers.ok_or_else(|| Error::invalid_argument("nobody checked who signed it"))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -239,9 +239,9 @@ impl Attached {
             let message = format!("the policy `{policy}` needs the argument `{}`", escape(name));
             match self.with.value.get(name) {
                 // Its text is empty as long as the group's input is.
-                Some(text) => text.placing(
-                    Error::new(ErrorKind::Configuration, message).by_setting(setting::ARGUMENTS),
-                ),
+                Some(text) => {
+                    text.placing(Error::configuration(message).by_setting(setting::ARGUMENTS))
+                }
                 None => self.with.refused(message, Some("write it below `with`")),
             }
         };

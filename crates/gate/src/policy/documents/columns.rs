@@ -1,16 +1,13 @@
 //! A column of a file: CSV or TSV with a header, or JSON.
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use serde_json::Value;
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Returns the values of a column that aren't blank; `path` decides the format, or else the first character.
 pub(super) fn column(path: &str, bytes: &[u8], column: &str) -> Result<Vec<String>, Error> {
-    let text = decoded(bytes).ok_or_else(|| wrong("the text is neither UTF-8 nor UTF-16"))?;
+    let text = decoded(bytes)
+        .ok_or_else(|| Error::configuration("the text is neither UTF-8 nor UTF-16"))?;
     let extension = path.rsplit_once('.').map(|(_, own)| own.to_ascii_lowercase());
     let is_json = match extension.as_deref() {
         Some("json") => true,
@@ -40,17 +37,18 @@ fn is_named(own: &str, wanted: &str) -> bool {
 }
 
 fn absent(column: &str) -> Error {
-    wrong(format!("no column `{}`", escape(column))).with_hint("write it as `NAME=FILE:COLUMN`")
+    Error::configuration(format!("no column `{}`", escape(column)))
+        .with_hint("write it as `NAME=FILE:COLUMN`")
 }
 
 /// Reads an array of strings, the member of an array's objects, or the list that is a member of an object.
 fn of_json(text: &str, column: &str) -> Result<Vec<String>, Error> {
-    let failed = |error: serde_json::Error| wrong(format!("invalid JSON: {error}"));
+    let failed = |error: serde_json::Error| Error::configuration(format!("invalid JSON: {error}"));
     let strings = |all: &[Value]| -> Option<Vec<String>> {
         all.iter().map(|one| one.as_str().map(str::to_owned)).collect()
     };
     let unfit = || {
-        wrong(
+        Error::configuration(
             "unexpected JSON: expected an array of strings, an array of objects of strings, or an \
                object with an array of strings",
         )
@@ -82,7 +80,7 @@ fn of_json(text: &str, column: &str) -> Result<Vec<String>, Error> {
 
 fn of_table(text: &str, column: &str) -> Result<Vec<String>, Error> {
     let mut rows = rows(text).into_iter();
-    let header = rows.next().ok_or_else(|| wrong("the file is empty"))?;
+    let header = rows.next().ok_or_else(|| Error::configuration("the file is empty"))?;
     let named = header.iter().position(|own| is_named(own, column));
     let own = named.and_then(|at| header.get(at)).ok_or_else(|| absent(column))?;
     // The last of equal columns counts.

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use rego_platform::Error;
 use rego_platform::http::Http;
 use rego_platform::setting::ALLOWED_HOSTS;
-use rego_platform::{Error, ErrorKind};
 
 /// The time in which the whole response has to come.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) fn fetch(address: &str, http: Option<&Http>) -> Result<Vec<u8>, Error> {
     let allowed = http.filter(|http| !http.allowed().is_empty()).ok_or_else(|| {
         let message = "it isn't enabled here: no host is allowed";
-        Error::new(ErrorKind::NotAnswered, message).by_setting(ALLOWED_HOSTS).in_call("http.send")
+        Error::not_answered(message).by_setting(ALLOWED_HOSTS).in_call("http.send")
     })?;
     allowed.fetch(address, TIMEOUT)
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -147,7 +147,7 @@ pub(crate) fn parse(
     if materials.iter().all(|material| material.attached.is_empty()) {
         let shown = escape(file.path);
         let message = format!("{shown}: the group attaches no policy: it would always pass");
-        return Err(Error::new(ErrorKind::Configuration, message));
+        return Err(Error::configuration(message));
     }
     let mut all: Vec<_> = materials.iter_mut().flat_map(|one| &mut one.attached).collect();
     rename(&metadata.name, &mut all);
@@ -173,7 +173,7 @@ impl PolicyGroup {
         self.inputs.texts(given, &BTreeMap::new(), |name| {
             let (name, group) = (escape(name), escape(&self.name));
             let message = format!("the group `{group}` needs the argument `{name}`");
-            let error = Error::new(ErrorKind::Configuration, message);
+            let error = Error::configuration(message);
             match self.contract {
                 Some(_) => error.with_hint("write it below `with` in the contract"),
                 None => error.by_setting(setting::ARGUMENTS),

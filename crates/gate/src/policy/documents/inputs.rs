@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::{escape, nearest};
 use serde::Deserialize;
 
@@ -36,9 +36,8 @@ struct Input {
 
 impl Inputs {
     pub fn new(all: Vec<InputYaml>, file: DocumentFile<'_>) -> Result<Self, Error> {
-        let wrong = |message: String| {
-            Error::new(ErrorKind::Configuration, format!("{}: {message}", escape(file.path)))
-        };
+        let wrong =
+            |message: String| Error::configuration(format!("{}: {message}", escape(file.path)));
         let mut names = BTreeSet::new();
         for input in &all {
             let name = escape(&input.name);

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use rego_platform::Error;
 use rego_platform::http::Http;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{BaseVersion, ParseOptions, parse_module, visit};
 use rego_platform::sources::{Fetched, ModuleSource};
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::files::bounded;
 use rego_platform_client::text::escape;
 
@@ -23,10 +23,6 @@ const RELATIVE: &str = "a module's path is relative to the document, a document'
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
-
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
 
 /// The rules that a module may use without defining them, in the order in which they use each other.
 const OMITTED: [(&str, &str); 5] = [
@@ -65,7 +61,7 @@ impl Module {
             return Ok(&self.source);
         }
         let message = format!("{}: the module lacks `import rego.v1`", escape(&self.source.path));
-        Err(wrong(message).with_hint(
+        Err(Error::configuration(message).with_hint(
             "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
         ))
     }
@@ -238,14 +234,14 @@ fn found(
         }
         Some(("https", _)) if digest.is_none() => {
             let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
-            return Err(wrong(message).with_hint(format!(
+            return Err(Error::configuration(message).with_hint(format!(
                 "write `ref: {shown}@sha256:…`, after a look at what is there"
             )));
         }
         Some(("https", _)) => {
             let body = fetch(place, elsewhere.http).map_err(|error| {
                 let message = format!("{}: the policy `{shown}`: {error}", escape(document));
-                let failed = wrong(message);
+                let failed = Error::configuration(message);
                 match error.setting() {
                     Some(setting) => failed.by_setting(setting),
                     None => failed,
@@ -255,7 +251,7 @@ fn found(
         }
         _ => {
             let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
-            return Err(wrong(message).with_hint(match wanted {
+            return Err(Error::configuration(message).with_hint(match wanted {
                 Wanted::Module => {
                     "`ref` names a file beside the document, without `file://`, or an address with `https://` and its \
                      digest `@sha256:…`"
@@ -270,7 +266,7 @@ fn found(
     let own = digest::sha256(&bytes);
     if digest.is_some_and(|given| given != own) {
         let message = format!("{}: the policy `{shown}` has another digest", escape(document));
-        return Err(wrong(message).with_hint(format!("the file's is `{own}`")));
+        return Err(Error::configuration(message).with_hint(format!("the file's is `{own}`")));
     }
     Ok((path, bytes, own))
 }
@@ -279,7 +275,7 @@ fn found(
 fn folder_of(document: &str) -> Result<&Path, Error> {
     if document.starts_with("https://") {
         let message = format!("{}: a document that was fetched has no folder", escape(document));
-        return Err(wrong(message).with_hint(
+        return Err(Error::configuration(message).with_hint(
             "write its modules into it, or name them with `https://` and their digests",
         ));
     }
@@ -310,7 +306,7 @@ fn beside(
     let content = source.content(&name).ok_or_else(|| {
         let address = escape(source.address());
         let shown = escape(module);
-        wrong(format!("{}: `{shown}` isn't a file of `{address}`", escape(document)))
+        Error::configuration(format!("{}: `{shown}` isn't a file of `{address}`", escape(document)))
             .with_hint("the path is relative to the document, and leads nowhere else")
     })?;
     Ok((PathBuf::from(format!("{}/{name}", source.address())), content.to_vec()))
@@ -327,7 +323,7 @@ fn bytes(
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let outside = || {
         let root = escape(&root.to_string_lossy());
-        wrong(format!("{}: `{shown}` isn't a file in `{root}`", escape(document)))
+        Error::configuration(format!("{}: `{shown}` isn't a file in `{root}`", escape(document)))
             .with_hint(RELATIVE)
     };
     let relative = Path::new(module);
@@ -344,17 +340,21 @@ fn bytes(
             } else {
                 "the name of its file ends in `.rego`; WASM isn't supported"
             };
-            return Err(wrong(format!("{}: the policy `{shown}` isn't Rego", escape(document)))
-                .with_hint(hint));
+            return Err(Error::configuration(format!(
+                "{}: the policy `{shown}` isn't Rego",
+                escape(document)
+            ))
+            .with_hint(hint));
         }
         (Wanted::Document, _) => {
             let message = format!("{}: the policy `{shown}` isn't a document", escape(document));
-            return Err(wrong(message).with_hint("the name of its file ends in `.yaml` or `.json`"));
+            return Err(Error::configuration(message)
+                .with_hint("the name of its file ends in `.yaml` or `.json`"));
         }
     }
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {
-        wrong(format!("{}: the policy `{shown}` can't be read", escape(document)))
+        Error::configuration(format!("{}: the policy `{shown}` can't be read", escape(document)))
             .with_source(error)
             .with_hint(RELATIVE)
     };
@@ -380,7 +380,11 @@ fn digested(
 fn utf8(document: &str, path: &Path, bytes: Vec<u8>) -> Result<(String, String), Error> {
     let path = path.to_string_lossy().into_owned();
     let text = String::from_utf8(bytes).map_err(|_| {
-        wrong(format!("{}: the policy `{}` isn't UTF-8", escape(document), escape(&path)))
+        Error::configuration(format!(
+            "{}: the policy `{}` isn't UTF-8",
+            escape(document),
+            escape(&path)
+        ))
     })?;
     Ok((path, text))
 }

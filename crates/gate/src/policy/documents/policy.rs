@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -159,10 +159,6 @@ fn finding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FindingT
     })
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Parses the document of a file.
 pub(crate) fn parse(
     file: DocumentFile<'_>,
@@ -183,7 +179,7 @@ pub(crate) fn of_yaml(
     let shown = escape(path);
     if spec.embedded.is_some() || spec.path.is_some() || spec.kind.is_some() {
         if !spec.policies.is_empty() {
-            return Err(wrong(format!(
+            return Err(Error::configuration(format!(
                 "{shown}: `policies` and the older `type`, `path` and `embedded` can't be used together"
             )));
         }
@@ -196,7 +192,9 @@ pub(crate) fn of_yaml(
         });
     }
     if spec.policies.is_empty() {
-        return Err(wrong(format!("{shown}: `policies` is empty: it would always pass")));
+        return Err(Error::configuration(format!(
+            "{shown}: `policies` is empty: it would always pass"
+        )));
     }
     let mut entries = Vec::with_capacity(spec.policies.len());
     for (number, entry) in (1..).zip(spec.policies) {
@@ -208,7 +206,7 @@ pub(crate) fn of_yaml(
             (None, Some(module), None) => read(path, &module, elsewhere)?,
             (None, None, Some(reference)) => referred(path, &reference, elsewhere)?,
             _ => {
-                return Err(wrong(format!(
+                return Err(Error::configuration(format!(
                     "{shown}: policy {number} has not exactly one of `embedded`, `path` and `ref`"
                 )));
             }
@@ -219,7 +217,7 @@ pub(crate) fn of_yaml(
     }
     let auto_match = spec.auto_match.map(|by| {
         let message = "`auto_match` has not exactly one of `embedded`, `path` and `ref`";
-        by.place().ok_or_else(|| wrong(format!("{shown}: {message}")))
+        by.place().ok_or_else(|| Error::configuration(format!("{shown}: {message}")))
     });
     Ok(PolicyDocument {
         version: file.placed(api_version),
@@ -283,7 +281,7 @@ impl PolicyDocument {
         inputs.apply((&self.name, ""), &mut given);
         let missing = |name: &str| {
             let (name, policy) = (escape(name), escape(&self.name));
-            wrong(format!("the policy `{policy}` needs the argument `{name}`"))
+            Error::configuration(format!("the policy `{policy}` needs the argument `{name}`"))
                 .by_setting(setting::ARGUMENTS)
         };
         self.inputs.texts(&given, &BTreeMap::new(), missing).map(values)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::files::bounded;
 use rego_platform_client::text::escape;
 
@@ -30,13 +30,9 @@ struct PolicyInput {
     text: String,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
-}
-
 /// Splits `[POLICY:]NAME=VALUE`. Names have no colon, but references of policies do.
 fn split(given: &str) -> Result<PolicyInput, Error> {
-    let lacks = |what: &str| wrong(format!("no {what} in `{}`", escape(given)));
+    let lacks = |what: &str| Error::configuration(format!("no {what} in `{}`", escape(given)));
     let (key, text) = given.split_once('=').ok_or_else(|| lacks("`=`"))?;
     let (policy, name) = match key.rsplit_once(':') {
         Some((policy, name)) => (Some(policy.trim()), name),
@@ -60,7 +56,7 @@ impl PolicyInputs {
     pub fn replace(&mut self, given: &str) -> Result<(), Error> {
         let input = split(given)?;
         if input.text.is_empty() {
-            return Err(wrong(format!("no value in `{}`", escape(given))));
+            return Err(Error::configuration(format!("no value in `{}`", escape(given))));
         }
         self.replaced.push(input);
         Ok(())
@@ -75,19 +71,19 @@ impl PolicyInputs {
         let mut input = split(given)?;
         let (file, name) = file_and_column(&input.text, &input.name);
         if file.is_empty() {
-            return Err(wrong(format!("no file in `{}`", escape(given))));
+            return Err(Error::configuration(format!("no file in `{}`", escape(given))));
         }
         let failed = |error: Error| {
             let message =
                 format!("`{}` has no values for `{}`: {error}", escape(file), escape(name));
-            let failed = wrong(message);
+            let failed = Error::configuration(message);
             match error.hint() {
                 Some(hint) => failed.with_hint(hint),
                 None => failed,
             }
         };
         let bytes = bounded(Path::new(file), MAX_BYTES)
-            .map_err(|error| failed(wrong(error.to_string())))?;
+            .map_err(|error| failed(Error::configuration(error.to_string())))?;
         input.text = column(file, &bytes, name).map_err(failed)?.join("\n");
         self.appended.push(input);
         Ok(())

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use rego_platform::Error;
 use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::load::LoadOptions;
 use rego_platform::rego::Value;
 use rego_platform::rego::value::Object;
 use rego_platform::sources::Sources;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::escape;
 use serde::de::{Deserialize, Deserializer};
 
@@ -82,8 +82,7 @@ impl Template {
         options.strict_builtin_errors = true;
         let failed = |error: &Error| {
             let message = format!("invalid template `{}`: {error}", escape(&self.0));
-            Error::new(ErrorKind::Configuration, message)
-                .with_hint("an input is written `{{ inputs.NAME }}`")
+            Error::configuration(message).with_hint("an input is written `{{ inputs.NAME }}`")
         };
         let output = policies.evaluate(&query, None, &options).result.map_err(|e| failed(&e))?;
         let filled = output.value().and_then(Value::as_str).unwrap_or_default();

@@ -9,7 +9,7 @@ use rego_platform::rego::BaseVersion;
 use rego_platform::rego::syntax::tree::FileId;
 use rego_platform::rego::syntax::{ParseOptions, parse_module};
 use rego_platform::sources::{Fetched, Gathered, ModuleSource, Sources};
-use rego_platform::{Error, ErrorKind, Product};
+use rego_platform::{Error, Product};
 use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
@@ -54,7 +54,7 @@ fn refuse_same_package(modules: &[ModuleSource]) -> Result<(), Error> {
             let message =
                 format!("two policies with `{package}`, in `{}` and `{one}`", escape(other));
             let hint = "name one document and its tests, or give each policy a package of its own";
-            return Err(Error::new(ErrorKind::Configuration, message).with_hint(hint));
+            return Err(Error::configuration(message).with_hint(hint));
         }
     }
     Ok(())

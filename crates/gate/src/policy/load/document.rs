@@ -14,7 +14,7 @@ use rego_platform_client::text::{data_reference, escape};
 use serde::Deserialize;
 
 use super::closed::refuse_undeclared;
-use super::{Check, Gate, GateOptions, NOT_CHOSEN, SKIPPED, wrong};
+use super::{Check, Gate, GateOptions, NOT_CHOSEN, SKIPPED};
 use crate::input::{ATTESTATION, Material};
 use crate::policy::annotations::describe;
 use crate::policy::documents::{
@@ -91,7 +91,8 @@ pub(super) fn split_off_documents(
 
 fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
     let failed = |error: std::io::Error| {
-        wrong(format!("the contract `{}` can't be read", escape(path))).with_source(error)
+        Error::configuration(format!("the contract `{}` can't be read", escape(path)))
+            .with_source(error)
     };
     let bytes = bounded(Path::new(path), MAX_CONTRACT).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))?;

@@ -6,7 +6,7 @@ use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
 use rego_platform::rego::Source;
 use rego_platform::sources::{Fetched, Gathered, ReadOptions, Sources};
-use rego_platform::{Diagnostic, Error, ErrorKind};
+use rego_platform::{Diagnostic, Error};
 use rego_platform_client::text::escape;
 
 use super::document::{Document, split_off_documents};
@@ -73,7 +73,7 @@ impl Material {
         for account in gathered.accounts.iter().rev().take(how.policies.len()) {
             if account.taken == 0 && !account.left_out.is_empty() {
                 let message = format!("`{}` contains no policies", escape(&account.argument));
-                return Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::DATA));
+                return Err(Error::configuration(message).by_setting(setting::DATA));
             }
         }
         Self::of(gathered, options)

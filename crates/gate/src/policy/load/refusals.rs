@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use rego_platform::{Diagnostic, Error, ErrorKind, Level};
+use rego_platform::{Diagnostic, Error, Level};
 use rego_platform_client::text::{escape, nearest};
 
 use super::document::Document;
-use super::{Check, FileId, Gate, GateOptions, wrong};
+use super::{Check, FileId, Gate, GateOptions};
 use crate::input::{ARGUMENTS, InputSource, Metadata};
 use crate::policy::documents::{PolicyDocument, PolicyInputs};
 use crate::report::model::Inventory;
@@ -64,7 +64,7 @@ impl Gate {
             (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
             (None, true) => "name Rego files, bundles or policy documents".to_owned(),
         };
-        wrong("no policies to evaluate: nothing would be checked").with_hint(hint)
+        Error::configuration("no policies to evaluate: nothing would be checked").with_hint(hint)
     }
 
     /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
@@ -81,7 +81,10 @@ impl Gate {
             let InputSource::File(path) = source else { continue };
             let Ok(file) = FileId::of(path) else { continue };
             let refused = |what: &str| {
-                wrong(format!("the input `{}` {what}", escape(&path.to_string_lossy())))
+                Error::configuration(format!(
+                    "the input `{}` {what}",
+                    escape(&path.to_string_lossy())
+                ))
             };
             if self.data.contains(&file) {
                 return Err(refused("is data of the policies as well").by_setting(setting::IGNORED));
@@ -99,7 +102,7 @@ impl Gate {
         match given.annotations.keys().next() {
             Some(name) if !self.checks.iter().any(is_annotated) => {
                 let (name, field) = (escape(name), self.product.metadata_field());
-                Err(wrong(format!("no policy gets the annotation `{name}`"))
+                Err(Error::configuration(format!("no policy gets the annotation `{name}`"))
                     .with_hint(format!("policies find it in `input.{field}.annotations`")))
             }
             _ => Ok(()),
@@ -113,7 +116,7 @@ impl Gate {
             return Ok(());
         }
         let message = "no input was given, but the policies use `input`";
-        Err(Error::new(ErrorKind::Configuration, message).by_setting(setting::WITHOUT_INPUT))
+        Err(Error::configuration(message).by_setting(setting::WITHOUT_INPUT))
     }
 
     /// Refuses an argument that no policy document declares and no policy can read: it would change
@@ -132,8 +135,9 @@ impl Gate {
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
         let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
         let known = documents.iter().flat_map(Document::declared).chain(read);
-        let error = wrong(format!("no policy takes the argument `{}`", escape(name)))
-            .by_setting(setting::INPUT_VALUES);
+        let error =
+            Error::configuration(format!("no policy takes the argument `{}`", escape(name)))
+                .by_setting(setting::INPUT_VALUES);
         Err(match nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
@@ -150,7 +154,7 @@ impl Gate {
             return Ok(());
         };
         let other = other.files.first().map_or("", String::as_str);
-        Err(wrong(format!(
+        Err(Error::configuration(format!(
             "`{}` and `{}` both have a policy with the name `{}`",
             escape(other),
             escape(&document.path),
@@ -167,7 +171,7 @@ pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> R
     };
     let Some(untaken) = inputs.unused(takes) else { return Ok(()) };
     let message = format!("no policy takes the input `{}`", escape(&untaken));
-    Err(wrong(message).with_hint(
+    Err(Error::configuration(message).with_hint(
         "policies declare their inputs in `spec.inputs`; those of a group get theirs from the group",
     ))
 }
@@ -175,14 +179,17 @@ pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> R
 /// Refuses a contract among the policies if there is no policy.
 pub(super) fn not_by_data(path: &str) -> Error {
     let path = escape(path);
-    wrong(format!("no policies to evaluate: `{path}` is a contract")).by_setting(setting::CONTRACT)
+    Error::configuration(format!("no policies to evaluate: `{path}` is a contract"))
+        .by_setting(setting::CONTRACT)
 }
 
 /// Refuses values of the input that policy documents wouldn't see.
 pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
     let field = options.load.product.metadata_field();
     let lost = |name: &str, what: &str| {
-        wrong(format!("a value in `{name}` would be lost: policy documents get only {what} there"))
+        Error::configuration(format!(
+            "a value in `{name}` would be lost: policy documents get only {what} there"
+        ))
     };
     if options.values.has(ARGUMENTS) {
         Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))

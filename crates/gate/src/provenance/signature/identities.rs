@@ -5,8 +5,8 @@
 
 use std::str::FromStr as _;
 
+use rego_platform::Error;
 use rego_platform::rego::Value;
-use rego_platform::{Error, ErrorKind};
 use rego_platform_client::text::{escape, size};
 use sigstore_verify::types::bundle::{
     MessageSignature, VerificationMaterial, VerificationMaterialContent,
@@ -50,14 +50,14 @@ impl Identities {
     /// identity, a mail address or a URI, in which `*` stands for any text.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text without `=`, or with nothing on one side of it, and if there is no
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text without `=`, or with nothing on one side of it, and if there is no
     /// identity.
     pub fn new<'a>(
         identities: impl IntoIterator<Item = &'a str>,
         trust_root: TrustRoot,
     ) -> Result<Self, Error> {
         let wrong = |message: String| {
-            Error::new(ErrorKind::Configuration, message).with_hint(
+            Error::configuration(message).with_hint(
                 "an identity is `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
             )
         };

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroUsize;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::{escape, hex};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
@@ -50,7 +50,7 @@ impl VerifyKeys {
     /// sign.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text without exactly one public key of these kinds, for a key that is
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text without exactly one public key of these kinds, for a key that is
     /// there twice, and if there are fewer keys than have to sign.
     pub fn new<'a>(
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -130,7 +130,7 @@ impl VerifyKeys {
 }
 
 fn configuration(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Configuration, message)
+    Error::configuration(message)
 }
 
 /// Reads the only public key of a PEM text.

@@ -4,7 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use ring_crypto::rand::SystemRandom;
 use ring_crypto::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair};
@@ -39,12 +39,12 @@ impl SignKey {
     /// this password.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text without such a key, and without its password. That error is by
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text without such a key, and without its password. That error is by
     /// [`PASSWORD`](crate::setting::PASSWORD).
     pub fn read(file: &str, pem: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         let shown = escape(file);
         let wrong = |what: &str, hint: &str| {
-            Error::new(ErrorKind::Configuration, format!("`{shown}` {what}")).with_hint(hint)
+            Error::configuration(format!("`{shown}` {what}")).with_hint(hint)
         };
         #[cfg(feature = "encrypted-keys")]
         let opened = opened(&wrong, pem, password)?;
@@ -75,13 +75,13 @@ impl SignKey {
     /// Returns the envelope (DSSE) of an in-toto statement, signed.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] if the system has no randomness.
+    /// [`ErrorKind::Internal`](rego_platform::ErrorKind::Internal) if the system has no randomness.
     pub fn envelope(&self, statement: &[u8]) -> Result<Value, Error> {
         let signed = signed_bytes(PAYLOAD_TYPE, statement);
         let signature = match &self.pair {
-            Pair::P256(pair) => pair.sign(&self.random, &signed).map_err(|_| {
-                Error::new(ErrorKind::Internal, "the system has no randomness for a signature")
-            })?,
+            Pair::P256(pair) => pair
+                .sign(&self.random, &signed)
+                .map_err(|_| Error::internal("the system has no randomness for a signature"))?,
             Pair::Ed25519(pair) => pair.sign(&signed),
         };
         Ok(json!({

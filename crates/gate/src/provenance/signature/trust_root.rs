@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::{VerificationPolicy, Verifier};
@@ -57,16 +57,15 @@ impl TrustRoot {
     /// timestamp authority signed is always needed.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a text that isn't a trusted root, for one without a certificate
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text that isn't a trusted root, for one without a certificate
     /// authority, and for more than 16.
     pub fn read(file: &str, json: &[u8]) -> Result<Self, Error> {
         ring_provider::install();
         let shown = escape(file);
         let wrong = |what: &str| {
-            Error::new(ErrorKind::Configuration, format!("the trust root `{shown}` {what}"))
-                .with_hint(
-                    "`cosign trusted-root create` and `gh attestation trusted-root` write one",
-                )
+            Error::configuration(format!("the trust root `{shown}` {what}")).with_hint(
+                "`cosign trusted-root create` and `gh attestation trusted-root` write one",
+            )
         };
         let mut roots = Vec::new();
         for root in serde_json::Deserializer::from_slice(json).into_iter::<TrustedRoot>() {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, FixedOffset, NaiveDate, Utc};
 use percent_encoding::percent_decode_str;
-use rego_platform::{Error, ErrorKind};
+use rego_platform::Error;
 use rego_platform_client::text::escape;
 use serde::Deserialize;
 
@@ -288,7 +288,7 @@ impl Vex {
     pub fn add(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
         let file = path.display().to_string();
         let name = escape(&file);
-        let wrong = |message: String| Error::new(ErrorKind::Configuration, message);
+        let wrong = |message: String| Error::configuration(message);
         let document: DocumentJson = serde_json::from_slice(text).map_err(|error| {
             wrong(format!("`{name}` isn't an OpenVEX document"))
                 .with_source(escape(&error.to_string()))
