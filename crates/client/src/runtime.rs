@@ -173,6 +173,8 @@ pub fn panicked(what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

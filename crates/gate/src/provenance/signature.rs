@@ -27,8 +27,6 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use rego_platform::Error;
 #[cfg(feature = "signatures")]
-use rego_platform::ErrorKind;
-#[cfg(feature = "signatures")]
 use rego_platform::rego::Value;
 
 #[cfg(feature = "keyless")]
