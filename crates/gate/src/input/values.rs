@@ -66,9 +66,14 @@ impl InputValues {
         self.values.iter().map(|(path, value)| (path.join("."), value.to_json())).collect()
     }
 
+    /// Returns the field of the input that each value's place is in.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().filter_map(|path| path.first()).map(String::as_str)
+    }
+
     /// Returns `true` if a value's place is in this field of the input.
     pub(crate) fn has(&self, field: &str) -> bool {
-        self.values.keys().any(|path| path.first().is_some_and(|first| first == field))
+        self.fields().any(|own| own == field)
     }
 
     /// Returns an input with the values.

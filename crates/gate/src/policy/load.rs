@@ -229,6 +229,7 @@ impl Gate {
         packages::refuse_unknown(&options.skip, known.iter().map(String::as_str))?;
         gate.refuse_unread(documents, &options.arguments)?;
         refuse_untaken(documents, &options.policy_inputs)?;
+        gate.note_unread(&options.values);
         let mut seen = HashSet::new();
         gate.warnings.retain(|warning| seen.insert(warning.clone()));
         Ok(gate)

@@ -33,7 +33,9 @@ pub(crate) struct Reach {
 pub(crate) struct Reads {
     references: BTreeSet<InputReference>,
     /// The arguments.
-    pub arguments: Arguments,
+    pub arguments: Names,
+    /// The fields of the input.
+    pub fields: Names,
 }
 
 /// Something about an input that a rule can refer to.
@@ -58,16 +60,16 @@ impl Reads {
     fn extend(&mut self, more: Self) {
         self.references.extend(more.references);
         self.arguments.extend(more.arguments);
+        self.fields.extend(more.fields);
     }
 }
 
-/// References to `input.args`.
+/// References to members of `input`, or of `input.args`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Arguments {
-    /// The keys that are named.
+pub(crate) struct Names {
+    /// The names of members.
     pub keys: BTreeSet<String>,
-    /// Set if a reference may be to any key: to `input` or `input.args` as a whole, or one with a
-    /// variable.
+    /// Set if a reference may be to any member: one to the object as a whole, or with a variable.
     pub any: bool,
 }
 
@@ -194,8 +196,8 @@ impl Reach {
     }
 }
 
-impl Arguments {
-    /// Returns `true` if a key of the arguments is read.
+impl Names {
+    /// Returns `true` if a member is read.
     pub fn has(&self, key: &str) -> bool {
         self.any || self.keys.contains(key)
     }
@@ -205,11 +207,10 @@ impl Arguments {
         self.keys.extend(more.keys);
     }
 
-    /// Adds a reference to `input` with these operands.
-    fn refer(&mut self, operands: &[Term]) {
-        match (operands.first().map(|term| &term.kind), operands.get(1).map(|term| &term.kind)) {
-            (Some(TermKind::String(field)), _) if **field != *ARGUMENTS => {}
-            (Some(TermKind::String(_)), Some(TermKind::String(key))) => {
+    /// Adds a reference with this operand behind the object.
+    fn refer(&mut self, operand: Option<&Term>) {
+        match operand.map(|term| &term.kind) {
+            Some(TermKind::String(key)) => {
                 self.keys.insert(key.to_string());
             }
             _ => self.any = true,
@@ -240,7 +241,12 @@ impl Visit for References<'_> {
         match &head.kind {
             TermKind::Var(name) if **name == *"input" => {
                 self.reads.references.insert(InputReference::Input);
-                self.reads.arguments.refer(operands);
+                self.reads.fields.refer(operands.first());
+                match operands.first().map(|term| &term.kind) {
+                    Some(TermKind::String(field)) if **field != *ARGUMENTS => {}
+                    Some(TermKind::String(_)) => self.reads.arguments.refer(operands.get(1)),
+                    _ => self.reads.arguments.any = true,
+                }
             }
             TermKind::Var(name) if **name == *"data" => {
                 let name = |term: &Term| match &term.kind {

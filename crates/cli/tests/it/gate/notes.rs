@@ -1,5 +1,6 @@
 //! What reports say about a run that passed: `check`'s warnings about answers, and `--quiet`.
 
+use super::gate;
 use crate::cli::Sandbox;
 use crate::support::CLEAN_IMAGE;
 
@@ -401,4 +402,29 @@ fn a_note_can_be_no_verdict() {
     let strict = [&given[..], &["--fail-on-notes"]].concat();
     let output = sandbox.served(&strict).output().fails("there is 1 note, and none is allowed");
     assert!(output.stdout.contains("and none is allowed"), "{output:?}");
+}
+
+#[test]
+fn a_value_that_no_policy_reads_is_noted() {
+    let sandbox = Sandbox::new();
+    let note = |policy: &str, value: &str| {
+        let report = gate(&sandbox, &format!("package p\n\n{policy}\n"), &["--set", value]);
+        let report = report.code(0).json();
+        let notes =
+            report["notes"].as_array().unwrap().iter().filter_map(serde_json::Value::as_str);
+        notes.filter(|note| note.contains("no policy reads")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let reads = "deny contains \"x\" if input.image == \"bad\"";
+    assert_eq!(note(reads, "imge=a"), ["no policy reads the value `imge`; did you mean `image`?"]);
+    assert_eq!(note(reads, "other.x=a"), ["no policy reads the value `other`"]);
+    assert!(note(reads, "image=a").is_empty());
+    for whole in [
+        "count(input) > 5",
+        "input[_] == \"bad\"",
+        "some k, _ in input; k == \"bad\"",
+        "f(input) > 5",
+    ] {
+        let policy = format!("deny contains \"x\" if {{ {whole} }}\n\nf(x) := count(x)");
+        assert!(note(&policy, "imge=a").is_empty(), "{whole}");
+    }
 }

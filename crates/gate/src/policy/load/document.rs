@@ -22,7 +22,7 @@ use crate::policy::documents::{
     parse_contract, parse_group, parse_policy, refuse_version, typed_as,
 };
 use crate::policy::packages;
-use crate::policy::reach::{Arguments, Reach};
+use crate::policy::reach::{Names, Reach};
 use crate::report::model::Source;
 
 /// A file of one or more policies.
@@ -330,7 +330,7 @@ impl Gate {
             check.context.metadata.document = true;
             if !document.inputs.is_empty() {
                 // It gets no argument but those that it declares.
-                check.reads.arguments = Arguments::default();
+                check.reads.arguments = Names::default();
                 let declared = document.inputs.names().map(str::to_owned);
                 check.context.metadata.declared = Some(declared.collect());
             }

@@ -1,7 +1,7 @@
 //! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
 //! once.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use rego_platform::{Diagnostic, Error, Level};
@@ -9,7 +9,7 @@ use rego_platform_client::text::{escape, nearest};
 
 use super::document::Document;
 use super::{Check, FileId, Gate, GateOptions};
-use crate::input::{ARGUMENTS, InputSource, Metadata};
+use crate::input::{ARGUMENTS, InputSource, InputValues, Metadata};
 use crate::policy::documents::{PolicyDocument, PolicyInputs};
 use crate::report::model::Inventory;
 use crate::setting;
@@ -142,6 +142,20 @@ impl Gate {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
         })
+    }
+
+    /// Notes values of the input that no policy reads: probably their names are misspelled.
+    pub(super) fn note_unread(&mut self, values: &InputValues) {
+        let fields = || self.checks.iter().map(|check| &check.reads.fields);
+        let is_unread = |name: &&str| !fields().any(|fields| fields.has(name));
+        let unread: BTreeSet<&str> = values.fields().filter(is_unread).collect();
+        let note = |name: &str| {
+            let known = fields().flat_map(|fields| &fields.keys).map(String::as_str);
+            let near = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
+            format!("no policy reads the value `{}`{}", escape(name), near.unwrap_or_default())
+        };
+        let notes: Vec<String> = unread.into_iter().map(note).collect();
+        self.notes.extend(notes);
     }
 
     /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
