@@ -20,7 +20,7 @@ use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
 pub use lower::{Input, lower, lower_document, lower_query};
-pub(crate) use lower::{function_name, member, push_part, result, unified};
+pub(crate) use lower::{destructures, function_name, member, push_part, result, unified};
 pub use marks::Marks;
 pub(crate) use reads::RuleReads;
 
@@ -62,6 +62,8 @@ pub struct Core {
     pub comprehensions: u32,
     /// `true` if a body refers to the input.
     pub reads_input: bool,
+    /// `true` if a reference has a variable behind `input`.
+    pub iterates_input: bool,
     /// `true` if a body calls `walk`.
     pub walks: bool,
     /// The places in memory of the collections and strings of the base documents, once asked for.
@@ -382,6 +384,19 @@ pub struct Comprehension {
     pub index: Option<ComprehensionIndex>,
 }
 
+impl ComprehensionKind {
+    /// Calls back with the terms of the head.
+    pub fn each_term(&self, visit: &mut dyn FnMut(&Term)) {
+        match self {
+            Self::Array(term) | Self::Set(term) => visit(term),
+            Self::Object(key, value, _) => {
+                visit(key);
+                visit(value);
+            }
+        }
+    }
+}
+
 /// The kinds of comprehensions, each with what it collects per solution.
 #[derive(Debug)]
 pub enum ComprehensionKind {
@@ -442,7 +457,7 @@ impl Watch {
         match name {
             "max" | "min" | "sort" => Self::Order,
             "json.is_valid" => Self::Decoding,
-            _ if name.starts_with("base64.") || name.starts_with("base64url.") => Self::Decoding,
+            _ if name.starts_with("base64.") => Self::Decoding,
             _ => Self::Nothing,
         }
     }

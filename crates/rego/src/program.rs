@@ -697,9 +697,12 @@ impl Program {
         run: &Run<'_>,
         outcome: &Outcome,
     ) -> Result<Option<Survey>, EvalError> {
-        let is_object = matches!(run.input, Some(Value::Object(_)));
+        let core = &self.0.core;
+        // The fields of an object exist, unless a loop over its members looks for fields of theirs.
+        let has_fields = matches!(run.input, Some(Value::Object(members))
+            if !core.iterates_input || members.values().any(|value| matches!(value, Value::Object(_))));
         let fields =
-            run.input.is_some() && self.0.core.reads_input && !(is_object && outcome.found_field);
+            run.input.is_some() && core.reads_input && !(has_fields && outcome.found_field);
         let fields = fields || outcome.suspects.intersects(Marks::CLOSED);
         let kind = match (fields, outcome.suspects.intersects(Marks::CALL)) {
             (true, _) => Surveyed::CallsAndFields,

@@ -45,7 +45,7 @@ pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Ver
     let none = |error: &Error, at| (no_verdict(name, error, at, context.hint), Vec::new());
     let result = evaluated.result.as_ref().map_err(Clone::clone);
     let verdict = match result.and_then(|output| verdict(output, context)) {
-        Ok(verdict) if verdict.status == Status::Passed => verdict,
+        Ok(verdict) if matches!(verdict.status, Status::Passed | Status::Skipped) => verdict,
         Ok(verdict) => return (verdict, Vec::new()),
         Err(error) => return none(&error, evaluated.failed_at.clone()),
     };
@@ -54,6 +54,7 @@ pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Ver
     };
     match inconclusive::cannot_pass(evaluated, &fails) {
         Some((error, at)) => none(&error, at),
+        None if verdict.status == Status::Skipped => (verdict, Vec::new()),
         None => (verdict, inconclusive::remarks(name, evaluated, &fails, context.product)),
     }
 }

@@ -112,9 +112,11 @@ impl ClosedObjects {
                 None => input,
             };
             match (found, member) {
-                (Some(object), _) => closed.add(object, lacking),
+                (Some(object @ Value::Object(_)), _) => closed.add(object, lacking),
+                // Nothing has members there.
+                (Some(_), Some(key)) => closed.absent.push((key.clone(), lacking, false)),
                 (None, Some(key)) => closed.absent.push((key.clone(), lacking, *required)),
-                (None, None) => {}
+                (_, None) => {}
             }
         }
         closed

@@ -17,6 +17,7 @@ use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Unmade, address}
 use super::reference::found_by;
 use crate::core::{
     Head, InputPart, Marks, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
+    destructures,
 };
 use crate::syntax::tree::Span;
 use crate::value::{Object, Value};
@@ -231,7 +232,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             if (pattern || !reference.path.is_empty())
                 && let Some((value, path)) = self.read_value(run, reference, is_first)?
             {
-                if self.is_closed(run, &value, path)
+                if (self.is_closed(run, &value, path)
+                    || pattern && self.excludes_pattern(run, op, (&value, path)))
                     && let Some(survey) = &mut self.survey
                     && survey.found.absent.len() < MAX_RECORDS
                     && !survey.found.absent.contains(&reference.span)
@@ -240,6 +242,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 if self.own_input {
                     let part = match reference.part {
+                        // The members of an object have types of their own, unless none has fields.
+                        InputPart::Element if self.input.as_ref().is_some_and(has_objects) => {
+                            InputPart::None
+                        }
                         InputPart::None => self.part_of_input(&value),
                         part => part,
                     };
@@ -292,20 +298,47 @@ impl<'p, 'r> Machine<'p, 'r> {
             return false;
         }
         let mut value = value;
+        // The member of the input that the value is.
+        let mut member = None;
         for (index, term) in path.iter().enumerate() {
             let Some(key) = self.value(term, run.base) else { return false };
+            let of_input = self.own_input && self.is_input(value);
             let Some(found) = value.get(&key) else {
-                if self.closed.excludes(value, &key) {
-                    return true;
-                }
                 let below = path.get(index + 1).and_then(|term| self.value(term, run.base));
-                return self.own_input
-                    && self.is_input(value)
-                    && self.closed.excludes_below(&key, below.as_deref());
+                let (above, below) = match member {
+                    None if of_input => (Some(key.clone()), below),
+                    member => (member, Some(key.clone())),
+                };
+                return self.closed.excludes(value, &key)
+                    || above
+                        .is_some_and(|above| self.closed.excludes_below(&above, below.as_deref()));
             };
+            member = of_input.then_some(key);
             value = found;
         }
         false
+    }
+
+    /// Returns `true` if an object that a reference finds can't have a member that a pattern names.
+    fn excludes_pattern(
+        &self,
+        run: &Run<'p>,
+        op: &Op,
+        (value, path): (&Value, &'p [Term]),
+    ) -> bool {
+        let mut value = value;
+        for term in path {
+            let Some(key) = self.value(term, run.base) else { return false };
+            let Some(found) = value.get(&key) else { return false };
+            value = found;
+        }
+        let is_lacked = |(key, _): &(Term, Term)| match key {
+            Term::Const(key) => value.get(key).is_none() && self.closed.excludes(value, key),
+            _ => false,
+        };
+        op.sides().any(|side| {
+            matches!(side, Side::Term(Term::Object(members)) if members.iter().any(is_lacked))
+        })
     }
 
     /// Returns the part of the input that a value is: by its place in memory, or if it has none, by what it
@@ -360,10 +393,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             (Value::Object(members), key) if part == InputPart::Whole => {
                 seen.reads = true;
                 // A loop over the members for a field, where none of them has fields.
-                let is_object = |value: &Value| matches!(value, Value::Object(_));
                 if let (None, Some(Term::Const(Value::String(_))), Some(member)) =
                     (key, rest.first(), members.values().next())
-                    && !members.values().any(is_object)
+                    && !has_objects(value)
                 {
                     seen.misshapen.get_or_insert((true, member.type_name()));
                 }
@@ -467,6 +499,12 @@ impl<'p, 'r> Machine<'p, 'r> {
 /// The member that holds a document where the input is an array of them.
 const CONTENTS: &str = "contents";
 
+/// Returns `true` for an object that holds one.
+fn has_objects(value: &Value) -> bool {
+    let is_object = |value: &Value| matches!(value, Value::Object(_));
+    matches!(value, Value::Object(members) if members.values().any(is_object))
+}
+
 /// Returns `true` for an operand that leads to a document, in an element of an array of them.
 fn is_contents(within: &Value, key: Option<&Value>) -> bool {
     let is_key = key.is_none_or(|key| key.as_str() == Some(CONTENTS));
@@ -503,11 +541,4 @@ impl Elements {
             scalars: items.iter().filter(|item| address(item).is_none()).cloned().collect(),
         }
     }
-}
-
-/// Returns `true` for an equation with an object that holds variables: `{"name": n} := input`.
-fn destructures(op: &Op) -> bool {
-    let pattern =
-        |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
-    matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
 }

@@ -92,6 +92,17 @@ const UNMADE: &[(&str, &str, (u64, &str, &str))] = &[
         "{}",
         (5, "input.imge", "input.imge"),
     ),
+    // A look-up that binds the operand.
+    (
+        "deny contains \"x\" if {\n\tinput.images[d]\n\tplatform.discover(d, \"\").kind == \"X\"\n}",
+        "{}",
+        (5, "input.images[d]", "input.images[d]"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tplatform.discover(d, \"\").kind == \"X\"\n\tinput.images[d].sign\n}",
+        "{}",
+        (4, "input.images[d].sign", "input.images[d].sign"),
+    ),
     // A row without the field, whatever the other rows give.
     (
         "deny contains \"x\" if {\n\tsome r in input.rows\n\tplatform.discover(r.digest, \"\").kind == \"X\"\n}",
@@ -326,6 +337,17 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
     ("items[_].name == \"x\"", "[{}, null]", Some("an element of the input is null")),
     ("input[_].script == 1", "{\"stages\": [], \"n\": 1}", Some("an element of the input is a")),
     ("input[_].contents.bad", "{\"elements\": [{}]}", Some("an element of the input is an array")),
+    (
+        "some e in input; e.script == 1",
+        "{\"stages\": []}",
+        Some("an element of the input is an array"),
+    ),
+    ("e := input[_]; e.script == 1", "{\"n\": 1}", Some("an element of the input is a number")),
+    (
+        "every e in input { e.script == 1 }",
+        "{\"n\": 1}",
+        Some("an element of the input is a number"),
+    ),
     // These mean it.
     ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
     ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),

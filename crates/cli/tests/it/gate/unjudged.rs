@@ -241,6 +241,17 @@ const UNSAID: &[&str] = &[
     "deny contains m if some m in {c.name: c.image | some c in input.list}",
     "deny contains m if some m in {c.image: c.name | some c in input.list}",
     "deny contains {\"a\": [c.image | some c in input.list]}.a[_]",
+    // In containers, by keys, and through operators.
+    "deny contains m if { some s in [found]; some m in s }\n\nfound contains input.owner if input.name",
+    "deny contains [found][_][_]\n\nfound contains input.owner if input.name",
+    "deny contains m if { some s in g; some m in s }\n\ng[\"k\"] contains input.owner if input.name",
+    "deny := found - {\"z\"}\n\nfound contains input.owner if input.name",
+    "deny := union({s | some s in [found]})\n\nfound contains input.owner if input.name",
+    "deny contains m if found[m]\n\nfound contains input.owner if input.name",
+    "deny contains m if some m, _ in found\n\nfound[input.owner] := 1 if input.name",
+    "deny contains m if some m in sort(found)\n\nfound contains input.owner if input.name",
+    "deny contains m if some m in array.reverse([c.image | some c in input.list])",
+    "deny contains m if some m in ({c.image | some c in input.list} - {\"z\"})",
     // Built by a function.
     "deny := found(input)\n\nfound(x) := {c.image | some c in x.list}",
     "deny contains m if some m in found(input)\n\nfound(x) := [sprintf(\"%s\", [c.image]) | some c in x.list]",
@@ -259,6 +270,10 @@ const SAID: &[&str] = &[
     "deny contains msg if {\n\tinput.name\n\t[msg, 2] = [input.owner, 1]\n}",
     "deny contains v.msg if { some v in found; v.kind == \"x\" }\n\nfound contains {\"msg\": \"m\", \"kind\": \"y\"} if input.name",
     "deny contains m if some m in found(input)\n\nfound(x) := [sprintf(\"%s\", [x.owner])] if x.name",
+    // What is subtracted, looked up with a default or formatted isn't taken over.
+    "deny := {\"m\" | input.none} - {c.image | some c in input.list}",
+    "deny contains object.get(images, input.name, \"x\") if input.none\n\nimages[c.name] := c.image if some c in input.list",
+    "deny contains sprintf(\"%s\", [m]) if some m in images\n\nimages contains c.image if some c in input.list",
 ];
 
 #[test]
@@ -354,6 +369,8 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
         ("input.args.max == 1", true),
         ("count(input.args.max) > 3", true),
         ("args := input.args; args.max == 1", true),
+        ("{\"max\": max} := input.args; max == 1", true),
+        ("{\"min\": min} := input.args; min == 1", false),
         ("limits.max == 1", true),
         ("input.args.min == \"2\"; input.args[input.name] == 1", true),
         ("input.platform_metadata.version == 1", true),
@@ -392,6 +409,31 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
         let expected = if closed { (2, "absent-member") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
     }
+}
+
+#[test]
+fn arguments_that_are_no_object_have_no_members() {
+    let sandbox = Sandbox::new();
+    for input in
+        [r#"{"args": null}"#, r#"{"args": "max"}"#, r#"{"args": [1]}"#, r#"{"args": {"min": 1}}"#]
+    {
+        let text = "package p\n\ndeny contains \"x\" if input.args.max == 1\n";
+        let (code, kind, report) = judged(&sandbox, text, input, &[]);
+        assert_eq!((code, &*kind), (2, "absent-member"), "{input}\n{report:#}");
+    }
+}
+
+/// Whether a policy skips an input is judged as its verdict is.
+#[test]
+fn what_skips_an_input_is_judged() {
+    let sandbox = Sandbox::new();
+    let text = "package p\n\nresult := {\"skipped\": skipped, \"violations\": []}\n\n\
+                default skipped := true\n\nskipped := false if input.args.mode == \"strict\"\n";
+    let (code, kind, report) = judged(&sandbox, text, "{\"name\": \"a\"}", &["--allow-skipped"]);
+    assert_eq!((code, &*kind), (2, "absent-member"), "{report:#}");
+    let text = text.replace("input.args.mode", "object.get(input, \"mode\", \"\")");
+    let (code, _, report) = judged(&sandbox, &text, "{\"name\": \"a\"}", &["--allow-skipped"]);
+    assert_eq!(code, 0, "{report:#}");
 }
 
 /// The emulator sends `public` where its data have it, as the service does.

@@ -17,16 +17,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::slots::{Mentions, mentioned, named};
 use crate::core::{
-    Body, ComprehensionKind, Core, Head, Marks, Native, Op, OpKind, Resolved, Rule, SetId, Side,
-    Slot, Target, Term,
+    Body, Core, Head, Marks, Native, Op, OpKind, Ref, Resolved, Rule, SetId, Side, Slot, Target,
+    Term,
 };
 use crate::value::{Value, deeper};
 
 type Slots = BTreeSet<Slot>;
 
-/// The built-in functions that combine collections of messages.
-const COMBINING: &[&str] =
-    &["or", "union", "array.concat", "array.flatten", "object.union", "object.union_n"];
+/// The built-in functions whose result has elements of all their operands, or of a collection among them.
+const COMBINING: &[&str] = &[
+    "or",
+    "and",
+    "union",
+    "intersection",
+    "array.concat",
+    "array.flatten",
+    "array.reverse",
+    "array.slice",
+    "sort",
+    "object.union",
+    "object.union_n",
+    "object.keys",
+    "object.remove",
+    "object.filter",
+    "walk",
+];
 
 /// Sets the marks of all expressions. `reports` returns `true` for the name of a verdict rule.
 pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
@@ -43,13 +58,16 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
         // The result of a function is a condition; what it builds its result from isn't.
         let marks_head = !set.function;
         let rules: Vec<_> = set.rules().collect();
-        let mut used = BTreeSet::new();
+        let mut used = Used::default();
         for rule in rules {
             if let Some(rule) = core.rules.get_mut(rule.0 as usize) {
                 message_of_rule(rule, marks_head, &mut used);
             }
         }
-        open.extend(used.into_iter().filter(|id| seen.insert(*id)));
+        let sets = (0_u32..).map(SetId).zip(&core.sets);
+        let below = sets.filter(|(_, set)| !set.function && used.has_below(&set.parts));
+        let below: Vec<SetId> = below.map(|(id, _)| id).collect();
+        open.extend(used.sets.into_iter().chain(below).filter(|id| seen.insert(*id)));
     }
     let all = |rule: &mut Rule| marks_of(&mut rule.body);
     let of_rules: Vec<Marks> = core.rules.iter_mut().map(all).collect();
@@ -57,6 +75,42 @@ pub(super) fn finish(core: &mut Core, reports: &dyn Fn(&str) -> bool) {
         let members = set.members.iter().flatten();
         let all = members.filter_map(|id| of_rules.get(id.0 as usize));
         set.marks = all.fold(Marks::NONE, |marks, own| marks.with(*own));
+    }
+}
+
+/// The rules whose elements a message takes over.
+#[derive(Default)]
+struct Used {
+    sets: BTreeSet<SetId>,
+    /// Operands behind `data` that lead to rules, or to packages with rules.
+    paths: Vec<Vec<Option<Value>>>,
+}
+
+impl Used {
+    /// Returns `true` for rules that one of the paths leads to, or leads into.
+    fn has_below(&self, parts: &[Value]) -> bool {
+        let leads = |path: &Vec<Option<Value>>| {
+            let mut steps = path.iter().zip(parts);
+            steps.all(|(step, part)| step.as_ref().is_none_or(|step| step == part))
+        };
+        self.paths.iter().any(leads)
+    }
+
+    /// Adds a reference to rules.
+    fn add(&mut self, resolved: &Resolved, path: &[Term]) {
+        match resolved {
+            Resolved::Rules(set, _) => {
+                self.sets.insert(*set);
+            }
+            Resolved::Tree => {
+                let step = |term: &Term| match term {
+                    Term::Const(value) => Some(value.clone()),
+                    _ => None,
+                };
+                self.paths.push(path.iter().map(step).collect());
+            }
+            Resolved::Base(..) => {}
+        }
     }
 }
 
@@ -94,15 +148,7 @@ fn heads_within(op: &mut Op) {
     let side = |side: &mut Side| {
         let Side::Comprehension(comprehension) = side else { return };
         let mut head = Slots::new();
-        match &comprehension.kind {
-            ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => {
-                named(term, &mut head);
-            }
-            ComprehensionKind::Object(key, value, _) => {
-                named(key, &mut head);
-                named(value, &mut head);
-            }
-        }
+        comprehension.kind.each_term(&mut |term| named(term, &mut head));
         head_of_body(&mut comprehension.body, &head, &Slots::new());
     };
     deeper(|| match &mut op.kind {
@@ -132,8 +178,18 @@ fn operands(body: &mut Body) {
         };
         given.extend(mentioned(op).into_iter().map(|slot| (slot, for_operands)));
         op.marks.add(own);
+        if destructures(op) {
+            op.marks.add(Marks::CLOSED);
+        }
         deeper(|| each_body(op, &mut operands));
     }
+}
+
+/// Returns `true` for an equation with an object that holds variables: `{"name": n} := input`.
+pub(crate) fn destructures(op: &Op) -> bool {
+    let pattern =
+        |side: &Side| matches!(side, Side::Term(Term::Object(members)) if !members.is_empty());
+    matches!(&op.kind, OpKind::Unify(sides) if pattern(&sides.0) || pattern(&sides.1))
 }
 
 /// Calls back with the bodies within an expression.
@@ -203,7 +259,7 @@ pub(crate) fn unified(op: &Op) -> BTreeSet<Slot> {
 }
 
 /// Marks the message of a rule, and adds the rules whose elements it takes over.
-fn message_of_rule(rule: &mut Rule, marks_head: bool, used: &mut BTreeSet<SetId>) {
+fn message_of_rule(rule: &mut Rule, marks_head: bool, used: &mut Used) {
     let mut given = Slots::new();
     rule.args.iter().for_each(|term| named(term, &mut given));
     let (mut head, mut direct) = (Slots::new(), Slots::new());
@@ -220,14 +276,12 @@ fn taken_over(term: &Term, direct: &mut Slots) {
         Term::Var(slot) => {
             direct.insert(*slot);
         }
-        // The violations and findings of a `result`.
-        Term::Object(members) => {
-            direct.extend(members.iter().filter_map(|(_, value)| match value {
-                Term::Var(slot) => Some(*slot),
-                _ => None,
-            }))
+        // The violations and findings of a `result`, and collections of collections.
+        Term::Object(members) => members.iter().for_each(|(_, value)| taken_over(value, direct)),
+        Term::Array(items) | Term::Set(items) => {
+            items.iter().for_each(|item| taken_over(item, direct));
         }
-        _ => {}
+        Term::Const(_) => {}
     }
 }
 
@@ -237,7 +291,7 @@ fn message(
     body: &mut Body,
     (head, mut direct): (&Slots, Slots),
     given: &Slots,
-    (marks_head, used): (bool, &mut BTreeSet<SetId>),
+    (marks_head, used): (bool, &mut Used),
 ) {
     let mentions = Mentions::of(body);
     let parts = head_parts(body, &mentions, head, given);
@@ -289,7 +343,7 @@ fn take_over(
     op: &mut Op,
     direct: &mut Slots,
     (outside, is_new): (&dyn Fn() -> Slots, &dyn Fn(Slot) -> bool),
-    used: &mut BTreeSet<SetId>,
+    used: &mut Used,
 ) {
     match &mut op.kind {
         OpKind::With(_, op) => take_over(op, direct, (outside, is_new), used),
@@ -300,70 +354,87 @@ fn take_over(
             } else if is_direct(right, direct) {
                 (right, left)
             } else {
+                for side in [left, right] {
+                    taken_by_key(side, direct, is_new, used);
+                }
                 return;
             };
             match side {
                 Side::Term(other) => taken_over(other, direct),
                 Side::Comprehension(comprehension) => {
-                    let (own, mut head, mut inner) =
-                        (&mut **comprehension, Slots::new(), Slots::new());
                     let mut given = outside();
                     if let Side::Term(target) = target {
                         named(target, &mut given);
                     }
-                    let mut in_head = |term: &Term| {
+                    let (mut head, mut inner) = (Slots::new(), Slots::new());
+                    comprehension.kind.each_term(&mut |term| {
                         named(term, &mut head);
                         taken_over(term, &mut inner);
-                    };
-                    match &own.kind {
-                        ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => {
-                            in_head(term)
-                        }
-                        ComprehensionKind::Object(key, value, _) => {
-                            in_head(key);
-                            in_head(value);
-                        }
-                    }
-                    let body = &mut own.body;
+                    });
+                    let body = &mut comprehension.body;
                     deeper(|| message(body, (&head, inner), &given, (true, used)));
                 }
-                Side::Ref(reference) => {
-                    let takes = |term: &Term| match term {
-                        Term::Var(slot) => is_new(*slot),
-                        term => matches!(term, Term::Const(_)),
-                    };
-                    match &reference.head {
-                        Head::Data(Resolved::Rules(set, count)) => {
-                            let path = reference.path.get(*count..).unwrap_or_default();
-                            if matches!(path, [Term::Var(_)]) || path.iter().all(takes) {
-                                used.insert(*set);
-                            }
-                        }
-                        Head::Var(slot) if reference.path.iter().all(takes) => {
-                            direct.insert(*slot);
-                        }
-                        _ => {}
-                    }
-                }
+                Side::Ref(reference) => taken_from(reference, direct, is_new, used),
             }
         }
+        OpKind::Test(side) => taken_by_key(side, direct, is_new, used),
         OpKind::Call(call) => {
-            if !matches!(&call.output, Some(Term::Var(slot)) if direct.contains(slot)) {
+            if !call.output.as_ref().is_some_and(|output| has_direct(output, direct)) {
                 return;
             }
-            if COMBINING.contains(&&*call.name) {
-                call.args.iter().for_each(|arg| named(arg, direct));
-            } else if let Target::Function(set) = call.target {
-                used.insert(set);
+            match (&*call.name, call.target) {
+                (_, Target::Function(set)) => {
+                    used.sets.insert(set);
+                }
+                // What the second operand lacks takes nothing away.
+                ("minus", _) => call.args.iter().take(1).for_each(|arg| taken_over(arg, direct)),
+                (name, _) if COMBINING.contains(&name) => {
+                    call.args.iter().for_each(|arg| taken_over(arg, direct));
+                }
+                _ => {}
             }
         }
         _ => {}
     }
 }
 
+/// Takes over what a reference looks up, or iterates over.
+fn taken_from(reference: &Ref, direct: &mut Slots, is_new: &dyn Fn(Slot) -> bool, used: &mut Used) {
+    let takes = |term: &Term| match term {
+        Term::Var(slot) => is_new(*slot),
+        term => matches!(term, Term::Const(_)),
+    };
+    match &reference.head {
+        Head::Data(resolved @ Resolved::Rules(_, count)) => {
+            let path = reference.path.get(*count..).unwrap_or_default();
+            if matches!(path, [Term::Var(_)]) || path.iter().all(takes) {
+                used.add(resolved, path);
+            }
+        }
+        Head::Data(resolved) => used.add(resolved, &reference.path),
+        Head::Var(slot) if reference.path.iter().all(takes) => {
+            direct.insert(*slot);
+        }
+        _ => {}
+    }
+}
+
+/// Takes over the keys that a reference iterates over, if one of them is a message.
+fn taken_by_key(side: &Side, direct: &mut Slots, is_new: &dyn Fn(Slot) -> bool, used: &mut Used) {
+    let Side::Ref(reference) = side else { return };
+    let is_key =
+        |term: &Term| matches!(term, Term::Var(slot) if direct.contains(slot) && is_new(*slot));
+    if reference.path.iter().any(is_key) {
+        taken_from(reference, direct, is_new, used);
+    }
+}
+
 /// Returns `true` for a variable or pattern of variables of which one has a message.
 fn is_direct(side: &Side, direct: &Slots) -> bool {
-    let Side::Term(term) = side else { return false };
+    matches!(side, Side::Term(term) if has_direct(term, direct))
+}
+
+fn has_direct(term: &Term, direct: &Slots) -> bool {
     let mut found = false;
     if is_pattern(term) {
         term.each_slot(&mut |slot| found |= direct.contains(&slot));

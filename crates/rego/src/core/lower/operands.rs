@@ -16,20 +16,22 @@ use std::collections::BTreeSet;
 use super::slots::{Mentions, mentioned, named};
 use crate::core::{
     Body, Call, Comprehension, Core, Head, Marks, Op, OpKind, Ref, RuleReads, SetId, Side, Slot,
-    Target,
+    Target, Term,
 };
 use crate::value::deeper;
 
 /// Sets the flags of rule sets and expressions that say where a call site is reached.
 pub(super) fn finish(core: &mut Core) {
     let Reached { calls, effects } = Reached::new(core);
-    let mut marking = Marking { reaches: &calls, reads_input: false, walks: false };
+    let mut marking =
+        Marking { reaches: &calls, reads_input: false, iterates_input: false, walks: false };
     for rule in &mut core.rules {
         let mut bound = BTreeSet::new();
         rule.args.iter().for_each(|term| named(term, &mut bound));
         marking.body(&mut rule.body, &bound);
     }
     core.reads_input = marking.reads_input;
+    core.iterates_input = marking.iterates_input;
     core.walks = marking.walks;
     for (set, (calls, effects)) in core.sets.iter_mut().zip(calls.into_iter().zip(effects)) {
         set.reaches = calls;
@@ -86,6 +88,7 @@ fn all_readers(mut open: Vec<u32>, readers: &[Vec<u32>]) -> Vec<bool> {
 struct Marking<'r> {
     reaches: &'r [bool],
     reads_input: bool,
+    iterates_input: bool,
     walks: bool,
 }
 
@@ -135,7 +138,9 @@ impl Marking<'_> {
     fn side(&mut self, side: &mut Side, bound: &BTreeSet<Slot>) -> bool {
         match side {
             Side::Ref(reference) => {
-                self.reads_input |= matches!(reference.head, Head::Input);
+                let of_input = matches!(reference.head, Head::Input);
+                self.reads_input |= of_input;
+                self.iterates_input |= of_input && matches!(*reference.path, [Term::Var(_), ..]);
                 self.refers(reference)
             }
             Side::Comprehension(comprehension) => {
@@ -260,7 +265,7 @@ fn call_in(op: &Op) -> Option<&Call> {
 fn binds(op: &Op) -> bool {
     match &op.kind {
         OpKind::With(_, op) => binds(op),
-        OpKind::Unify(_) => true,
+        OpKind::Unify(_) | OpKind::Test(Side::Ref(_)) => true,
         OpKind::Call(call) => call.output.is_some(),
         _ => false,
     }

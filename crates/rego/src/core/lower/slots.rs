@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{Body, ComprehensionKind, Head, Op, OpKind, Ref, Side, Slot, Term, WithValue};
+use crate::core::{Body, Head, Op, OpKind, Ref, Side, Slot, Term, WithValue};
 use crate::value::deeper;
 
 /// The variables that the expressions of a body mention, and where.
@@ -105,13 +105,7 @@ fn in_side(side: &Side, found: &mut BTreeSet<Slot>) {
         Side::Term(term) => named(term, found),
         Side::Ref(reference) => in_ref(reference, found),
         Side::Comprehension(comprehension) => {
-            match &comprehension.kind {
-                ComprehensionKind::Array(term) | ComprehensionKind::Set(term) => named(term, found),
-                ComprehensionKind::Object(key, value, _) => {
-                    named(key, found);
-                    named(value, found);
-                }
-            }
+            comprehension.kind.each_term(&mut |term| named(term, found));
             in_body(&comprehension.body, found);
         }
     }
