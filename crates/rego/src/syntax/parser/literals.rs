@@ -47,8 +47,7 @@ impl Parser<'_> {
 
     pub(super) fn query(&mut self, require_semicolon: bool, end: Tok) -> Option<Body> {
         if self.tok() == end {
-            self.error_here("found empty body");
-            return None;
+            return self.fail_here("found empty body");
         }
         let mut body = Vec::new();
         loop {
@@ -171,12 +170,10 @@ impl Parser<'_> {
             }
             match self.tok() {
                 Tok::Some => {
-                    self.illegal("illegal negation of 'some'");
-                    return None;
+                    return self.reject("illegal negation of 'some'");
                 }
                 Tok::Every => {
-                    self.illegal("illegal negation of 'every'");
-                    return None;
+                    return self.reject("illegal negation of 'every'");
                 }
                 _ => {}
             }
@@ -267,18 +264,12 @@ impl Parser<'_> {
         while self.tok() == Tok::With {
             let start = self.start();
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected ident");
-                return None;
-            }
+            self.require(Tok::Ident, "expected ident")?;
             let target = self.term()?;
             if !matches!(target.ungrouped().kind, TermKind::Ref(_) | TermKind::Var(_)) {
                 self.illegal("expected with target path");
             }
-            if self.tok() != Tok::As {
-                self.illegal("expected as keyword");
-                return None;
-            }
+            self.require(Tok::As, "expected as keyword")?;
             self.scan();
             let value = self.term_infix()?;
             withs.push(With { target, value, span: self.since(start) });
@@ -333,30 +324,22 @@ impl Parser<'_> {
             match member_arity(parts) {
                 Some(arity) if parts.len() == arity => {}
                 Some(_) => {
-                    self.illegal("illegal domain");
-                    return None;
+                    return self.reject("illegal domain");
                 }
                 None => {
-                    self.illegal("expected `x in xs` or `x, y in xs` expression");
-                    return None;
+                    return self.reject("expected `x in xs` or `x, y in xs` expression");
                 }
             }
             let symbols = vec![term.into_ungrouped()];
             let span = self.since(start);
-            let mut expr = expr(ExprKind::Some(SomeDecl { symbols, span }), span);
-            if self.tok() == Tok::With {
-                expr.with = self.with()?;
-            }
-            return Some(expr);
+            let expr = expr(ExprKind::Some(SomeDecl { symbols, span }), span);
+            return self.attach_with(expr);
         }
         self.restore(saved);
         let mut symbols = Vec::new();
         loop {
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected var");
-                return None;
-            }
+            self.require(Tok::Ident, "expected var")?;
             symbols.push(self.var_here());
             self.scan();
             if self.tok() != Tok::Comma {
@@ -373,42 +356,31 @@ impl Parser<'_> {
         self.scan();
         let term = self.term_infix()?.into_ungrouped();
         let TermKind::Call(parts) = term.into_kind() else {
-            self.illegal(EXPECTED);
-            return None;
+            return self.reject(EXPECTED);
         };
         let Some(arity) = member_arity(&parts) else {
-            self.illegal(EXPECTED);
-            return None;
+            return self.reject(EXPECTED);
         };
         if parts.len() != arity {
-            self.illegal("illegal domain");
-            return None;
+            return self.reject("illegal domain");
         }
         let mut parts = parts.into_iter().skip(1);
         let key = if arity == 4 { parts.next() } else { None };
         let (value, domain) = (parts.next()?, parts.next()?);
         if key.as_ref().is_some_and(|key| !is_var(key)) {
-            self.illegal("expected key to be a variable");
-            return None;
+            return self.reject("expected key to be a variable");
         }
         if !is_var(&value) {
-            self.illegal("expected value to be a variable");
-            return None;
+            return self.reject("expected value to be a variable");
         }
-        if self.tok() != Tok::LBrace {
-            self.illegal(hints::MISSING_BODY);
-            return None;
-        }
+        self.require(Tok::LBrace, hints::MISSING_BODY)?;
         self.scan();
         let body = self.body(Tok::RBrace)?;
         self.scan();
         let span = self.since(start);
         let every = Every { key, value, domain, body, span };
-        let mut expr = expr(ExprKind::Every(Box::new(every)), span);
-        if self.tok() == Tok::With {
-            expr.with = self.with()?;
-        }
-        Some(expr)
+        let expr = expr(ExprKind::Every(Box::new(every)), span);
+        self.attach_with(expr)
     }
 
     /// Parses `{ … }` after `not`.

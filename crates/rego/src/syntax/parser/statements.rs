@@ -180,8 +180,7 @@ impl Parser<'_> {
             self.scan();
         }
         if !self.name_or_keyword() {
-            self.illegal("");
-            return None;
+            return self.reject("");
         }
         Some(())
     }
@@ -218,8 +217,7 @@ impl Parser<'_> {
                 path
             }
             _ => {
-                self.illegal("");
-                return None;
+                return self.reject("");
             }
         };
         Some(Package { path, span: self.since(start) })
@@ -243,10 +241,7 @@ impl Parser<'_> {
         let path = self.import_path(term.into_ungrouped())?;
         if self.tok() == Tok::As {
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected var");
-                return None;
-            }
+            self.require(Tok::Ident, "expected var")?;
             if let Some(alias) = self.term() {
                 match alias.ungrouped().kind {
                     TermKind::Var(ref name) if is_root(name) => {
@@ -263,8 +258,7 @@ impl Parser<'_> {
                     _ => {}
                 }
             }
-            self.illegal("expected var");
-            return None;
+            return self.reject("expected var");
         }
         // The last word becomes a name, so it can't be a keyword.
         let last = match &path.kind {
@@ -298,8 +292,7 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                self.error_here("expected path");
-                return None;
+                return self.fail_here("expected path");
             }
         }
         let first = match &path.kind {
