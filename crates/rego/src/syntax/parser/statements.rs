@@ -192,9 +192,6 @@ impl Parser<'_> {
         let data = |span: Span| Term { kind: TermKind::Var(Arc::from("data")), span };
         let word = |name: &Arc<str>, span| Term { kind: TermKind::String(Arc::clone(name)), span };
         let path = match term.ungrouped().kind {
-            TermKind::Var(ref name) if is_root(name) => {
-                vec![data(term.span), word(name, term.span)]
-            }
             TermKind::Var(ref name) => vec![data(term.span), word(name, term.span)],
             TermKind::Ref(ref parts) => {
                 let mut path = Vec::with_capacity(parts.len() + 1);
@@ -216,9 +213,7 @@ impl Parser<'_> {
                 }
                 path
             }
-            _ => {
-                return self.reject("");
-            }
+            _ => return self.reject(""),
         };
         Some(Package { path, span: self.since(start) })
     }
