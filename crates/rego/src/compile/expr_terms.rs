@@ -81,20 +81,18 @@ impl VisitMut for ExprTerms<'_> {
                 *term = output;
             }
             TermKind::Ref(terms) => deeper(|| self.reference(terms)),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deeper(|| {
-                self.hoist(&mut comprehension.term, &mut comprehension.body);
-                self.body(&mut comprehension.body);
-            }),
-            TermKind::ObjectComprehension(comprehension) => deeper(|| {
-                self.hoist(&mut comprehension.key, &mut comprehension.body);
-                self.hoist(&mut comprehension.value, &mut comprehension.body);
-                self.body(&mut comprehension.body);
-            }),
-            _ => {
-                walk_term_mut(self, term);
-                order::sort(term);
-            }
+            kind => match kind.comprehension_mut() {
+                Some((head, body)) => deeper(|| {
+                    for term in head.into_iter().flatten() {
+                        self.hoist(term, body);
+                    }
+                    self.body(body);
+                }),
+                None => {
+                    walk_term_mut(self, term);
+                    order::sort(term);
+                }
+            },
         }
     }
 }

@@ -498,6 +498,15 @@ impl<'a> LocalsRewriter<'a> {
 /// Renames variables. Only comprehensions are scopes of their own here.
 impl VisitMut for LocalsRewriter<'_> {
     fn term(&mut self, term: &mut Term) {
+        let used = vars::of_comprehension_head(term);
+        if let Some((head, body)) = term.kind.comprehension_mut() {
+            return deeper(|| {
+                self.stack.push();
+                self.scope(body, used.as_ref());
+                head.into_iter().flatten().for_each(|term| self.term(term));
+                self.stack.pop();
+            });
+        }
         match &mut term.kind {
             TermKind::Var(name) => {
                 if let Some(new) = self.stack.declared(name).cloned() {
@@ -536,23 +545,6 @@ impl VisitMut for LocalsRewriter<'_> {
                 }
                 walk_term_mut(self, term);
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deeper(|| {
-                let used = vars::of_term(&comprehension.term);
-                self.stack.push();
-                self.scope(&mut comprehension.body, Some(&used));
-                self.term(&mut comprehension.term);
-                self.stack.pop();
-            }),
-            TermKind::ObjectComprehension(comprehension) => deeper(|| {
-                let mut used = vars::of_term(&comprehension.key);
-                used.update(&vars::of_term(&comprehension.value));
-                self.stack.push();
-                self.scope(&mut comprehension.body, Some(&used));
-                self.term(&mut comprehension.key);
-                self.term(&mut comprehension.value);
-                self.stack.pop();
-            }),
             _ => {
                 walk_term_mut(self, term);
                 order::sort(term);

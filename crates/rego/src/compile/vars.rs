@@ -202,17 +202,10 @@ pub fn of_term(term: &Term) -> VarSet {
 
 /// All variables of the head of a term that is a comprehension.
 pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
-    match &term.kind {
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            Some(of_term(&inner.term))
-        }
-        TermKind::ObjectComprehension(inner) => {
-            let mut vars = of_term(&inner.key);
-            vars.update(&of_term(&inner.value));
-            Some(vars)
-        }
-        _ => None,
-    }
+    let (head, _) = term.comprehension()?;
+    let mut vars = Vars::new(ALL);
+    head.into_iter().flatten().for_each(|term| vars.value(term));
+    Some(vars.take())
 }
 
 /// The problems of the variables of a term that have no value.
