@@ -75,7 +75,7 @@ impl VisitMut for ExprTerms<'_> {
                 let output = exprs::var(self.generator.generate(), span);
                 let mut terms = std::mem::take(terms);
                 terms.push(output.clone());
-                let mut call = exprs::expr(ExprKind::Call(terms), span);
+                let mut call = Expr::new(ExprKind::Call(terms), span);
                 call.generated = true;
                 self.support.push(call);
                 *term = output;

@@ -203,9 +203,7 @@ pub fn of_term(term: &Term) -> VarSet {
 /// All variables of the head of a term that is a comprehension.
 pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
     let (head, _) = term.comprehension()?;
-    let mut vars = Vars::new(ALL);
-    head.into_iter().flatten().for_each(|term| vars.value(term));
-    Some(vars.take())
+    Some(of_all(head.into_iter().flatten(), ALL))
 }
 
 /// The problems of the variables of a term that have no value.
@@ -219,8 +217,13 @@ pub fn undeclared(term: &Term, safe: &VarSet, rewritten: &NameMap<Name>) -> Vec<
 
 /// All variables of terms.
 pub fn of_terms(terms: &[Term]) -> VarSet {
-    let mut vars = Vars::new(ALL);
-    vars.values(terms);
+    of_all(terms, ALL)
+}
+
+/// The variables of terms.
+pub fn of_all<'t>(terms: impl IntoIterator<Item = &'t Term>, params: VarsParams<'_>) -> VarSet {
+    let mut vars = Vars::new(params);
+    terms.into_iter().for_each(|term| vars.value(term));
     vars.take()
 }
 

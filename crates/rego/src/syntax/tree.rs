@@ -298,6 +298,12 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// Makes a statement of this kind, without modifiers.
+    pub(crate) fn new(kind: ExprKind, span: Span) -> Self {
+        let with = Vec::new();
+        Self { kind, negated: false, with, span, generated: false, from_assignment: false }
+    }
+
     /// The kind, which is then an empty declaration here.
     pub fn take_kind(&mut self) -> ExprKind {
         let nothing = SomeDecl { symbols: Vec::new(), span: self.span };

@@ -35,10 +35,6 @@ enum Group {
     Error,
 }
 
-fn expr(kind: ExprKind, span: Span) -> Expr {
-    Expr { kind, negated: false, with: Vec::new(), span, generated: false, from_assignment: false }
-}
-
 impl Parser<'_> {
     /// Parses statements up to `end`, which isn't consumed.
     pub(super) fn body(&mut self, end: Tok) -> Option<Body> {
@@ -332,7 +328,7 @@ impl Parser<'_> {
             }
             let symbols = vec![term.into_ungrouped()];
             let span = self.since(start);
-            let expr = expr(ExprKind::Some(SomeDecl { symbols, span }), span);
+            let expr = Expr::new(ExprKind::Some(SomeDecl { symbols, span }), span);
             return self.attach_with(expr);
         }
         self.restore(saved);
@@ -347,7 +343,7 @@ impl Parser<'_> {
             }
         }
         let span = self.since(start);
-        Some(expr(ExprKind::Some(SomeDecl { symbols, span }), span))
+        Some(Expr::new(ExprKind::Some(SomeDecl { symbols, span }), span))
     }
 
     fn every(&mut self) -> Option<Expr> {
@@ -379,30 +375,35 @@ impl Parser<'_> {
         self.scan();
         let span = self.since(start);
         let every = Every { key, value, domain, body, span };
-        let expr = expr(ExprKind::Every(Box::new(every)), span);
+        let expr = Expr::new(ExprKind::Every(Box::new(every)), span);
         self.attach_with(expr)
     }
 
     /// Parses `{ … }` after `not`.
     fn not_body(&mut self, not: u32) -> Option<Operand> {
         let open = self.here();
-        let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
-        self.scan();
-        let Some(body) = self.body(Tok::RBrace) else {
-            if !empty && let Some(problem) = self.state.errors.last_mut() {
-                problem.hints.push(
-                    "`not { ... }` takes statements; to negate a value, write `not (...)`".into(),
-                );
-            }
-            return None;
-        };
-        self.scan();
+        let hint = "`not { ... }` takes statements; to negate a value, write `not (...)`";
+        let body = self.operand_body(Some(hint.to_owned()))?;
         if self.is_ambiguous_union(&body) {
             self.error_ambiguous_union(open);
             return None;
         }
         let span = self.since(not);
         Some(Operand::of(negation(body, true, span)))
+    }
+
+    /// Parses an operand in braces; adds the hint to its error, unless the braces are empty.
+    fn operand_body(&mut self, hint: Option<String>) -> Option<Body> {
+        let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
+        self.scan();
+        let Some(body) = self.body(Tok::RBrace) else {
+            if !empty && let Some(problem) = self.state.errors.last_mut() {
+                problem.hints.extend(hint);
+            }
+            return None;
+        };
+        self.scan();
+        Some(body)
     }
 
     /// Parses the operators after a first operand. They associate to the left, and `and` binds
@@ -454,27 +455,17 @@ impl Parser<'_> {
             explicit_right: right.explicit,
             span,
         };
-        Some(expr(kind(Box::new(node)), span))
+        Some(Expr::new(kind(Box::new(node)), span))
     }
 
     /// Parses an operand after `operator`, or the first one within parentheses.
     fn logical_operand(&mut self, operator: Option<&str>) -> Option<Operand> {
         if self.tok() == Tok::LBrace {
             let span = self.here();
-            let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
-            self.scan();
-            let Some(body) = self.body(Tok::RBrace) else {
-                if !empty
-                    && let Some(operator) = operator
-                    && let Some(problem) = self.state.errors.last_mut()
-                {
-                    problem.hints.push(format!(
-                        "braces after `{operator}` hold statements; to use a value, write `(...)`"
-                    ));
-                }
-                return None;
-            };
-            self.scan();
+            let hint = operator.map(|operator| {
+                format!("braces after `{operator}` hold statements; to use a value, write `(...)`")
+            });
+            let body = self.operand_body(hint)?;
             if self.is_ambiguous_union(&body) {
                 self.error_ambiguous_union(span);
             }
@@ -622,7 +613,7 @@ impl Parser<'_> {
         } else {
             ExprKind::Term(Box::new(left))
         };
-        Some(expr(kind, self.since(start)))
+        Some(Expr::new(kind, self.since(start)))
     }
 
     /// Returns `true` if a body such as `{x | y}` looks like a comprehension; parentheses around
@@ -654,7 +645,7 @@ impl Parser<'_> {
 }
 
 fn negation(body: Body, explicit: bool, span: Span) -> Expr {
-    expr(ExprKind::Not(Not { body, explicit, span }), span)
+    Expr::new(ExprKind::Not(Not { body, explicit, span }), span)
 }
 
 fn is_var(term: &Term) -> bool {

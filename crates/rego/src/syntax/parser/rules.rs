@@ -29,15 +29,9 @@ pub(super) fn empty_head(span: Span) -> Head {
 /// The body of a rule for which none is written.
 pub(super) fn true_body(span: Span) -> Body {
     let term = Box::new(Term { kind: TermKind::Bool(true), span });
-    let kind = ExprKind::Term(term);
-    vec![Expr {
-        kind,
-        negated: false,
-        with: Vec::new(),
-        span,
-        generated: true,
-        from_assignment: false,
-    }]
+    let mut expr = Expr::new(ExprKind::Term(term), span);
+    expr.generated = true;
+    vec![expr]
 }
 
 fn is_wildcard(term: &Term) -> bool {
