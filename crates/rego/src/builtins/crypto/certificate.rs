@@ -783,36 +783,26 @@ impl Subtrees {
         while !der.is_empty() {
             let read = der.read(SEQUENCE).and_then(|mut sequence| sequence.any());
             let (tag, _, content) = read.or_invalid("invalid NameConstraints extension")?;
-            let text = || ascii(content.0, "invalid constraint value");
-            let failed = |kind: &str, text: &str| {
-                Err(invalid(&format!("failed to parse {kind} constraint {text:?}")))
-            };
             match tag ^ 0x80 {
-                1 => {
-                    let text = text()?;
-                    let valid = if text.contains('@') {
-                        mailbox(&text).is_some()
-                    } else {
-                        domain_valid(&text, true)
+                kind @ (1 | 2 | 6) => {
+                    let text = ascii(content.0, "invalid constraint value")?;
+                    let (name, valid, names) = match kind {
+                        1 if text.contains('@') => {
+                            ("rfc822Name", mailbox(&text).is_some(), &mut subtrees.emails)
+                        }
+                        1 => ("rfc822Name", domain_valid(&text, true), &mut subtrees.emails),
+                        2 => ("dnsName", domain_valid(&text, true), &mut subtrees.dns),
+                        _ => {
+                            let is_address = text.parse::<IpAddr>().is_ok();
+                            ("URI", !is_address && domain_valid(&text, true), &mut subtrees.uris)
+                        }
                     };
                     if !valid {
-                        return failed("rfc822Name", &text);
+                        return Err(invalid(&format!(
+                            "failed to parse {name} constraint {text:?}"
+                        )));
                     }
-                    subtrees.emails.push(text);
-                }
-                2 => {
-                    let text = text()?;
-                    if !domain_valid(&text, true) {
-                        return failed("dnsName", &text);
-                    }
-                    subtrees.dns.push(text);
-                }
-                6 => {
-                    let text = text()?;
-                    if text.parse::<IpAddr>().is_ok() || !domain_valid(&text, true) {
-                        return failed("URI", &text);
-                    }
-                    subtrees.uris.push(text);
+                    names.push(text);
                 }
                 7 => {
                     let bytes = content.0;

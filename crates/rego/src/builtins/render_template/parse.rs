@@ -90,7 +90,8 @@ impl Function {
     }
 }
 
-fn bad(message: impl std::fmt::Display) -> Error {
+/// Returns an error in the words of Go's `text/template`.
+pub(super) fn bad(message: impl std::fmt::Display) -> Error {
     Error::failed(format!("template: template: {message}"))
 }
 

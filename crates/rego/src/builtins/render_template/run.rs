@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::encoding::query_escape;
 use super::super::go_format::{Argument, print, printf, println};
 use super::super::{Code, Context, Error};
-use super::parse::{Function, Node, Operand, Pipeline, Templates};
+use super::parse::{Function, Node, Operand, Pipeline, Templates, bad};
 use crate::value::{Array, Object, Value, deeper, is_printable};
 
 /// A value in a template.
@@ -80,10 +80,6 @@ impl Item {
 
 fn arguments(items: &[Item]) -> Vec<Argument<'_>> {
     items.iter().map(Item::argument).collect()
-}
-
-fn bad(message: impl std::fmt::Display) -> Error {
-    Error::failed(format!("template: template: {message}"))
 }
 
 /// Executes the unnamed template.
