@@ -299,23 +299,21 @@ impl<'a> Checker<'a> {
         {
             return Rc::clone(closure);
         }
-        let (body, make): (&Body, &dyn Fn(&Rc<Env>) -> Type) = match &term.kind {
-            TermKind::ArrayComprehension(comprehension) => (&comprehension.body, &|env| {
-                Type::array(Vec::new(), self.type_of(env, &comprehension.term))
-            }),
-            TermKind::SetComprehension(comprehension) => {
-                (&comprehension.body, &|env| Type::set(self.type_of(env, &comprehension.term)))
-            }
-            TermKind::ObjectComprehension(comprehension) => (&comprehension.body, &|env| {
-                Type::object_of(
-                    self.type_of(env, &comprehension.key),
-                    self.type_of(env, &comprehension.value),
-                )
-            }),
-            _ => return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown }),
+        let Some((head, body)) = term.comprehension() else {
+            return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown });
         };
         let (inner, problems) = self.check(env, body);
-        let tpe = if problems.is_empty() { make(&inner) } else { Type::Unknown };
+        let tpe = if problems.is_empty() {
+            let [key, value] =
+                head.map(|term| term.map_or(Type::Unknown, |term| self.type_of(&inner, term)));
+            match &term.kind {
+                TermKind::ArrayComprehension(_) => Type::array(Vec::new(), value),
+                TermKind::SetComprehension(_) => Type::set(value),
+                _ => Type::object_of(key, value),
+            }
+        } else {
+            Type::Unknown
+        };
         let closure = Rc::new(ComprehensionResult { problems, tpe });
         if let Some(known) = self.closures.borrow_mut().get_mut(&address) {
             if known.results.len() >= MAX_RESULTS {
