@@ -314,9 +314,9 @@ impl<'a> Compiler<'a> {
         self.found.extend(problems);
     }
 
-    /// Adds a problem after which later stages can report further ones.
-    fn recoverable(&mut self, problem: Problem) {
-        self.found.push(problem);
+    /// Adds problems after which later stages can report further ones.
+    fn recoverable(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        self.found.extend(problems);
     }
 
     /// The path, line and column at which a span begins.

@@ -31,7 +31,7 @@ pub use shared::Shared;
 pub use sorted::{Elements, IntoElements, IntoMembers, Members, Object, Set};
 pub use string::Text;
 pub use terms::quote;
-pub(crate) use terms::quote_with;
+pub(crate) use terms::{quote_with, quoted};
 pub(crate) use unicode::{is_printable, lossy};
 
 /// The elements of an array.

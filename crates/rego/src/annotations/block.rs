@@ -137,9 +137,7 @@ fn list(value: Value, wanted: &str) -> Result<Array, String> {
 fn mapping(value: Value) -> Result<Object, String> {
     match value {
         Value::Null => Ok(Object::new()),
-        Value::Object(members) => {
-            Ok(members.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
-        }
+        Value::Object(members) => Ok(Object::clone(&members)),
         other => Err(format!(
             "yaml: unmarshal errors: cannot unmarshal {} into map[string]interface {{}}",
             tag(&other)

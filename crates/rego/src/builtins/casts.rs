@@ -5,7 +5,7 @@ use num_traits::Num;
 
 use super::operands::{answer, charge_elements, operand, operand_error};
 use super::{Answer, Context, Error, Family, Run, Value};
-use crate::value::{Array, Number, Set, quote};
+use crate::value::{Array, Number, Set, quoted};
 
 pub(super) const FUNCTIONS: Family = &[
     ("is_array", Run::Plain(|_, args| is(args, "array"))),
@@ -77,10 +77,7 @@ fn to_number(_: &dyn Context, args: &[Value]) -> Answer {
                 return Err(operand_error(1, "must be valid number string but got string"));
             }
             let failed = |what: &str| {
-                let mut message = String::from("strconv.ParseFloat: parsing ");
-                // Writing to a string doesn't fail.
-                let _ = quote(&mut message, text);
-                Error::failed(format!("{message}: {what}"))
+                Error::failed(format!("strconv.ParseFloat: parsing {}: {what}", quoted(text)))
             };
             let number = read_float(text).ok_or_else(|| failed("invalid syntax"))?;
             let number =

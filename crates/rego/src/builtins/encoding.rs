@@ -3,21 +3,27 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{self as engines, GeneralPurpose};
+
 use super::operands::{answer, charge_elements, elements, object, operand, operand_error, string};
 use super::{Answer, Context, Error, Family, Run, Value};
 use crate::value::unicode::is_printable;
-use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, quote};
+use crate::value::{Array, JsonLimits, JsonStyle, Object, lossy, quoted};
 
 pub(super) const FUNCTIONS: Family = &[
     ("json.marshal", Run::Plain(json_marshal)),
     ("json.marshal_with_options", Run::Plain(json_marshal_with_options)),
     ("json.unmarshal", Run::Plain(json_unmarshal)),
     ("json.is_valid", Run::Plain(json_is_valid)),
-    ("base64.encode", Run::Plain(|context, args| to_base64(context, args, STANDARD, true))),
+    ("base64.encode", Run::Plain(|context, args| to_base64(context, args, &engines::STANDARD))),
     ("base64.decode", Run::Plain(base64_decode)),
     ("base64.is_valid", Run::Plain(base64_is_valid)),
-    ("base64url.encode", Run::Plain(|context, args| to_base64(context, args, URL, true))),
-    ("base64url.encode_no_pad", Run::Plain(|context, args| to_base64(context, args, URL, false))),
+    ("base64url.encode", Run::Plain(|context, args| to_base64(context, args, &engines::URL_SAFE))),
+    (
+        "base64url.encode_no_pad",
+        Run::Plain(|context, args| to_base64(context, args, &engines::URL_SAFE_NO_PAD)),
+    ),
     ("base64url.decode", Run::Plain(base64url_decode)),
     ("hex.encode", Run::Plain(hex_encode)),
     ("hex.decode", Run::Plain(hex_decode)),
@@ -26,14 +32,6 @@ pub(super) const FUNCTIONS: Family = &[
     ("urlquery.decode", Run::Plain(query_decode)),
     ("urlquery.decode_object", Run::Plain(query_decode_object)),
 ];
-
-/// Returns the text in quotes, for an error message.
-fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    // Writing to a string doesn't fail.
-    let _ = quote(&mut out, text);
-    out
-}
 
 // --- JSON ------------------------------------------------------------------------------------
 
@@ -127,23 +125,10 @@ fn json_is_valid(_: &dyn Context, args: &[Value]) -> Answer {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-fn to_base64(context: &dyn Context, args: &[Value], alphabet: &[u8; 64], pad: bool) -> Answer {
+fn to_base64(context: &dyn Context, args: &[Value], engine: &GeneralPurpose) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(4) / 3)?;
-    let mut out = String::new();
-    for chunk in text.as_bytes().chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            if at <= chunk.len() {
-                let index = (bits >> (18 - 6 * at)) & 63;
-                out.extend(alphabet.get(index as usize).map(|byte| char::from(*byte)));
-            } else if pad {
-                out.push('=');
-            }
-        }
-    }
-    answer(out)
+    answer(engine.encode(text))
 }
 
 /// Decodes padded base64, ignoring line breaks and unused bits. The error is the position of the
@@ -269,7 +254,8 @@ fn hex_decode(context: &dyn Context, args: &[Value]) -> Answer {
 
 // --- Queries ---------------------------------------------------------------------------------
 
-fn escape(out: &mut String, text: &str) {
+/// Appends a text as Go's `url.QueryEscape` writes it.
+pub(super) fn query_escape(out: &mut String, text: &str) {
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
@@ -288,7 +274,7 @@ fn query_encode(context: &dyn Context, args: &[Value]) -> Answer {
     let text = string(args, 0)?;
     context.charge((text.len() as u64).saturating_mul(3))?;
     let mut out = String::with_capacity(text.len());
-    escape(&mut out, text);
+    query_escape(&mut out, text);
     answer(out)
 }
 
@@ -319,9 +305,9 @@ fn query_encode_object(context: &dyn Context, args: &[Value]) -> Answer {
             if !out.is_empty() {
                 out.push('&');
             }
-            escape(&mut out, key);
+            query_escape(&mut out, key);
             out.push('=');
-            escape(&mut out, value);
+            query_escape(&mut out, value);
         }
     }
     answer(out)

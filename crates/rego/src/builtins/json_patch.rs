@@ -48,6 +48,15 @@ fn not_composite<T>(value: &Value, path: Option<&Value>) -> Result<T, Error> {
     failed(format!("expected composite type{path}, found value: {value} (type: ast.{kind})"))
 }
 
+/// Returns a changed member, which must not have been removed.
+fn changed<'n>(
+    changes: &'n mut BTreeMap<Value, Option<Node>>,
+    key: &Value,
+) -> Result<&'n mut Node, Error> {
+    let removed = || Error::failed(format!("cannot unfold the already deleted node for key {key}"));
+    changes.get_mut(key).and_then(Option::as_mut).ok_or_else(removed)
+}
+
 /// Parses a path step as an index into an array of `length` elements.
 fn index(length: usize, step: &Value) -> Result<i64, Error> {
     match step {
@@ -151,14 +160,7 @@ impl Node {
                     };
                     changes.insert(step.clone(), Some(Self::Value(value.clone())));
                 }
-                match changes.get_mut(step) {
-                    Some(Some(child)) => child,
-                    _ => {
-                        return failed(format!(
-                            "cannot unfold the already deleted node for key {step}"
-                        ));
-                    }
-                }
+                changed(changes, step)?
             }
             Self::Set(base, changes) => {
                 if !changes.contains_key(step) {
@@ -168,14 +170,7 @@ impl Node {
                     }
                     changes.insert(step.clone(), Some(Self::Value(step.clone())));
                 }
-                match changes.get_mut(step) {
-                    Some(Some(child)) => child,
-                    _ => {
-                        return failed(format!(
-                            "cannot unfold the already deleted node for key {step}"
-                        ));
-                    }
-                }
+                changed(changes, step)?
             }
             Self::Array(base, slots) => {
                 let at = index(slots.len(), step)?;

@@ -4,8 +4,8 @@ use super::encoding_rules::to_base64;
 use super::operands::{answer, operand, string};
 use super::{Answer, Context, Error, Family, Run};
 use crate::syntax::tree::{
-    Body, Comment, Expr, ExprKind, FileId, Head, Module, Rule, Template, TemplatePart, Term,
-    TermKind,
+    Body, Comment, Expr, ExprKind, FileId, Head, Import, Module, Rule, Template, TemplatePart,
+    Term, TermKind,
 };
 use crate::syntax::{BaseVersion, ParseOptions, parse_module};
 use crate::value::{Object, Value, deeper};
@@ -33,39 +33,38 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     )
 }
 
-fn insert(object: &mut Object, name: &str, value: Value) {
-    object.insert(Value::from(name), value);
+/// Builds an object without the members that have no value.
+fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    let members = members.into_iter().filter_map(|(name, value)| Some((Value::from(name), value?)));
+    Value::from(members.collect::<Object>())
+}
+
+/// The value of a member that is present only if it's `true`.
+fn flag(set: bool) -> Option<Value> {
+    set.then(|| Value::from(true))
 }
 
 fn list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Value {
     Value::from(items.iter().map(show).collect::<Vec<_>>())
 }
 
+/// Converts a list, unless it's empty.
+fn some_list<T>(items: &[T], show: impl Fn(&T) -> Value) -> Option<Value> {
+    (!items.is_empty()).then(|| list(items, show))
+}
+
 fn module_value(module: &Module, name: &str, text: &str) -> Value {
-    let mut members = Object::new();
-    insert(&mut members, "package", object([("path", reference(&module.package.path))]));
-    if !module.imports.is_empty() {
-        let imports = list(&module.imports, |import| {
-            let mut members = Object::new();
-            insert(&mut members, "path", term(&import.path));
-            if let Some((alias, _)) = &import.alias {
-                insert(&mut members, "alias", Value::from(&**alias));
-            }
-            Value::from(members)
-        });
-        insert(&mut members, "imports", imports);
-    }
-    if !module.rules.is_empty() {
-        insert(&mut members, "rules", list(&module.rules, rule));
-    }
-    if !module.comments.is_empty() {
-        insert(
-            &mut members,
-            "comments",
-            list(&module.comments, |found| comment(found, name, text)),
-        );
-    }
-    Value::from(members)
+    let import = |import: &Import| {
+        let alias = import.alias.as_ref().map(|(alias, _)| Value::from(&**alias));
+        present([("path", Some(term(&import.path))), ("alias", alias)])
+    };
+    let comment = |found: &Comment| comment(found, name, text);
+    present([
+        ("package", Some(object([("path", reference(&module.package.path))]))),
+        ("imports", some_list(&module.imports, import)),
+        ("rules", some_list(&module.rules, rule)),
+        ("comments", some_list(&module.comments, comment)),
+    ])
 }
 
 fn comment(comment: &Comment, name: &str, text: &str) -> Value {
@@ -81,20 +80,16 @@ fn comment(comment: &Comment, name: &str, text: &str) -> Value {
 }
 
 fn rule(rule: &Rule) -> Value {
-    let mut members = Object::new();
-    insert(&mut members, "head", head(&rule.head, rule.default));
-    insert(&mut members, "body", body(&rule.body));
-    if rule.default {
-        insert(&mut members, "default", Value::from(true));
-    }
-    if let Some(otherwise) = &rule.else_rule {
-        insert(&mut members, "else", deeper(|| self::rule(otherwise)));
-    }
-    Value::from(members)
+    let otherwise = rule.else_rule.as_ref();
+    present([
+        ("head", Some(head(&rule.head, rule.default))),
+        ("body", Some(body(&rule.body))),
+        ("default", flag(rule.default)),
+        ("else", otherwise.map(|otherwise| deeper(|| self::rule(otherwise)))),
+    ])
 }
 
 fn head(head: &Head, default: bool) -> Value {
-    let mut members = Object::new();
     // OPA keeps `name` from the time when a head was a plain name, possibly with a key.
     let named = match head.reference.len() {
         1 => true,
@@ -103,23 +98,18 @@ fn head(head: &Head, default: bool) -> Value {
         2 => head.args.is_empty(),
         _ => false,
     };
-    if named && let Some(Term { kind: TermKind::Var(name), .. }) = head.reference.first() {
-        insert(&mut members, "name", Value::from(&**name));
-    }
-    insert(&mut members, "ref", reference(&head.reference));
-    if !head.args.is_empty() {
-        insert(&mut members, "args", terms(&head.args));
-    }
-    if let Some(key) = &head.key {
-        insert(&mut members, "key", term(key));
-    }
-    if let Some(value) = &head.value {
-        insert(&mut members, "value", term(value));
-    }
-    if head.assign {
-        insert(&mut members, "assign", Value::from(true));
-    }
-    Value::from(members)
+    let name = head.reference.first().filter(|_| named).and_then(|first| match &first.kind {
+        TermKind::Var(name) => Some(Value::from(&**name)),
+        _ => None,
+    });
+    present([
+        ("name", name),
+        ("ref", Some(reference(&head.reference))),
+        ("args", some_list(&head.args, term)),
+        ("key", head.key.as_ref().map(term)),
+        ("value", head.value.as_ref().map(term)),
+        ("assign", flag(head.assign)),
+    ])
 }
 
 fn body(body: &Body) -> Value {
@@ -128,8 +118,6 @@ fn body(body: &Body) -> Value {
 }
 
 fn expr(expr: &Expr, index: i64) -> Value {
-    let mut members = Object::new();
-    insert(&mut members, "index", Value::from(index));
     let terms = deeper(|| match &expr.kind {
         ExprKind::Term(inner) => term(inner),
         ExprKind::Call(parts) => call(parts),
@@ -147,34 +135,25 @@ fn expr(expr: &Expr, index: i64) -> Value {
         ]),
         ExprKind::And(logical) | ExprKind::Or(logical) => {
             let and = matches!(expr.kind, ExprKind::And(_));
-            let mut members = Object::new();
-            insert(&mut members, "type", Value::from(if and { "and" } else { "or" }));
-            insert(&mut members, "lhs", body(&logical.left));
-            insert(&mut members, "rhs", body(&logical.right));
-            for (name, explicit) in
-                [("explicit_lhs", logical.explicit_left), ("explicit_rhs", logical.explicit_right)]
-            {
-                if explicit {
-                    insert(&mut members, name, Value::from(true));
-                }
-            }
-            Value::from(members)
+            present([
+                ("type", Some(Value::from(if and { "and" } else { "or" }))),
+                ("lhs", Some(body(&logical.left))),
+                ("rhs", Some(body(&logical.right))),
+                ("explicit_lhs", flag(logical.explicit_left)),
+                ("explicit_rhs", flag(logical.explicit_right)),
+            ])
         }
     });
-    insert(&mut members, "terms", terms);
-    if !expr.with.is_empty() {
-        let with = list(&expr.with, |modifier| {
-            object([("target", term(&modifier.target)), ("value", term(&modifier.value))])
-        });
-        insert(&mut members, "with", with);
-    }
-    if expr.generated {
-        insert(&mut members, "generated", Value::from(true));
-    }
-    if expr.negated {
-        insert(&mut members, "negated", Value::from(true));
-    }
-    Value::from(members)
+    let with = some_list(&expr.with, |modifier| {
+        object([("target", term(&modifier.target)), ("value", term(&modifier.value))])
+    });
+    present([
+        ("index", Some(Value::from(index))),
+        ("terms", Some(terms)),
+        ("with", with),
+        ("generated", flag(expr.generated)),
+        ("negated", flag(expr.negated)),
+    ])
 }
 
 fn terms(items: &[Term]) -> Value {
@@ -246,14 +225,9 @@ fn term(parsed: &Term) -> Value {
             let pairs = pairs.into_iter().map(|(key, value)| Value::from(vec![key, value]));
             ("object", Value::from(pairs.collect::<Vec<_>>()))
         }
-        TermKind::ArrayComprehension(comprehension) => (
-            "arraycomprehension",
-            object([("body", body(&comprehension.body)), ("term", term(&comprehension.term))]),
-        ),
-        TermKind::SetComprehension(comprehension) => (
-            "setcomprehension",
-            object([("body", body(&comprehension.body)), ("term", term(&comprehension.term))]),
-        ),
+        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
+            (parsed.kind.name(), object([("body", body(&inner.body)), ("term", term(&inner.term))]))
+        }
         TermKind::ObjectComprehension(comprehension) => (
             "objectcomprehension",
             object([

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::operands::{Ticks, answer, charge_elements, integer, operand, string};
 use super::{Answer, Context, Error, Family, Run, Value};
-use crate::value::{Array, quote};
+use crate::value::{Array, quoted};
 
 pub(super) use compiled::Compiled;
 pub(super) use compiled::PatternCache;
@@ -307,12 +307,7 @@ fn template_match(context: &dyn Context, args: &[Value]) -> Answer {
         let message = "end delimiter has to be exactly one character long but is";
         return Err(Error::failed(format!("{message} {length} long")));
     };
-    let unbalanced = || {
-        let mut message = String::from("unbalanced braces in ");
-        // Writing to a string doesn't fail.
-        let _ = quote(&mut message, template);
-        Error::failed(message)
-    };
+    let unbalanced = || Error::failed(format!("unbalanced braces in {}", quoted(template)));
     let mut out = String::from("^");
     let (mut level, mut from) = (0_usize, 0);
     for (at, byte) in template.bytes().enumerate() {

@@ -71,17 +71,13 @@ impl VisitMut for ComprehensionTerms<'_> {
     }
 
     fn term(&mut self, term: &mut Term) {
-        match &mut term.kind {
-            TermKind::Template(_) => return,
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => {
-                hoist(self.generator, &mut comprehension.term, &mut comprehension.body);
+        if matches!(term.kind, TermKind::Template(_)) {
+            return;
+        }
+        if let Some((head, body)) = term.kind.comprehension_mut() {
+            for term in head.into_iter().flatten() {
+                hoist(self.generator, term, body);
             }
-            TermKind::ObjectComprehension(comprehension) => {
-                hoist(self.generator, &mut comprehension.key, &mut comprehension.body);
-                hoist(self.generator, &mut comprehension.value, &mut comprehension.body);
-            }
-            _ => {}
         }
         walk_term_mut(self, term);
         order::sort(term);

@@ -75,26 +75,24 @@ impl VisitMut for ExprTerms<'_> {
                 let output = exprs::var(self.generator.generate(), span);
                 let mut terms = std::mem::take(terms);
                 terms.push(output.clone());
-                let mut call = exprs::expr(ExprKind::Call(terms), span);
+                let mut call = Expr::new(ExprKind::Call(terms), span);
                 call.generated = true;
                 self.support.push(call);
                 *term = output;
             }
             TermKind::Ref(terms) => deeper(|| self.reference(terms)),
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deeper(|| {
-                self.hoist(&mut comprehension.term, &mut comprehension.body);
-                self.body(&mut comprehension.body);
-            }),
-            TermKind::ObjectComprehension(comprehension) => deeper(|| {
-                self.hoist(&mut comprehension.key, &mut comprehension.body);
-                self.hoist(&mut comprehension.value, &mut comprehension.body);
-                self.body(&mut comprehension.body);
-            }),
-            _ => {
-                walk_term_mut(self, term);
-                order::sort(term);
-            }
+            kind => match kind.comprehension_mut() {
+                Some((head, body)) => deeper(|| {
+                    for term in head.into_iter().flatten() {
+                        self.hoist(term, body);
+                    }
+                    self.body(body);
+                }),
+                None => {
+                    walk_term_mut(self, term);
+                    order::sort(term);
+                }
+            },
         }
     }
 }

@@ -60,17 +60,12 @@ pub fn function(name: &str, span: Span) -> Term {
 
 /// Makes `left = right`.
 pub fn equality(left: Term, right: Term, span: Span) -> Expr {
-    expr(ExprKind::Call(vec![function("eq", span), left, right]), span)
-}
-
-/// Makes an expression of this kind, without modifiers.
-pub fn expr(kind: ExprKind, span: Span) -> Expr {
-    Expr { kind, negated: false, with: Vec::new(), span, generated: false, from_assignment: false }
+    Expr::new(ExprKind::Call(vec![function("eq", span), left, right]), span)
 }
 
 /// Makes the expression `true`.
 pub fn truth(span: Span) -> Expr {
-    expr(ExprKind::Term(Box::new(Term { kind: TermKind::Bool(true), span })), span)
+    Expr::new(ExprKind::Term(Box::new(Term { kind: TermKind::Bool(true), span })), span)
 }
 
 /// Returns `true` if a body consists of just `true`.

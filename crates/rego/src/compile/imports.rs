@@ -199,27 +199,22 @@ pub fn check_v1(mut module: Module, functions: &Functions) -> Vec<Problem> {
 }
 
 impl Compiler<'_> {
+    /// The modules to which Rego v1's checks apply; in strict mode, all.
+    fn checked_modules(&self) -> impl Iterator<Item = &Module> {
+        self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module))
+    }
+
     /// Checks that rules, arguments and variables don't hide `data` or `input`.
     pub(super) fn check_keyword_overrides(&mut self) {
-        let found =
-            self.modules.iter().filter(|module| self.options.strict || is_v1_compatible(module));
-        for problem in found.flat_map(check_root_document_overrides).collect::<Vec<_>>() {
-            self.recoverable(problem);
-        }
+        let found: Vec<_> =
+            self.checked_modules().flat_map(check_root_document_overrides).collect();
+        self.recoverable(found);
     }
 
     /// Checks that imports don't hide each other.
     pub(super) fn check_duplicate_imports(&mut self) {
-        let mut found = Vec::new();
-        for module in &self.modules {
-            if !(self.options.strict || is_v1_compatible(module)) {
-                continue;
-            }
-            found.extend(duplicate_imports(module));
-        }
-        for problem in found {
-            self.recoverable(problem);
-        }
+        let found: Vec<_> = self.checked_modules().flat_map(duplicate_imports).collect();
+        self.recoverable(found);
     }
 
     /// Removes the imports, which are resolved by now.
@@ -244,17 +239,11 @@ impl Compiler<'_> {
         if !rules.clone().any(|rule| requires_deprecated(&self.options.functions, rule)) {
             return;
         }
-        let mut found = Vec::new();
-        for module in &self.modules {
-            if self.options.strict || is_v1_compatible(module) {
-                for rule in &module.rules {
-                    found.extend(check_deprecated_builtins(&self.options.functions, rule));
-                }
-            }
-        }
-        for problem in found {
-            self.recoverable(problem);
-        }
+        let rules = self.checked_modules().flat_map(|module| &module.rules);
+        let found: Vec<_> = rules
+            .flat_map(|rule| check_deprecated_builtins(&self.options.functions, rule))
+            .collect();
+        self.recoverable(found);
     }
 
     /// Checks that functions that the host forbids aren't called.
@@ -264,9 +253,7 @@ impl Compiler<'_> {
             module.rules.iter().flat_map(|rule| check_unsafe_builtins(forbidden, rule)).collect()
         };
         let found = threads::map(self.modules.iter().collect(), of_module);
-        for problem in found.into_iter().flatten() {
-            self.recoverable(problem);
-        }
+        self.recoverable(found.into_iter().flatten());
     }
 }
 

@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::syntax::tree::{
     Body, Expr, ExprKind, Name, Rule, Span, TemplatePart, Term, TermKind, With,
 };
-use crate::syntax::visit::{Visit, VisitMut, walk_body_mut, walk_term_mut};
+use crate::syntax::visit::{VisitMut, walk_body_mut, walk_term_mut};
 use crate::value::deeper;
 
 use super::names::{LocalVarGenerator, NameMap, VarMap, VarSet, is_generated, is_wildcard};
@@ -156,22 +156,15 @@ impl<'a> LocalsRewriter<'a> {
         let mut result = Vec::with_capacity(body.len());
         for mut expr in std::mem::take(body) {
             let keep = match &expr.kind {
-                ExprKind::Call(_) if exprs::is_assignment(&expr) => {
-                    self.assignment(&mut expr);
-                    true
-                }
                 ExprKind::Some(_) => self.some_decl(&mut expr),
                 ExprKind::Every(_) => self.every(&mut expr),
-                ExprKind::Not(_) => {
-                    self.not(&mut expr);
-                    true
-                }
-                ExprKind::And(_) | ExprKind::Or(_) => {
-                    self.logical(&mut expr);
-                    true
-                }
-                _ => {
-                    self.expr(&mut expr);
+                kind => {
+                    match kind {
+                        ExprKind::Not(_) => self.not(&mut expr),
+                        ExprKind::And(_) | ExprKind::Or(_) => self.logical(&mut expr),
+                        _ if exprs::is_assignment(&expr) => self.assignment(&mut expr),
+                        _ => self.expr(&mut expr),
+                    }
                     true
                 }
             };
@@ -248,9 +241,7 @@ impl<'a> LocalsRewriter<'a> {
         if declared.is_empty() {
             return;
         }
-        let mut vars = Vars::new(vars::ALL);
-        vars.body(body);
-        let mut found = vars.take();
+        let mut found = vars::of(body, vars::ALL);
         for name in used.into_iter().flat_map(VarSet::iter) {
             let new = self.stack.declared(name).unwrap_or(name);
             found.add(&Name::clone(new));
@@ -368,12 +359,10 @@ impl<'a> LocalsRewriter<'a> {
             }
             _ => return false,
         };
-        let mut bound = Vars::new(PATTERN);
-        bound.term(&key);
-        bound.term(&value);
+        let bound = vars::of_all([&key, &value], PATTERN);
         let used = vars::of(&domain, VarsParams { skip_closures: true, ..vars::ALL });
         let mut failed = false;
-        for name in bound.found().intersect(&used).sorted() {
+        for name in bound.intersect(&used).sorted() {
             if !is_wildcard(&name) {
                 failed = true;
                 self.compile_problem(span, format!("var {name} assigned before"));
@@ -498,6 +487,15 @@ impl<'a> LocalsRewriter<'a> {
 /// Renames variables. Only comprehensions are scopes of their own here.
 impl VisitMut for LocalsRewriter<'_> {
     fn term(&mut self, term: &mut Term) {
+        let used = vars::of_comprehension_head(term);
+        if let Some((head, body)) = term.kind.comprehension_mut() {
+            return deeper(|| {
+                self.stack.push();
+                self.scope(body, used.as_ref());
+                head.into_iter().flatten().for_each(|term| self.term(term));
+                self.stack.pop();
+            });
+        }
         match &mut term.kind {
             TermKind::Var(name) => {
                 if let Some(new) = self.stack.declared(name).cloned() {
@@ -536,23 +534,6 @@ impl VisitMut for LocalsRewriter<'_> {
                 }
                 walk_term_mut(self, term);
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deeper(|| {
-                let used = vars::of_term(&comprehension.term);
-                self.stack.push();
-                self.scope(&mut comprehension.body, Some(&used));
-                self.term(&mut comprehension.term);
-                self.stack.pop();
-            }),
-            TermKind::ObjectComprehension(comprehension) => deeper(|| {
-                let mut used = vars::of_term(&comprehension.key);
-                used.update(&vars::of_term(&comprehension.value));
-                self.stack.push();
-                self.scope(&mut comprehension.body, Some(&used));
-                self.term(&mut comprehension.key);
-                self.term(&mut comprehension.value);
-                self.stack.pop();
-            }),
             _ => {
                 walk_term_mut(self, term);
                 order::sort(term);
@@ -645,9 +626,7 @@ impl Compiler<'_> {
         let mut next = Some(rule);
         while let Some(rule) = next {
             let stack = self.rewrite_local_vars_in_rule(rule, &mut unused_args, &args);
-            for problem in stack.unused.clone() {
-                self.recoverable(problem);
-            }
+            self.recoverable(stack.unused.clone());
             unused_args.retain(|name| stack.count(name) <= 1);
             next = rule.else_rule.as_deref_mut();
         }
@@ -655,7 +634,7 @@ impl Compiler<'_> {
             if !is_wildcard(&name) {
                 let message =
                     format!("unused argument {name}. (hint: use _ (wildcard variable) instead)");
-                self.recoverable(Problem::compile(head_span, message));
+                self.recoverable([Problem::compile(head_span, message)]);
             }
         }
     }
@@ -679,14 +658,9 @@ impl Compiler<'_> {
             }
             let LocalsRewriter { stack, problems, .. } = visitor.rewriter;
             self.problems(problems);
-            for problem in stack.unused {
-                self.recoverable(problem);
-            }
-            let mut found = Vars::new(vars::ALL);
-            for term in rule.head.reference.iter().skip(1).chain(&rule.head.key) {
-                found.term(term);
-            }
-            used = found.take();
+            self.recoverable(stack.unused);
+            let operands = rule.head.reference.iter().skip(1);
+            used = vars::of_all(operands.chain(&rule.head.key), vars::ALL);
             if let Some(value) = &rule.head.value {
                 let in_value = vars::of_term(value);
                 used.update(&in_value);
@@ -721,10 +695,8 @@ impl Compiler<'_> {
 
     /// Renames variables that have the name of a built-in function, too.
     fn rename_shadows(&mut self, rule: &Rule, stack: &mut LocalDeclaredVars) {
-        let mut found = Vars::new(SAFETY);
-        found.body(&rule.body);
+        let found = vars::of(&rule.body, SAFETY);
         let mut names: Vec<Name> = found
-            .found()
             .iter()
             .filter(|name| self.options.functions.get(name).is_some())
             .cloned()

@@ -43,7 +43,7 @@ fn replace(node: NodeMut<'_>, chain: Option<&Name>, own: Option<&Name>) -> bool 
         let value = exprs::var(Name::clone(name), span);
         let mut made = match exprs::operands(expr).first() {
             Some(output) => exprs::equality(output.clone(), value, span),
-            None => exprs::expr(ExprKind::Term(Box::new(value)), span),
+            None => Expr::new(ExprKind::Term(Box::new(value)), span),
         };
         made.generated = true;
         *expr = made;

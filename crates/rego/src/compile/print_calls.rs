@@ -140,7 +140,7 @@ impl PrintRewriter<'_> {
             Term { kind: TermKind::String("print".into()), span },
         ];
         let operator = Term { kind: TermKind::Ref(operator), span };
-        *expr = exprs::expr(ExprKind::Call(vec![operator, sets]), span);
+        *expr = Expr::new(ExprKind::Call(vec![operator, sets]), span);
     }
 }
 

@@ -277,9 +277,8 @@ impl Compiler<'_> {
 
     /// Reports unused imports; there are some only in strict mode.
     pub(super) fn check_unused_imports(&mut self) {
-        for problem in std::mem::take(&mut self.unused_imports) {
-            self.recoverable(problem);
-        }
+        let unused = std::mem::take(&mut self.unused_imports);
+        self.recoverable(unused);
     }
 }
 

@@ -91,14 +91,11 @@ pub fn output_vars_for_expr(
                 return output.clone();
             };
             let params = VarsParams { skip_sets: true, ..vars::PATTERN };
-            let mut vars = Vars::new(params);
-            vars.values(inputs);
-            if !vars.found().iter().all(|name| output.contains(name) || safe.contains(name)) {
+            let needed = vars::of_all(inputs, params);
+            if !needed.iter().all(|name| output.contains(name) || safe.contains(name)) {
                 return VarSet::default();
             }
-            let mut vars = Vars::new(params);
-            vars.values(outputs);
-            output.update(vars.found());
+            output.update(&vars::of_all(outputs, params));
             output.clone()
         }
         ExprKind::Every(every) => {
@@ -162,9 +159,8 @@ fn output_vars_for_terms(place: &impl visit::Node, safe: &VarSet, output: &mut V
                     return true;
                 }
                 if !exprs::is_ground_ref(terms) {
-                    let mut vars = Vars::new(VarsParams { skip_ref_head: true, ..vars::ALL });
-                    vars.reference(terms);
-                    output.update(vars.found());
+                    let params = VarsParams { skip_ref_head: true, ..vars::ALL };
+                    output.update(&vars::of_all(terms.iter().skip(1), params));
                 }
                 false
             }
@@ -236,9 +232,8 @@ pub fn unsafe_implicit_body_vars(body: &Body, arity: &dyn Arity) -> VarSet {
             && let Some(arity) = arity.arity(operator)
             && let Some(outputs) = terms.get(arity + 1..)
         {
-            let mut vars = Vars::new(VarsParams { skip_sets: true, ..vars::PATTERN });
-            vars.values(outputs);
-            bindings.update(vars.found());
+            let params = VarsParams { skip_sets: true, ..vars::PATTERN };
+            bindings.update(&vars::of_all(outputs, params));
         }
     }
     let needed =
@@ -299,9 +294,7 @@ pub fn reorder_body_for_safety(
     let mut pending: Vec<Pending> = Vec::with_capacity(body.len());
     for (index, expr) in body.iter().enumerate() {
         has_every |= matches!(expr.kind, ExprKind::Every(_));
-        let mut vars = Vars::new(params);
-        vars.expr(expr);
-        let mut needs = vars.take();
+        let mut needs = vars::of(expr, params);
         let mut closed = Vars::new(vars::ALL);
         vars_in_closures(expr, &mut closed);
         let closed = closed.take();
@@ -570,9 +563,7 @@ impl Compiler<'_> {
         if !exprs::head_may_have_vars(&rule.head) {
             return;
         }
-        let mut vars = Vars::new(SAFETY);
-        vars.body(&rule.body);
-        let mut vars = Vars::from(vars::ALL, vars.take());
+        let mut vars = Vars::from(vars::ALL, vars::of(&rule.body, SAFETY));
         vars.values(&rule.head.args);
         let (head, places) = vars::of_head(&rule.head);
         for name in head.diff(vars.found()).sorted() {

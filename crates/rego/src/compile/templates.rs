@@ -72,17 +72,15 @@ impl VisitMut for TemplateRewriter<'_> {
                 // Its expressions may contain further templates.
                 walk_term_mut(self, term);
             }
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => deeper(|| {
-                let inner = self.closure(&mut comprehension.body);
-                self.comprehension_term(&mut comprehension.term, &inner);
-            }),
-            TermKind::ObjectComprehension(comprehension) => deeper(|| {
-                let inner = self.closure(&mut comprehension.body);
-                self.comprehension_term(&mut comprehension.key, &inner);
-                self.comprehension_term(&mut comprehension.value, &inner);
-            }),
-            _ => walk_term_mut(self, term),
+            kind => match kind.comprehension_mut() {
+                Some((head, body)) => deeper(|| {
+                    let inner = self.closure(body);
+                    for term in head.into_iter().flatten() {
+                        self.comprehension_term(term, &inner);
+                    }
+                }),
+                None => walk_term_mut(self, term),
+            },
         }
     }
 }

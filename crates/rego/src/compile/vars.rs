@@ -202,17 +202,8 @@ pub fn of_term(term: &Term) -> VarSet {
 
 /// All variables of the head of a term that is a comprehension.
 pub fn of_comprehension_head(term: &Term) -> Option<VarSet> {
-    match &term.kind {
-        TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-            Some(of_term(&inner.term))
-        }
-        TermKind::ObjectComprehension(inner) => {
-            let mut vars = of_term(&inner.key);
-            vars.update(&of_term(&inner.value));
-            Some(vars)
-        }
-        _ => None,
-    }
+    let (head, _) = term.comprehension()?;
+    Some(of_all(head.into_iter().flatten(), ALL))
 }
 
 /// The problems of the variables of a term that have no value.
@@ -226,8 +217,13 @@ pub fn undeclared(term: &Term, safe: &VarSet, rewritten: &NameMap<Name>) -> Vec<
 
 /// All variables of terms.
 pub fn of_terms(terms: &[Term]) -> VarSet {
-    let mut vars = Vars::new(ALL);
-    vars.values(terms);
+    of_all(terms, ALL)
+}
+
+/// The variables of terms.
+pub fn of_all<'t>(terms: impl IntoIterator<Item = &'t Term>, params: VarsParams<'_>) -> VarSet {
+    let mut vars = Vars::new(params);
+    terms.into_iter().for_each(|term| vars.value(term));
     vars.take()
 }
 

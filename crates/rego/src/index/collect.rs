@@ -204,6 +204,16 @@ fn at(number: u32) -> usize {
 /// Variables and the constants that they are equal to.
 type Constants<'r> = HashMap<&'r str, &'r Term>;
 
+/// The constant that a variable is equal to, if it's known.
+fn constant_of<'r>(constants: &Constants<'r>, term: &Term) -> Option<&'r Term> {
+    constants.get(&**terms::variable(term)?).copied()
+}
+
+/// The constant that a variable is equal to, or a term that isn't a variable.
+fn constant_or_term<'t>(constants: &Constants<'t>, term: &'t Term) -> Option<&'t Term> {
+    if terms::variable(term).is_some() { constant_of(constants, term) } else { Some(term) }
+}
+
 /// The references, numbered in the order in which they are found.
 #[derive(Default)]
 struct ReferenceTable {
@@ -403,6 +413,11 @@ impl<'a> Scope<'a> {
         Some(resolved)
     }
 
+    /// The reference that [`Self::resolve_head`] returns, if it's indexable.
+    fn indexable(&self, table: &ReferenceTable, parts: &[Term]) -> Option<Vec<Term>> {
+        self.resolve_head(table, parts).filter(|parts| self.is_indexable(parts))
+    }
+
     /// Returns `true` if the value of a reference can be known before an evaluation.
     fn is_indexable(&self, parts: &[Term]) -> bool {
         let root = parts.first().is_some_and(
@@ -445,6 +460,11 @@ struct Reader<'s, 'a> {
 impl<'a> Reader<'_, 'a> {
     fn call<'r>(&mut self, function: &Term, args: &'r [Term], constants: &mut Constants<'r>) {
         let plugged: Vec<Option<Term>> = args.iter().map(|arg| plug(arg, constants)).collect();
+        let used: Vec<&Term> = plugged
+            .iter()
+            .zip(args)
+            .map(|(plugged, arg)| plugged.as_ref().unwrap_or(arg))
+            .collect();
         let name: Vec<&str> = function
             .ref_parts()
             .iter()
@@ -454,11 +474,9 @@ impl<'a> Reader<'_, 'a> {
                 _ => "",
             })
             .collect();
-        match (name.as_slice(), args, plugged.as_slice()) {
+        match (name.as_slice(), args, used.as_slice()) {
             // With a third argument, the result is taken, and it may be `false`.
-            (["eq" | "equal"], [a, b], [plugged_a, plugged_b]) => {
-                let (used_a, used_b) =
-                    (plugged_a.as_ref().unwrap_or(a), plugged_b.as_ref().unwrap_or(b));
+            (["eq" | "equal"], [a, b], [used_a, used_b]) => {
                 if self.iterated(used_a, used_b, constants)
                     || self.iterated(used_b, used_a, constants)
                 {
@@ -471,30 +489,20 @@ impl<'a> Reader<'_, 'a> {
             (["glob", "match"], [pattern, delimiters, text], _) => {
                 self.glob(pattern, delimiters, text)
             }
-            (["internal", "member_2"], [element, collection], [_, plugged]) => {
-                self.member(element, collection, plugged.as_ref().unwrap_or(collection), constants);
+            (["internal", "member_2"], [element, collection], [_, used]) => {
+                self.member(element, collection, used, constants);
             }
-            (["startswith"], [text, base], [plugged, _]) => {
-                self.affix(plugged.as_ref().unwrap_or(text), base, constants, MatchKind::Prefix);
+            (["startswith"], [_, base], [text, _]) => {
+                self.affix(text, base, constants, MatchKind::Prefix);
             }
-            (["endswith"], [text, base], [plugged, _]) => {
-                self.affix(plugged.as_ref().unwrap_or(text), base, constants, MatchKind::Suffix);
+            (["endswith"], [_, base], [text, _]) => {
+                self.affix(text, base, constants, MatchKind::Suffix);
             }
-            (["strings", "any_prefix_match"], [text, base], [plugged, _]) => {
-                self.any_affix(
-                    plugged.as_ref().unwrap_or(text),
-                    base,
-                    constants,
-                    MatchKind::Prefix,
-                );
+            (["strings", "any_prefix_match"], [_, base], [text, _]) => {
+                self.any_affix(text, base, constants, MatchKind::Prefix);
             }
-            (["strings", "any_suffix_match"], [text, base], [plugged, _]) => {
-                self.any_affix(
-                    plugged.as_ref().unwrap_or(text),
-                    base,
-                    constants,
-                    MatchKind::Suffix,
-                );
+            (["strings", "any_suffix_match"], [_, base], [text, _]) => {
+                self.any_affix(text, base, constants, MatchKind::Suffix);
             }
             _ => {}
         }
@@ -567,13 +575,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn reference_is(&mut self, parts: &[Term], value: &Term) -> bool {
-        let Some(parts) = self
-            .scope
-            .resolve_head(self.table, parts)
-            .filter(|parts| self.scope.is_indexable(parts))
-        else {
-            return false;
-        };
+        let Some(parts) = self.scope.indexable(self.table, parts) else { return false };
         self.insert_value(&parts, value.clone(), MatchKind::Value, None);
         true
     }
@@ -630,9 +632,7 @@ impl<'a> Reader<'_, 'a> {
         if let Some(name) = terms::variable(a) {
             if b.is_constant() {
                 constants.insert(name, b);
-            } else if let Some(constant) =
-                terms::variable(b).and_then(|name| constants.get(&**name).copied())
-            {
+            } else if let Some(constant) = constant_of(constants, b) {
                 constants.insert(name, constant);
             }
             let Some(value) = indexable_value(used_b) else { return false };
@@ -641,20 +641,9 @@ impl<'a> Reader<'_, 'a> {
             return true;
         }
         let Some(parts) = terms::reference(used_a) else { return false };
-        let Some(parts) = self
-            .scope
-            .resolve_head(self.table, parts)
-            .filter(|parts| self.scope.is_indexable(parts))
-        else {
-            return false;
-        };
-        let value = match terms::variable(used_b) {
-            Some(name) => constants.get(&**name).copied().unwrap_or(used_b),
-            None => match indexable_value(used_b) {
-                Some(value) => value,
-                None => return false,
-            },
-        };
+        let Some(parts) = self.scope.indexable(self.table, parts) else { return false };
+        let value = constant_of(constants, used_b).or_else(|| indexable_value(used_b));
+        let Some(value) = value else { return false };
         self.insert_value(&parts, value.clone(), MatchKind::Value, None);
         true
     }
@@ -667,8 +656,7 @@ impl<'a> Reader<'_, 'a> {
         if prefix.is_empty() || terms::is_ground(last) || !self.scope.is_indexable(prefix) {
             return false;
         }
-        let value =
-            terms::variable(b).and_then(|name| constants.get(&**name).copied()).unwrap_or(b);
+        let value = constant_of(constants, b).unwrap_or(b);
         if !value.is_scalar() {
             return false;
         }
@@ -698,9 +686,7 @@ impl<'a> Reader<'_, 'a> {
             self.member_of_constants(&parts, collection, constants);
             return;
         }
-        let known = terms::variable(element)
-            .and_then(|name| constants.get(&**name).copied())
-            .unwrap_or(element);
+        let known = constant_of(constants, element).unwrap_or(element);
         let is_var = terms::variable(known).is_some();
         if !is_var && !known.is_scalar() {
             return;
@@ -728,13 +714,7 @@ impl<'a> Reader<'_, 'a> {
         collection: &Term,
         constants: &Constants<'_>,
     ) {
-        let collection = match terms::variable(collection) {
-            Some(name) => match constants.get(&**name) {
-                Some(constant) => *constant,
-                None => return,
-            },
-            None => collection,
-        };
+        let Some(collection) = constant_or_term(constants, collection) else { return };
         let members: Vec<&Term> = match &collection.kind {
             TermKind::Array(items) => items.iter().collect(),
             TermKind::Set(items) => terms::elements(items),
@@ -748,31 +728,38 @@ impl<'a> Reader<'_, 'a> {
         }
         let Some((first, rest)) = members.split_first() else { return };
         let reference = self.table.number(parts);
-        let require = |member: &Term| Requirement {
-            reference,
-            value: member.clone(),
-            kind: MatchKind::Value,
-            mapper: None,
-        };
-        self.insert(require(first));
+        let (value, kind) = ((*first).clone(), MatchKind::Value);
+        self.insert(Requirement { reference, value, kind, mapper: None });
         if rest.is_empty() {
             return;
         }
+        self.stats.count(reference, rest.len());
+        self.insert_each(reference, rest, MatchKind::Value, Alternatives::Converging);
+    }
+
+    /// Adds a requirement for each value that isn't required of the reference yet.
+    fn insert_each(
+        &mut self,
+        reference: u32,
+        values: &[&Term],
+        kind: MatchKind,
+        alternatives: Alternatives,
+    ) {
         let here = || self.scope.all.of(reference);
         let mut concrete = here().filter(|requirement| !requirement.is_any()).count();
         let mut seen: TermSet = here()
-            .filter(|requirement| requirement.kind == MatchKind::Value)
+            .filter(|requirement| requirement.kind == kind)
             .map(|requirement| OrdTerm(requirement.value.clone()))
             .collect();
-        for member in rest {
-            if seen.insert(OrdTerm((*member).clone())) {
+        for value in values {
+            let value = (*value).clone();
+            if seen.insert(OrdTerm(value.clone())) {
                 concrete += 1;
-                self.scope.all.push(require(member));
+                self.scope.all.push(Requirement { reference, value, kind, mapper: None });
             }
         }
-        self.stats.count(reference, rest.len());
         if concrete > 1 {
-            self.stats.alternate(reference, Alternatives::Converging);
+            self.stats.alternate(reference, alternatives);
         }
     }
 
@@ -808,7 +795,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
-        let base = terms::variable(base).map_or(Some(base), |name| constants.get(&**name).copied());
+        let base = constant_or_term(constants, base);
         if let Some(base) = base.filter(|base| matches!(base.kind, TermKind::String(_))) {
             self.insert_value(&parts, base.clone(), kind, None);
         }
@@ -816,11 +803,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn any_affix(&mut self, text: &Term, base: &Term, constants: &Constants<'_>, kind: MatchKind) {
         let Some(parts) = self.validated(text) else { return };
-        let Some(base) =
-            terms::variable(base).map_or(Some(base), |name| constants.get(&**name).copied())
-        else {
-            return;
-        };
+        let Some(base) = constant_or_term(constants, base) else { return };
         let bases: Vec<&Term> = match &base.kind {
             TermKind::String(_) => return self.insert_value(&parts, base.clone(), kind, None),
             TermKind::Array(items) => items.iter().collect(),
@@ -831,28 +814,9 @@ impl<'a> Reader<'_, 'a> {
             return;
         }
         let reference = self.table.number(&parts);
-        let here = || self.scope.all.of(reference);
-        let mut concrete = here().filter(|requirement| !requirement.is_any()).count();
-        let known = here().next().is_some();
-        let mut seen: TermSet = here()
-            .filter(|requirement| requirement.kind == kind)
-            .map(|requirement| OrdTerm(requirement.value.clone()))
-            .collect();
+        let known = self.scope.all.of(reference).next().is_some();
         self.stats.count(reference, bases.len() - usize::from(known));
-        for affix in bases {
-            if seen.insert(OrdTerm(affix.clone())) {
-                concrete += 1;
-                self.scope.all.push(Requirement {
-                    reference,
-                    value: affix.clone(),
-                    kind,
-                    mapper: None,
-                });
-            }
-        }
-        if concrete > 1 {
-            self.stats.alternate(reference, Alternatives::Terminal);
-        }
+        self.insert_each(reference, &bases, kind, Alternatives::Terminal);
     }
 }
 

@@ -177,26 +177,21 @@ impl Trie {
                     }
                 }
                 (kind, _) => {
-                    match terms::constant(&requirement.value)
-                        .filter(|_| requirement.value.is_scalar())
-                    {
-                        Some(value) if *kind == MatchKind::Member => {
-                            let node =
-                                *level.shared_members.entry(value.clone()).or_insert_with(|| {
-                                    let node = Self::node(nodes);
-                                    level.members.entry(value).or_default().push(node);
-                                    node
-                                });
-                            node
-                        }
-                        Some(value) => *level.shared.entry(value.clone()).or_insert_with(|| {
-                            let node = Self::node(nodes);
-                            level.scalars.entry(value).or_default().push(node);
-                            node
-                        }),
+                    let constant = terms::constant(&requirement.value);
+                    let Some(value) = constant.filter(|_| requirement.value.is_scalar()) else {
                         // A variable, or a composite whose elements aren't compared.
-                        None => level.defined(nodes),
-                    }
+                        return level.defined(nodes);
+                    };
+                    let (shared, all) = if *kind == MatchKind::Member {
+                        (&mut level.shared_members, &mut level.members)
+                    } else {
+                        (&mut level.shared, &mut level.scalars)
+                    };
+                    *shared.entry(value.clone()).or_insert_with(|| {
+                        let node = Self::node(nodes);
+                        all.entry(value).or_default().push(node);
+                        node
+                    })
                 }
             }
         })

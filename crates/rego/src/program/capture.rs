@@ -57,14 +57,9 @@ pub(super) fn capture(body: &mut Body, core: &Core, functions: &Functions, conte
             _ => continue,
         }
         if checked {
-            checks.push(Expr {
-                kind: ExprKind::Term(Box::new(variable(expr))),
-                negated: false,
-                with: Vec::new(),
-                span: expr.span,
-                generated: true,
-                from_assignment: false,
-            });
+            let mut check = Expr::new(ExprKind::Term(Box::new(variable(expr))), expr.span);
+            check.generated = true;
+            checks.push(check);
         }
     }
     body.extend(checks);

@@ -524,6 +524,23 @@ impl<'a> Parser<'a> {
         self.report(problem);
     }
 
+    /// Reports that the current token isn't allowed here, and returns nothing.
+    fn reject<T>(&mut self, note: &str) -> Option<T> {
+        self.illegal(note);
+        None
+    }
+
+    /// Reports an error at the current token, and returns nothing.
+    fn fail_here<T>(&mut self, message: impl Into<String>) -> Option<T> {
+        self.error_here(message);
+        None
+    }
+
+    /// Reports the current token unless it's `expected`.
+    fn require(&mut self, expected: Tok, note: &str) -> Option<()> {
+        if self.tok() == expected { Some(()) } else { self.reject(note) }
+    }
+
     // Words.
 
     /// Returns `true` if a keyword may be used as a name in a reference.

@@ -8,7 +8,8 @@ use super::tree::{
     TemplatePart, Term, TermKind, Version, With,
 };
 use super::words::{infix, is_keyword_v1};
-use crate::value::{self, deeper};
+use crate::value::deeper;
+pub(crate) use crate::value::quoted as quote;
 
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -146,14 +147,6 @@ pub fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// Quotes a string like Go's `strconv.Quote`.
-pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    // Writing to a `String` can't fail.
-    let _ = value::quote(&mut out, text);
-    out
 }
 
 fn print_template(template: &Template, f: &mut Formatter<'_>) -> fmt::Result {

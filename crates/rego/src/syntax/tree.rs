@@ -95,26 +95,27 @@ impl Term {
         self.comprehension_body().is_some()
     }
 
-    /// The body of a comprehension.
-    pub(crate) fn comprehension_body(&self) -> Option<&Body> {
+    /// The terms in the head of a comprehension, a key before its value, and the body.
+    pub(crate) fn comprehension(&self) -> Option<([Option<&Self>; 2], &Body)> {
         match &self.kind {
             TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-                Some(&inner.body)
+                Some(([None, Some(&inner.term)], &inner.body))
             }
-            TermKind::ObjectComprehension(inner) => Some(&inner.body),
+            TermKind::ObjectComprehension(inner) => {
+                Some(([Some(&inner.key), Some(&inner.value)], &inner.body))
+            }
             _ => None,
         }
     }
 
+    /// The body of a comprehension.
+    pub(crate) fn comprehension_body(&self) -> Option<&Body> {
+        self.comprehension().map(|(_, body)| body)
+    }
+
     /// The body of a comprehension, mutably.
     pub(crate) fn comprehension_body_mut(&mut self) -> Option<&mut Body> {
-        match &mut self.kind {
-            TermKind::ArrayComprehension(inner) | TermKind::SetComprehension(inner) => {
-                Some(&mut inner.body)
-            }
-            TermKind::ObjectComprehension(inner) => Some(&mut inner.body),
-            _ => None,
-        }
+        self.kind.comprehension_mut().map(|(_, body)| body)
     }
 }
 
@@ -206,6 +207,19 @@ impl TermKind {
 }
 
 impl TermKind {
+    /// The terms in the head of a comprehension, a key before its value, and the body.
+    pub(crate) fn comprehension_mut(&mut self) -> Option<([Option<&mut Term>; 2], &mut Body)> {
+        match self {
+            Self::ArrayComprehension(inner) | Self::SetComprehension(inner) => {
+                Some(([None, Some(&mut inner.term)], &mut inner.body))
+            }
+            Self::ObjectComprehension(inner) => {
+                Some(([Some(&mut inner.key), Some(&mut inner.value)], &mut inner.body))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns `true` if there are no terms in it.
     pub fn is_leaf(&self) -> bool {
         matches!(
@@ -284,6 +298,12 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// Makes a statement of this kind, without modifiers.
+    pub(crate) fn new(kind: ExprKind, span: Span) -> Self {
+        let with = Vec::new();
+        Self { kind, negated: false, with, span, generated: false, from_assignment: false }
+    }
+
     /// The kind, which is then an empty declaration here.
     pub fn take_kind(&mut self) -> ExprKind {
         let nothing = SomeDecl { symbols: Vec::new(), span: self.span };

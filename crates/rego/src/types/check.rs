@@ -13,7 +13,7 @@ use super::ty::{Dynamic, Function, Property, Type};
 use super::wording::{TypeError, argument_error, match_error, reference_text};
 use crate::problem::{Problem, ProblemCode, Problems};
 use crate::syntax::tree::{Body, Expr, ExprKind, Name, Rule, Span, Term, TermKind, With};
-use crate::value::deeper;
+use crate::syntax::visit::{Visit, walk_terms};
 
 /// A type checker for one load or one query.
 pub struct Checker<'a> {
@@ -238,27 +238,14 @@ impl<'a> Checker<'a> {
 
     /// Types the variables of arguments that the body doesn't constrain as `any`.
     fn type_arguments(env: &Rc<Env>, arg: &Term) {
-        match &arg.kind {
-            TermKind::Var(name) => {
-                if env.get_var(arg).is_unknown() {
-                    env.put_var(name, Type::any());
-                }
+        walk_terms(arg, &mut |term| {
+            if let TermKind::Var(name) = &term.kind
+                && env.get_var(term).is_unknown()
+            {
+                env.put_var(name, Type::any());
             }
-            TermKind::Array(items)
-            | TermKind::Set(items)
-            | TermKind::Ref(items)
-            | TermKind::Call(items) => {
-                items.iter().for_each(|item| Self::type_arguments(env, item));
-            }
-            TermKind::Object(pairs) => {
-                for (key, value) in pairs {
-                    Self::type_arguments(env, key);
-                    Self::type_arguments(env, value);
-                }
-            }
-            TermKind::Group(inner) => Self::type_arguments(env, inner),
-            _ => {}
-        }
+            !term.is_comprehension() && !matches!(term.kind, TermKind::Template(_))
+        });
     }
 
     /// Checks a body in a scope of its own, and returns that scope.
@@ -273,10 +260,10 @@ impl<'a> Checker<'a> {
             } else {
                 self.with_scope(&env, &expr.with)
             };
-            let mut closure_problems = Vec::new();
-            self.check_closures(&scope, expr, &mut closure_problems);
-            let mut ref_problems = Vec::new();
-            self.check_references(&scope, expr, &mut ref_problems);
+            let mut closures = Closures { checker: self, env: &scope, problems: Vec::new() };
+            closures.expr(expr);
+            let mut closure_problems = closures.problems;
+            let mut ref_problems = self.check_references(&scope, expr);
             let more_telling = !closure_problems.is_empty() || !ref_problems.is_empty();
             problems.append(&mut closure_problems);
             problems.append(&mut ref_problems);
@@ -287,82 +274,6 @@ impl<'a> Checker<'a> {
             }
         }
         (env, problems)
-    }
-
-    /// Checks the comprehensions of a statement. If several have problems, those of the last are
-    /// kept.
-    fn check_closures(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
-        let mut terms = |items: &[Term]| {
-            items.iter().for_each(|item| self.check_closures_of(env, item, problems))
-        };
-        match &expr.kind {
-            ExprKind::Call(parts) => terms(parts),
-            ExprKind::Term(term) => terms(std::slice::from_ref(term)),
-            ExprKind::Some(decl) => terms(&decl.symbols),
-            ExprKind::Every(every) => {
-                every
-                    .key
-                    .iter()
-                    .chain([&every.value, &every.domain])
-                    .for_each(|term| self.check_closures_of(env, term, problems));
-                every.body.iter().for_each(|expr| self.check_closures(env, expr, problems));
-            }
-            ExprKind::Not(not) => {
-                not.body.iter().for_each(|expr| self.check_closures(env, expr, problems))
-            }
-            ExprKind::And(logical) | ExprKind::Or(logical) => {
-                let both = logical.left.iter().chain(&logical.right);
-                deeper(|| both.for_each(|expr| self.check_closures(env, expr, problems)));
-            }
-        }
-        for with in &expr.with {
-            self.check_closures_of(env, &with.target, problems);
-            self.check_closures_of(env, &with.value, problems);
-        }
-    }
-
-    fn check_closures_of(&self, env: &Rc<Env>, term: &Term, problems: &mut Problems) {
-        let body = match &term.kind {
-            TermKind::ArrayComprehension(comprehension)
-            | TermKind::SetComprehension(comprehension) => &comprehension.body,
-            TermKind::ObjectComprehension(comprehension) => &comprehension.body,
-            TermKind::Ref(items) | TermKind::Array(items) | TermKind::Call(items) => {
-                return items.iter().for_each(|item| self.check_closures_of(env, item, problems));
-            }
-            TermKind::Set(items) => {
-                return terms::elements(items)
-                    .into_iter()
-                    .for_each(|element| self.check_closures_of(env, element, problems));
-            }
-            TermKind::Object(pairs) => {
-                for (key, value) in terms::members(pairs) {
-                    self.check_closures_of(env, key, problems);
-                    self.check_closures_of(env, value, problems);
-                }
-                return;
-            }
-            TermKind::Group(inner) => return self.check_closures_of(env, inner, problems),
-            _ => return,
-        };
-        let closure = self.comprehension(env, term);
-        if closure.problems.is_empty() {
-            // Nested comprehensions are checked once more in this scope, without this body's
-            // variables.
-            match &term.kind {
-                TermKind::ArrayComprehension(comprehension)
-                | TermKind::SetComprehension(comprehension) => {
-                    self.check_closures_of(env, &comprehension.term, problems);
-                }
-                TermKind::ObjectComprehension(comprehension) => {
-                    self.check_closures_of(env, &comprehension.key, problems);
-                    self.check_closures_of(env, &comprehension.value, problems);
-                }
-                _ => {}
-            }
-            body.iter().for_each(|expr| self.check_closures(env, expr, problems));
-        } else {
-            problems.clone_from(&closure.problems);
-        }
     }
 
     /// Returns the result for a comprehension in a scope.
@@ -388,23 +299,21 @@ impl<'a> Checker<'a> {
         {
             return Rc::clone(closure);
         }
-        let (body, make): (&Body, &dyn Fn(&Rc<Env>) -> Type) = match &term.kind {
-            TermKind::ArrayComprehension(comprehension) => (&comprehension.body, &|env| {
-                Type::array(Vec::new(), self.type_of(env, &comprehension.term))
-            }),
-            TermKind::SetComprehension(comprehension) => {
-                (&comprehension.body, &|env| Type::set(self.type_of(env, &comprehension.term)))
-            }
-            TermKind::ObjectComprehension(comprehension) => (&comprehension.body, &|env| {
-                Type::object_of(
-                    self.type_of(env, &comprehension.key),
-                    self.type_of(env, &comprehension.value),
-                )
-            }),
-            _ => return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown }),
+        let Some((head, body)) = term.comprehension() else {
+            return Rc::new(ComprehensionResult { problems: Vec::new(), tpe: Type::Unknown });
         };
         let (inner, problems) = self.check(env, body);
-        let tpe = if problems.is_empty() { make(&inner) } else { Type::Unknown };
+        let tpe = if problems.is_empty() {
+            let [key, value] =
+                head.map(|term| term.map_or(Type::Unknown, |term| self.type_of(&inner, term)));
+            match &term.kind {
+                TermKind::ArrayComprehension(_) => Type::array(Vec::new(), value),
+                TermKind::SetComprehension(_) => Type::set(value),
+                _ => Type::object_of(key, value),
+            }
+        } else {
+            Type::Unknown
+        };
         let closure = Rc::new(ComprehensionResult { problems, tpe });
         if let Some(known) = self.closures.borrow_mut().get_mut(&address) {
             if known.results.len() >= MAX_RESULTS {
@@ -668,6 +577,31 @@ impl<'a> Checker<'a> {
     /// A reference as the author wrote it.
     pub(super) fn as_written(&self, parts: &[Term]) -> Vec<Term> {
         self.names.map_or_else(|| parts.to_vec(), |names| names(parts))
+    }
+}
+
+/// Checks the comprehensions of a statement. If several have problems, those of the last are kept.
+struct Closures<'c> {
+    checker: &'c Checker<'c>,
+    env: &'c Rc<Env>,
+    problems: Problems,
+}
+
+impl Visit for Closures<'_> {
+    fn term(&mut self, term: &Term) {
+        if matches!(term.kind, TermKind::Template(_)) {
+            return;
+        }
+        if term.is_comprehension() {
+            let closure = self.checker.comprehension(self.env, term);
+            if !closure.problems.is_empty() {
+                self.problems.clone_from(&closure.problems);
+                return;
+            }
+        }
+        // Nested comprehensions are checked once more in this scope, without the variables of the
+        // bodies around them.
+        terms::walk_in_order(self, term);
     }
 }
 

@@ -9,81 +9,16 @@ use super::terms;
 use super::ty::Type;
 use super::wording::{invalid_reference, keys_of, term_text, unsupported_reference};
 use crate::problem::{Problem, Problems};
-use crate::syntax::tree::{Body, Expr, ExprKind, Span, Term, TermKind};
+use crate::syntax::tree::{Expr, ExprKind, Span, Term, TermKind};
+use crate::syntax::visit::{Visit, walk_expr, walk_kind};
 use crate::text::nearest;
-use crate::value::deeper;
 
 impl Checker<'_> {
     /// Checks the references of a statement, except those within comprehensions.
-    pub(super) fn check_references(&self, env: &Rc<Env>, expr: &Expr, problems: &mut Problems) {
-        match &expr.kind {
-            // References in `with` are checked when the scope for the replacement is made.
-            ExprKind::Call(parts) => self.check_all(env, parts.iter().skip(1), problems),
-            ExprKind::Term(term) => self.check_term(env, term, problems),
-            ExprKind::Not(not) => self.check_bodies(env, &not.body, problems),
-            kind => {
-                match kind {
-                    ExprKind::Some(decl) => self.check_all(env, &decl.symbols, problems),
-                    ExprKind::Every(every) => {
-                        self.check_all(
-                            env,
-                            every.key.iter().chain([&every.value, &every.domain]),
-                            problems,
-                        );
-                        self.check_bodies(env, &every.body, problems);
-                    }
-                    ExprKind::And(logical) | ExprKind::Or(logical) => {
-                        self.check_bodies(env, &logical.left, problems);
-                        self.check_bodies(env, &logical.right, problems);
-                    }
-                    _ => {}
-                }
-                self.check_all(
-                    env,
-                    expr.with.iter().flat_map(|modifier| [&modifier.target, &modifier.value]),
-                    problems,
-                );
-            }
-        }
-    }
-
-    fn check_bodies(&self, env: &Rc<Env>, body: &Body, problems: &mut Problems) {
-        deeper(|| body.iter().for_each(|expr| self.check_references(env, expr, problems)));
-    }
-
-    fn check_all<'t>(
-        &self,
-        env: &Rc<Env>,
-        terms: impl IntoIterator<Item = &'t Term>,
-        problems: &mut Problems,
-    ) {
-        for term in terms {
-            self.check_term(env, term, problems);
-        }
-    }
-
-    fn check_term(&self, env: &Rc<Env>, term: &Term, problems: &mut Problems) {
-        if let Some(parts) = terms::reference(term) {
-            if let Err(problem) = self.check_reference(env, parts) {
-                problems.push(problem);
-                return;
-            }
-        }
-        match &term.kind {
-            TermKind::Ref(parts) => self.check_all(env, parts.iter().skip(1), problems),
-            TermKind::Array(items) | TermKind::Call(items) => self.check_all(env, items, problems),
-            TermKind::Set(items) => self.check_all(env, terms::elements(items), problems),
-            TermKind::Object(pairs) => {
-                let pairs = terms::members(pairs);
-                self.check_all(
-                    env,
-                    pairs.into_iter().flat_map(|(key, value)| [key, value]),
-                    problems,
-                );
-            }
-            TermKind::Group(inner) => self.check_term(env, inner, problems),
-            _ => {}
-        }
+    pub(super) fn check_references(&self, env: &Rc<Env>, expr: &Expr) -> Problems {
+        let mut references = References { checker: self, env, problems: Vec::new() };
+        references.expr(expr);
+        references.problems
     }
 
     fn check_reference(&self, env: &Rc<Env>, parts: &[Term]) -> Result<(), Problem> {
@@ -114,6 +49,39 @@ impl Checker<'_> {
         }
         let is_root = matches!(&head.kind, TermKind::Var(name) if terms::is_root(name));
         checked.leaf(&Type::any(), usize::from(is_root))
+    }
+}
+
+/// Checks all references of a statement.
+struct References<'c> {
+    checker: &'c Checker<'c>,
+    env: &'c Rc<Env>,
+    problems: Problems,
+}
+
+impl Visit for References<'_> {
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            // References in `with` are checked when the scope for the replacement is made.
+            ExprKind::Call(parts) => parts.iter().skip(1).for_each(|part| self.term(part)),
+            ExprKind::Term(_) | ExprKind::Not(_) => walk_kind(self, &expr.kind),
+            _ => walk_expr(self, expr),
+        }
+    }
+
+    fn term(&mut self, term: &Term) {
+        if let Some(parts) = terms::reference(term)
+            && let Err(problem) = self.checker.check_reference(self.env, parts)
+        {
+            self.problems.push(problem);
+            return;
+        }
+        match &term.kind {
+            TermKind::Ref(parts) => parts.iter().skip(1).for_each(|part| self.term(part)),
+            TermKind::Template(_) => {}
+            _ if term.is_comprehension() => {}
+            _ => terms::walk_in_order(self, term),
+        }
     }
 }
 

@@ -131,6 +131,20 @@ pub fn elements(items: &[Term]) -> Vec<&Term> {
     sorted
 }
 
+/// Visits a term's parts; elements of sets and members of objects in OPA's order, without duplicates.
+pub fn walk_in_order<V: Visit>(v: &mut V, term: &Term) {
+    match &term.kind {
+        TermKind::Set(items) => elements(items).into_iter().for_each(|element| v.term(element)),
+        TermKind::Object(pairs) => {
+            for (key, value) in members(pairs) {
+                v.term(key);
+                v.term(value);
+            }
+        }
+        _ => walk_term(v, term),
+    }
+}
+
 /// The members of an object in the order of their keys; the last wins of those with equal keys.
 pub fn members(pairs: &[(Term, Term)]) -> Vec<(&Term, &Term)> {
     let mut sorted: Vec<(&Term, &Term)> = pairs.iter().map(|(key, value)| (key, value)).collect();

@@ -58,6 +58,14 @@ fn write_list<'a>(
     Ok(())
 }
 
+/// Returns a string in quotes, like Go's `strconv.Quote`.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    // Writing to a string doesn't fail.
+    let _ = quote(&mut out, text);
+    out
+}
+
 /// Writes a string as Go's `%q` does: printable characters as they are, all others escaped.
 ///
 /// # Errors

@@ -12,7 +12,8 @@ use super::super::encoding_rules::to_base64;
 use super::super::uri::Url;
 use super::super::{Context, Error};
 use super::der::{
-    self, Der, GENERALIZED_TIME, OBJECT_IDENTIFIER, OCTET_STRING, Oid, SEQUENCE, SET, UTC_TIME,
+    self, Der, GENERALIZED_TIME, OBJECT_IDENTIFIER, OCTET_STRING, Oid, OrInvalid, SEQUENCE, SET,
+    UTC_TIME, invalid,
 };
 use super::keys::{self, PublicKey, algorithm, bounded, object, right_align};
 use super::mailbox::mailbox;
@@ -133,10 +134,6 @@ const USAGES: [&[u32]; 14] = [
     &[1, 3, 6, 1, 4, 1, 311, 61, 1, 1],
 ];
 
-fn bad(what: &str) -> Error {
-    Error::failed(format!("x509: {what}"))
-}
-
 impl Certificate {
     /// Parses certificates that follow one another.
     pub(super) fn parse_all(ctx: &dyn Context, mut bytes: &[u8]) -> Result<Vec<Self>, Error> {
@@ -156,58 +153,56 @@ impl Certificate {
         if certificate.raw.len() == bytes.len() {
             Ok(certificate)
         } else {
-            Err(bad("trailing data"))
+            Err(invalid("trailing data"))
         }
     }
 
     fn parse_first(bytes: &[u8]) -> Result<Self, Error> {
-        let malformed = || bad("malformed certificate");
+        let malformed = || invalid("malformed certificate");
         let raw = Der(bytes).element(SEQUENCE).ok_or_else(malformed)?;
         let mut outer = Der(raw).read(SEQUENCE).ok_or_else(malformed)?;
-        let raw_tbs = outer.element(SEQUENCE).ok_or_else(|| bad("malformed tbs certificate"))?;
-        let mut tbs =
-            Der(raw_tbs).read(SEQUENCE).ok_or_else(|| bad("malformed tbs certificate"))?;
-        let version = version(&mut tbs).ok_or_else(|| bad("malformed version"))? + 1;
+        let raw_tbs = outer.element(SEQUENCE).or_invalid("malformed tbs certificate")?;
+        let mut tbs = Der(raw_tbs).read(SEQUENCE).or_invalid("malformed tbs certificate")?;
+        let version = version(&mut tbs).or_invalid("malformed version")? + 1;
         if version > 3 {
-            return Err(bad("invalid version"));
+            return Err(invalid("invalid version"));
         }
-        let serial = tbs.integer().ok_or_else(|| bad("malformed serial number"))?;
+        let serial = tbs.integer().or_invalid("malformed serial number")?;
         if serial.sign() == Sign::Minus {
-            return Err(bad("negative serial number"));
+            return Err(invalid("negative serial number"));
         }
         let serial = bounded(serial)?;
-        let malformed = || bad("malformed signature algorithm identifier");
+        let malformed = || invalid("malformed signature algorithm identifier");
         let algorithm_der = tbs.read(SEQUENCE).ok_or_else(malformed)?;
         let outer_algorithm = outer.read(SEQUENCE).ok_or_else(malformed)?;
         if algorithm_der.0 != outer_algorithm.0 {
-            return Err(bad("inner and outer signature algorithm identifiers don't match"));
+            return Err(invalid("inner and outer signature algorithm identifiers don't match"));
         }
         let (oid, parameters) = algorithm(algorithm_der).ok_or_else(malformed)?;
-        let raw_issuer = tbs.element(SEQUENCE).ok_or_else(|| bad("malformed issuer"))?;
+        let raw_issuer = tbs.element(SEQUENCE).or_invalid("malformed issuer")?;
         let issuer = Name::parse(raw_issuer)?;
-        let mut validity = tbs.read(SEQUENCE).ok_or_else(|| bad("malformed validity"))?;
+        let mut validity = tbs.read(SEQUENCE).or_invalid("malformed validity")?;
         let not_before = Time::read(&mut validity)?;
         let not_after = Time::read(&mut validity)?;
-        let raw_subject = tbs.element(SEQUENCE).ok_or_else(|| bad("malformed subject"))?;
+        let raw_subject = tbs.element(SEQUENCE).or_invalid("malformed subject")?;
         let subject = Name::parse(raw_subject)?;
-        let raw_spki = tbs.element(SEQUENCE).ok_or_else(|| bad("malformed spki"))?;
+        let raw_spki = tbs.element(SEQUENCE).or_invalid("malformed spki")?;
         let (key_algorithm, key) = subject_key(raw_spki)?;
         let mut extensions = Vec::new();
         if version > 1 {
             for tag in [1, 2] {
-                tbs.optional(der::context(tag)).ok_or_else(|| bad("malformed unique id"))?;
+                tbs.optional(der::context(tag)).or_invalid("malformed unique id")?;
             }
         }
         if version == 3 {
-            let present = tbs.optional(der::explicit(3));
-            let present = present.ok_or_else(|| bad("malformed extensions"))?;
+            let present = tbs.optional(der::explicit(3)).or_invalid("malformed extensions")?;
             if let Some(mut der) = present {
-                let list = der.read(SEQUENCE).ok_or_else(|| bad("malformed extensions"))?;
+                let list = der.read(SEQUENCE).or_invalid("malformed extensions")?;
                 extensions = read_extensions(list)?;
             }
         }
         let decoded = DecodedExtensions::read(&extensions)?;
-        let (signature, padding) = outer.bits().ok_or_else(|| bad("malformed signature"))?;
+        let (signature, padding) = outer.bits().or_invalid("malformed signature")?;
         Ok(Self {
             raw: raw.to_vec(),
             raw_tbs: raw_tbs.to_vec(),
@@ -338,7 +333,7 @@ impl Certificate {
 
 /// Parses a certificate request into the value that OPA shows.
 pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
-    let malformed = || bad("malformed certificate request");
+    let malformed = || invalid("malformed certificate request");
     let mut outer = Der(bytes);
     let raw = outer.element(SEQUENCE).ok_or_else(malformed)?;
     let mut der = Der(raw).read(SEQUENCE).ok_or_else(malformed)?;
@@ -352,11 +347,8 @@ pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
     let version = tbs.small_integer().ok_or_else(malformed)?;
     let (_, raw_subject, _) = tbs.any().ok_or_else(malformed)?;
     let raw_spki = tbs.element(SEQUENCE).ok_or_else(malformed)?;
-    let mut rest = tbs.read(der::explicit(0)).ok_or_else(malformed)?;
-    let mut attributes = Vec::new();
-    while !rest.is_empty() {
-        attributes.push(rest.any().ok_or_else(malformed)?.1);
-    }
+    let rest = tbs.read(der::explicit(0)).ok_or_else(malformed)?;
+    let attributes = rest.all(|rest| Some(rest.any()?.1)).ok_or_else(malformed)?;
     let (key_algorithm, key) = subject_key(raw_spki)?;
     let subject = Name::parse_loosely(raw_subject)?;
     let mut extensions = Vec::new();
@@ -380,7 +372,7 @@ pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
     }
     let mut seen = std::collections::BTreeSet::new();
     if !extensions.iter().all(|extension| seen.insert(&extension.oid)) {
-        return Err(bad("certificate request contains duplicate requested extensions"));
+        return Err(invalid("certificate request contains duplicate requested extensions"));
     }
     let names = match extensions.iter().rev().find(|extension| extension.oid == SUBJECT_ALT_NAME) {
         Some(extension) => Names::read(&extension.value)?,
@@ -413,19 +405,15 @@ pub(super) fn request_value(bytes: &[u8]) -> Result<Value, Error> {
 fn attribute(bytes: &[u8]) -> Option<Value> {
     let mut der = Der(bytes).read(SEQUENCE)?;
     let oid = der.oid()?;
-    let mut set = der.read(SET)?;
-    let mut lists = Vec::new();
-    while !set.is_empty() {
-        let mut sequence = set.read(SEQUENCE)?;
-        let mut values = Vec::new();
-        while !sequence.is_empty() {
+    let lists = der.read(SET)?.all(|set| {
+        let values = set.read(SEQUENCE)?.all(|sequence| {
             let mut pair = sequence.read(SEQUENCE)?;
             let oid = oid_value(&pair.oid()?);
             let (tag, _, content) = pair.any()?;
-            values.push(object([("Type", oid), ("Value", loose_value(tag, content.0)?)]));
-        }
-        lists.push(Value::from(values));
-    }
+            Some(object([("Type", oid), ("Value", loose_value(tag, content.0)?)]))
+        });
+        values.map(Value::from)
+    })?;
     Some(object([("Type", oid_value(&oid)), ("Value", Value::from(lists))]))
 }
 
@@ -438,11 +426,10 @@ fn version(tbs: &mut Der<'_>) -> Option<i64> {
 /// Reads a subject's key: the number of its algorithm, and the key itself if the algorithm is
 /// known.
 fn subject_key(raw: &[u8]) -> Result<(i64, Option<PublicKey>), Error> {
-    let mut der = Der(raw).read(SEQUENCE).ok_or_else(|| bad("malformed spki"))?;
+    let mut der = Der(raw).read(SEQUENCE).or_invalid("malformed spki")?;
     let identifier = der.read(SEQUENCE).and_then(algorithm);
-    let (oid, parameters) =
-        identifier.ok_or_else(|| bad("malformed public key algorithm identifier"))?;
-    let (bits, padding) = der.bits().ok_or_else(|| bad("malformed subjectPublicKey"))?;
+    let (oid, parameters) = identifier.or_invalid("malformed public key algorithm identifier")?;
+    let (bits, padding) = der.bits().or_invalid("malformed subjectPublicKey")?;
     let number = match oid.as_slice() {
         keys::RSA => 1,
         keys::DSA => 2,
@@ -516,9 +503,9 @@ fn read_extensions(mut list: Der<'_>) -> Result<Vec<Extension>, Error> {
             let critical = if der.at(der::BOOLEAN) { der.boolean()? } else { false };
             Some(Extension { oid, critical, value: der.read(OCTET_STRING)?.0.to_vec() })
         };
-        let extension = read().ok_or_else(|| bad("malformed extension"))?;
+        let extension = read().or_invalid("malformed extension")?;
         if !seen.insert(extension.oid.clone()) {
-            return Err(bad("certificate contains duplicate extension"));
+            return Err(invalid("certificate contains duplicate extension"));
         }
         extensions.push(extension);
     }
@@ -526,6 +513,10 @@ fn read_extensions(mut list: Der<'_>) -> Result<Vec<Extension>, Error> {
 }
 
 impl Extension {
+    fn not_critical(&self, name: &str) -> Result<(), Error> {
+        (!self.critical).then_some(()).or_invalid(&format!("{name} incorrectly marked critical"))
+    }
+
     fn to_value(&self) -> Value {
         object([
             ("Id", oid_value(&self.oid)),
@@ -550,23 +541,18 @@ impl DecodedExtensions {
     /// Decodes one extension; returns `true` if it wasn't understood.
     fn extension(&mut self, extension: &Extension) -> Result<bool, Error> {
         let mut der = Der(&extension.value);
-        let invalid = |what: &'static str| move || bad(&format!("invalid {what}"));
         match extension.oid.as_slice() {
             AUTHORITY_INFO_ACCESS => {
-                if extension.critical {
-                    return Err(bad("authority info access incorrectly marked critical"));
-                }
-                self.info_access(der).ok_or_else(invalid("authority info access"))?;
+                extension.not_critical("authority info access")?;
+                self.info_access(der).or_invalid("invalid authority info access")?;
             }
             [2, 5, 29, 14] => {
-                if extension.critical {
-                    return Err(bad("subject key identifier incorrectly marked critical"));
-                }
-                let id = der.read(OCTET_STRING).ok_or_else(invalid("subject key identifier"))?;
+                extension.not_critical("subject key identifier")?;
+                let id = der.read(OCTET_STRING).or_invalid("invalid subject key identifier")?;
                 self.subject_key_id = Some(id.0.to_vec());
             }
             [2, 5, 29, 15] => {
-                let (bits, _) = der.bits().ok_or_else(invalid("key usage"))?;
+                let (bits, _) = der.bits().or_invalid("invalid key usage")?;
                 self.key_usage = (0..9)
                     .filter(|bit| {
                         bits.get(bit / 8).is_some_and(|byte| byte & (0x80 >> (bit % 8)) != 0)
@@ -578,9 +564,8 @@ impl DecodedExtensions {
                 return Ok(self.names.is_empty());
             }
             [2, 5, 29, 19] => {
-                let constraints = basic_constraints(der);
-                self.basic_constraints =
-                    Some(constraints.ok_or_else(invalid("basic constraints"))?);
+                let constraints = basic_constraints(der).or_invalid("invalid basic constraints")?;
+                self.basic_constraints = Some(constraints);
             }
             [2, 5, 29, 30] => {
                 let (constraints, unhandled) = Constraints::read(extension)?;
@@ -589,34 +574,31 @@ impl DecodedExtensions {
             }
             [2, 5, 29, 31] => {
                 self.distribution_points =
-                    distribution_points(der).ok_or_else(invalid("CRL distribution points"))?;
+                    distribution_points(der).or_invalid("invalid CRL distribution points")?;
             }
             [2, 5, 29, 32] => {
-                let policies = policies(der);
-                self.policies = Some(policies.ok_or_else(invalid("certificate policies"))?);
+                self.policies = Some(policies(der).or_invalid("invalid certificate policies")?);
             }
             [2, 5, 29, 33] => {
                 self.policy_mappings =
-                    policy_mappings(der).ok_or_else(invalid("policy mappings extension"))?;
+                    policy_mappings(der).or_invalid("invalid policy mappings extension")?;
             }
             [2, 5, 29, 35] => {
-                if extension.critical {
-                    return Err(bad("authority key identifier incorrectly marked critical"));
-                }
+                extension.not_critical("authority key identifier")?;
                 let id = der.read(SEQUENCE).and_then(|mut inner| inner.optional(der::context(0)));
-                let id = id.ok_or_else(invalid("authority key identifier"))?;
+                let id = id.or_invalid("invalid authority key identifier")?;
                 self.authority_key_id = id.map(|id| id.0.to_vec());
             }
             [2, 5, 29, 36] => {
-                self.policy_constraints(der).ok_or_else(invalid("policy constraints extension"))?;
+                self.policy_constraints(der).or_invalid("invalid policy constraints extension")?;
             }
             [2, 5, 29, 37] => {
-                self.usages(der).ok_or_else(invalid("extended key usages"))?;
+                self.usages(der).or_invalid("invalid extended key usages")?;
             }
             [2, 5, 29, 54] => {
                 let count = der.small_integer();
                 self.inhibit_any_policy =
-                    Some(count.ok_or_else(invalid("inhibit any policy extension"))?);
+                    Some(count.or_invalid("invalid inhibit any policy extension")?);
             }
             _ => return Ok(true),
         }
@@ -692,33 +674,24 @@ fn distribution_points(mut der: Der<'_>) -> Option<Vec<String>> {
 }
 
 fn policies(mut der: Der<'_>) -> Option<Vec<Vec<u8>>> {
-    let mut list = der.read(SEQUENCE)?;
     let mut seen = std::collections::BTreeSet::new();
-    let mut policies = Vec::new();
-    while !list.is_empty() {
+    der.read(SEQUENCE)?.all(|list| {
         let oid = list.read(SEQUENCE)?.read(OBJECT_IDENTIFIER)?.0;
         let ended = oid.last()? & 0x80 == 0;
         let shortest = oid.first() != Some(&0x80)
             && !oid
                 .windows(2)
                 .any(|pair| matches!(pair, [last, first] if last & 0x80 == 0 && *first == 0x80));
-        if !ended || !shortest || !seen.insert(oid) {
-            return None;
-        }
-        policies.push(oid.to_vec());
-    }
-    Some(policies)
+        (ended && shortest && seen.insert(oid)).then(|| oid.to_vec())
+    })
 }
 
 fn policy_mappings(mut der: Der<'_>) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut list = der.read(SEQUENCE)?;
-    let mut mappings = Vec::new();
-    while !list.is_empty() {
+    der.read(SEQUENCE)?.all(|list| {
         let mut pair = list.read(SEQUENCE)?;
         let issuer = pair.read(OBJECT_IDENTIFIER)?.0.to_vec();
-        mappings.push((issuer, pair.read(OBJECT_IDENTIFIER)?.0.to_vec()));
-    }
-    Some(mappings)
+        Some((issuer, pair.read(OBJECT_IDENTIFIER)?.0.to_vec()))
+    })
 }
 
 impl Names {
@@ -731,11 +704,9 @@ impl Names {
 
     fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut names = Self::default();
-        let list = Der(bytes).read(SEQUENCE);
-        let mut list = list.ok_or_else(|| bad("invalid subject alternative names"))?;
+        let mut list = Der(bytes).read(SEQUENCE).or_invalid("invalid subject alternative names")?;
         while !list.is_empty() {
-            let (tag, _, content) =
-                list.any().ok_or_else(|| bad("invalid subject alternative name"))?;
+            let (tag, _, content) = list.any().or_invalid("invalid subject alternative name")?;
             match tag ^ 0x80 {
                 1 => names.emails.push(ascii(content.0, "SAN rfc822Name is malformed")?),
                 2 => names.dns.push(ascii(content.0, "SAN dNSName is malformed")?),
@@ -743,16 +714,16 @@ impl Names {
                     let what = "SAN uniformResourceIdentifier is malformed";
                     let text = ascii(content.0, what)?;
                     let url = Url::parse(&text)
-                        .map_err(|error| bad(&format!("cannot parse URI {text:?}: {error}")))?;
+                        .map_err(|error| invalid(&format!("cannot parse URI {text:?}: {error}")))?;
                     if !domain_valid(&lossy(&url.host), false) {
-                        return Err(bad(&format!("cannot parse URI {text:?}: invalid domain")));
+                        return Err(invalid(&format!("cannot parse URI {text:?}: invalid domain")));
                     }
                     names.uris.push(url);
                 }
                 7 if matches!(content.0.len(), 4 | 16) => names.addresses.push(content.0.to_vec()),
                 7 => {
                     let length = content.0.len();
-                    return Err(bad(&format!("cannot parse IP address of length {length}")));
+                    return Err(invalid(&format!("cannot parse IP address of length {length}")));
                 }
                 _ => {}
             }
@@ -767,7 +738,7 @@ fn ascii(bytes: &[u8], otherwise: &str) -> Result<String, Error> {
         .ok()
         .filter(|text| text.is_ascii())
         .map(str::to_owned)
-        .ok_or_else(|| bad(otherwise))
+        .ok_or_else(|| invalid(otherwise))
 }
 
 /// Returns `true` if a domain name is valid in a certificate; constraints may begin with a dot.
@@ -793,12 +764,11 @@ impl Constraints {
             let excluded = list.optional(der::explicit(1))?;
             (list.is_empty() && outer.is_empty()).then_some((permitted, excluded))
         };
-        let (permitted, excluded) =
-            read().ok_or_else(|| bad("invalid NameConstraints extension"))?;
+        let (permitted, excluded) = read().or_invalid("invalid NameConstraints extension")?;
         let permitted = permitted.unwrap_or(Der(&[]));
         let excluded = excluded.unwrap_or(Der(&[]));
         if permitted.is_empty() && excluded.is_empty() {
-            return Err(bad("empty name constraints extension"));
+            return Err(invalid("empty name constraints extension"));
         }
         let mut unhandled = false;
         let permitted = Subtrees::read(permitted, &mut unhandled)?;
@@ -812,49 +782,39 @@ impl Subtrees {
         let mut subtrees = Self::default();
         while !der.is_empty() {
             let read = der.read(SEQUENCE).and_then(|mut sequence| sequence.any());
-            let (tag, _, content) = read.ok_or_else(|| bad("invalid NameConstraints extension"))?;
-            let text = || ascii(content.0, "invalid constraint value");
-            let failed = |kind: &str, text: &str| {
-                Err(bad(&format!("failed to parse {kind} constraint {text:?}")))
-            };
+            let (tag, _, content) = read.or_invalid("invalid NameConstraints extension")?;
             match tag ^ 0x80 {
-                1 => {
-                    let text = text()?;
-                    let valid = if text.contains('@') {
-                        mailbox(&text).is_some()
-                    } else {
-                        domain_valid(&text, true)
+                kind @ (1 | 2 | 6) => {
+                    let text = ascii(content.0, "invalid constraint value")?;
+                    let (name, valid, names) = match kind {
+                        1 if text.contains('@') => {
+                            ("rfc822Name", mailbox(&text).is_some(), &mut subtrees.emails)
+                        }
+                        1 => ("rfc822Name", domain_valid(&text, true), &mut subtrees.emails),
+                        2 => ("dnsName", domain_valid(&text, true), &mut subtrees.dns),
+                        _ => {
+                            let is_address = text.parse::<IpAddr>().is_ok();
+                            ("URI", !is_address && domain_valid(&text, true), &mut subtrees.uris)
+                        }
                     };
                     if !valid {
-                        return failed("rfc822Name", &text);
+                        return Err(invalid(&format!(
+                            "failed to parse {name} constraint {text:?}"
+                        )));
                     }
-                    subtrees.emails.push(text);
-                }
-                2 => {
-                    let text = text()?;
-                    if !domain_valid(&text, true) {
-                        return failed("dnsName", &text);
-                    }
-                    subtrees.dns.push(text);
-                }
-                6 => {
-                    let text = text()?;
-                    if text.parse::<IpAddr>().is_ok() || !domain_valid(&text, true) {
-                        return failed("URI", &text);
-                    }
-                    subtrees.uris.push(text);
+                    names.push(text);
                 }
                 7 => {
                     let bytes = content.0;
                     if !matches!(bytes.len(), 8 | 32) {
                         let length = bytes.len();
-                        return Err(bad(&format!(
+                        return Err(invalid(&format!(
                             "IP constraint contained value of length {length}"
                         )));
                     }
                     let (address, mask) = bytes.split_at(bytes.len() / 2);
                     if !mask_valid(mask) {
-                        return Err(bad("IP constraint contained invalid mask"));
+                        return Err(invalid("IP constraint contained invalid mask"));
                     }
                     subtrees.addresses.push((address.to_vec(), mask.to_vec()));
                 }
@@ -884,11 +844,11 @@ impl Time {
         } else if der.at(GENERALIZED_TIME) {
             (GENERALIZED_TIME, "GeneralizedTime")
         } else {
-            return Err(bad("unsupported time format"));
+            return Err(invalid("unsupported time format"));
         };
         let text = der.read(tag).and_then(|content| std::str::from_utf8(content.0).ok());
         text.and_then(|text| Self::parse(text, tag == UTC_TIME))
-            .ok_or_else(|| bad(&format!("malformed {kind}")))
+            .or_invalid(&format!("malformed {kind}"))
     }
 
     fn parse(text: &str, short: bool) -> Option<Self> {
@@ -941,12 +901,12 @@ struct Name(Vec<(Oid, Value)>);
 impl Name {
     fn parse(bytes: &[u8]) -> Result<Self, Error> {
         Self::read(bytes, |tag, content| text(tag, content).map(Value::from))
-            .ok_or_else(|| bad("invalid RDNSequence"))
+            .or_invalid("invalid RDNSequence")
     }
 
     /// Parses a name in a request, whose values need not be text.
     fn parse_loosely(bytes: &[u8]) -> Result<Self, Error> {
-        Self::read(bytes, loose_value).ok_or_else(|| bad("invalid RDNSequence"))
+        Self::read(bytes, loose_value).or_invalid("invalid RDNSequence")
     }
 
     fn read(bytes: &[u8], value: impl Fn(u8, &[u8]) -> Option<Value>) -> Option<Self> {
@@ -1071,14 +1031,17 @@ fn integer(number: &BigInt) -> Value {
     Number::parse(&number.to_string()).map_or(Value::Null, Value::from)
 }
 
-/// Returns the text of an address of 4 or 16 bytes; IPv4-mapped addresses are shown as IPv4.
+/// Returns an address of 4 or 16 bytes; IPv4-mapped addresses become IPv4.
+pub(super) fn canonical(bytes: &[u8]) -> Option<IpAddr> {
+    match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
+        (Ok(four), _) => Some(IpAddr::from(four)),
+        (_, Ok(sixteen)) => Some(IpAddr::from(sixteen).to_canonical()),
+        _ => None,
+    }
+}
+
 fn address(bytes: &[u8]) -> Value {
-    let address = match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
-        (Ok(four), _) => IpAddr::from(four),
-        (_, Ok(sixteen)) => IpAddr::from(sixteen).to_canonical(),
-        _ => return Value::Null,
-    };
-    Value::from(address.to_string())
+    canonical(bytes).map_or(Value::Null, |address| Value::from(address.to_string()))
 }
 
 fn range((ip, mask): &(Vec<u8>, Vec<u8>)) -> Value {

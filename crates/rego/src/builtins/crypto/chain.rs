@@ -11,8 +11,10 @@ use chrono::DateTime;
 
 use super::super::{Code, Context, Error};
 use super::certificate::{
-    ANY_USAGE, Certificate, Names, SUBJECT_ALT_NAME, SignatureAlgorithm, Subtrees, domain_valid,
+    ANY_USAGE, Certificate, Names, SUBJECT_ALT_NAME, SignatureAlgorithm, Subtrees, canonical,
+    domain_valid,
 };
+use super::der;
 use super::keys::PublicKey;
 use super::mailbox::mailbox;
 use super::signature;
@@ -125,7 +127,7 @@ pub(super) fn verify<'a>(
     let mut search = Search { ctx, root, intermediates, now, checks: 0, chains: Vec::new() };
     search.valid(leaf, Position::Leaf, &[])?;
     if !options.name.is_empty() && !has_name(leaf, &options.name) {
-        return invalid("certificate is not valid for the name");
+        return Err(der::invalid("certificate is not valid for the name"));
     }
     if leaf.raw == root.raw {
         search.chains.push(vec![leaf]);
@@ -143,11 +145,7 @@ pub(super) fn verify<'a>(
             return Ok(chain);
         }
     }
-    invalid("no valid chain")
-}
-
-fn invalid<T>(what: &str) -> Result<T, Error> {
-    Err(Error::failed(format!("x509: {what}")))
+    Err(der::invalid("no valid chain"))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -180,23 +178,25 @@ impl<'a> Search<'a, '_> {
         below: &[&Certificate],
     ) -> Result<(), Error> {
         if !certificate.decoded.unhandled.is_empty() {
-            return invalid("unhandled critical extension");
+            return Err(der::invalid("unhandled critical extension"));
         }
         if below.last().is_some_and(|child| child.raw_issuer != certificate.raw_subject) {
-            return invalid("issuer name does not match subject from issuing certificate");
+            return Err(der::invalid(
+                "issuer name does not match subject from issuing certificate",
+            ));
         }
         if self.now < certificate.not_before.0 || self.now > certificate.not_after.0 {
-            return invalid("certificate has expired or is not yet valid");
+            return Err(der::invalid("certificate has expired or is not yet valid"));
         }
         let constraints = certificate.decoded.basic_constraints;
         if position == Position::Intermediate && !matches!(constraints, Some((true, _))) {
-            return invalid("certificate is not authorized to sign other certificates");
+            return Err(der::invalid("certificate is not authorized to sign other certificates"));
         }
         if let Some((_, most)) = constraints
             && most >= 0
             && i64::try_from(below.len()).is_ok_and(|count| count - 1 > most)
         {
-            return invalid("too many intermediates for path length constraint");
+            return Err(der::invalid("too many intermediates for path length constraint"));
         }
         Ok(())
     }
@@ -284,8 +284,8 @@ fn signed_by(child: &Certificate, parent: &Certificate) -> Result<bool, Error> {
 
 /// Reads the two positive numbers of an encoded ECDSA signature.
 fn ecdsa_numbers(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut outer = super::der::Der(bytes);
-    let mut der = outer.read(super::der::SEQUENCE)?;
+    let mut outer = der::Der(bytes);
+    let mut der = outer.read(der::SEQUENCE)?;
     let (r, s) = (der.unsigned()?, der.unsigned()?);
     (der.is_empty() && outer.is_empty()).then_some((r, s))
 }
@@ -341,14 +341,6 @@ fn has_name(certificate: &Certificate, name: &str) -> bool {
 /// Parses an address without a zone; IPv4-mapped addresses become IPv4.
 fn parse_address(text: &str) -> Option<IpAddr> {
     text.parse::<IpAddr>().ok().map(|address| address.to_canonical())
-}
-
-fn canonical(bytes: &[u8]) -> Option<IpAddr> {
-    match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
-        (Ok(four), _) => Some(IpAddr::from(four)),
-        (_, Ok(sixteen)) => Some(IpAddr::from(sixteen).to_canonical()),
-        _ => None,
-    }
 }
 
 fn host_valid(host: &str, pattern: bool) -> bool {

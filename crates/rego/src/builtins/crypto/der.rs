@@ -5,6 +5,8 @@
 
 use num_bigint::BigInt;
 
+use super::super::Error;
+
 /// The bytes that haven't been read yet.
 #[derive(Clone, Copy)]
 pub(super) struct Der<'a>(pub &'a [u8]);
@@ -27,6 +29,23 @@ pub(super) const fn context(number: u8) -> u8 {
 /// The tag of a context-specific constructed element.
 pub(super) const fn explicit(number: u8) -> u8 {
     0xa0 | number
+}
+
+/// Returns an error about a structure, in the words of Go's `x509`.
+pub(super) fn invalid(what: &str) -> Error {
+    Error::failed(format!("x509: {what}"))
+}
+
+/// Turns the absence of a value into an error.
+pub(super) trait OrInvalid<T> {
+    /// Returns the value, or the error of [`invalid`].
+    fn or_invalid(self, what: &str) -> Result<T, Error>;
+}
+
+impl<T> OrInvalid<T> for Option<T> {
+    fn or_invalid(self, what: &str) -> Result<T, Error> {
+        self.ok_or_else(|| invalid(what))
+    }
 }
 
 /// The components of an object identifier.
@@ -85,6 +104,15 @@ impl<'a> Der<'a> {
     #[allow(clippy::option_option)]
     pub(super) fn optional(&mut self, tag: u8) -> Option<Option<Self>> {
         if self.at(tag) { self.read(tag).map(Some) } else { Some(None) }
+    }
+
+    /// Reads all elements with a closure that reads one.
+    pub(super) fn all<T>(mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut elements = Vec::new();
+        while !self.is_empty() {
+            elements.push(read(&mut self)?);
+        }
+        Some(elements)
     }
 
     pub(super) fn boolean(&mut self) -> Option<bool> {

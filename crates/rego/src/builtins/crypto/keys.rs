@@ -7,7 +7,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use super::super::encoding_rules::{to_base64, to_base64url};
 use super::super::{Code, Error};
-use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, SEQUENCE};
+use super::der::{self, Der, INTEGER, OCTET_STRING, Oid, OrInvalid, SEQUENCE, invalid};
 use super::p224;
 use crate::value::{Number, Object, Value};
 
@@ -120,10 +120,6 @@ pub(in super::super) enum PublicKey {
     },
 }
 
-fn invalid(what: &str) -> Error {
-    Error::failed(format!("x509: {what}"))
-}
-
 fn positive(number: BigInt) -> Option<BigUint> {
     (number.sign() == Sign::Plus).then(|| number.into_parts().1)
 }
@@ -143,22 +139,17 @@ impl PublicKey {
                 if parameters != [5, 0] {
                     return Err(invalid("RSA key missing NULL parameters"));
                 }
-                let mut der =
-                    der.read(SEQUENCE).ok_or_else(|| invalid("invalid RSA public key"))?;
-                let n = der.integer().ok_or_else(|| invalid("invalid RSA modulus"))?;
-                let e =
-                    der.small_integer().ok_or_else(|| invalid("invalid RSA public exponent"))?;
-                let n = positive(bounded(n)?)
-                    .ok_or_else(|| invalid("RSA modulus is not a positive number"))?;
+                let mut der = der.read(SEQUENCE).or_invalid("invalid RSA public key")?;
+                let n = der.integer().or_invalid("invalid RSA modulus")?;
+                let e = der.small_integer().or_invalid("invalid RSA public exponent")?;
+                let n = positive(bounded(n)?).or_invalid("RSA modulus is not a positive number")?;
                 let e = u64::try_from(e).ok().filter(|e| *e > 0);
-                let e = e.ok_or_else(|| invalid("RSA public exponent is not a positive number"))?;
+                let e = e.or_invalid("RSA public exponent is not a positive number")?;
                 Self::Rsa { n, e }
             }
             EC => {
-                let oid =
-                    parameters_der.oid().ok_or_else(|| invalid("invalid ECDSA parameters"))?;
-                let curve =
-                    Curve::from_oid(&oid).ok_or_else(|| invalid("unsupported elliptic curve"))?;
+                let oid = parameters_der.oid().or_invalid("invalid ECDSA parameters")?;
+                let curve = Curve::from_oid(&oid).or_invalid("unsupported elliptic curve")?;
                 if !curve.contains(data) {
                     return Err(Error::failed("ecdsa: invalid uncompressed public key"));
                 }
@@ -175,12 +166,12 @@ impl PublicKey {
             X25519 if data.len() != 32 => return Err(Error::failed("ecdh: invalid public key")),
             X25519 => Self::X25519,
             DSA => {
-                let y = der.integer().ok_or_else(|| invalid("invalid DSA public key"))?;
+                let y = der.integer().or_invalid("invalid DSA public key")?;
                 let mut read = || {
                     let mut sequence = parameters_der.read(SEQUENCE)?;
                     Some((sequence.integer()?, sequence.integer()?, sequence.integer()?))
                 };
-                let (p, q, g) = read().ok_or_else(|| invalid("invalid DSA parameters"))?;
+                let (p, q, g) = read().or_invalid("invalid DSA parameters")?;
                 let [p, q, g, y] = [bounded(p)?, bounded(q)?, bounded(g)?, bounded(y)?];
                 match (positive(p), positive(q), positive(g), positive(y)) {
                     (Some(p), Some(q), Some(g), Some(y)) => Self::Dsa { p, q, g, y },
@@ -205,8 +196,7 @@ impl PublicKey {
         if !outer.is_empty() {
             return Err(invalid("trailing data after ASN.1 of public-key"));
         }
-        Self::from_parts(&oid, parameters, &data)?
-            .ok_or_else(|| invalid("unknown public key algorithm"))
+        Self::from_parts(&oid, parameters, &data)?.or_invalid("unknown public key algorithm")
     }
 
     /// Returns the key as OPA shows it.
@@ -404,12 +394,11 @@ impl PrivateKey {
     /// Parses an `RSA PRIVATE KEY`.
     pub(in super::super) fn parse_pkcs1(bytes: &[u8]) -> Result<Self, Error> {
         let mut outer = Der(bytes);
-        let key = read_pkcs1(&mut outer)
-            .ok_or_else(|| Error::failed("x509: failed to parse RSA private key"))?;
+        let key = read_pkcs1(&mut outer).or_invalid("failed to parse RSA private key")?;
         if !outer.is_empty() {
             return Err(Error::failed("asn1: syntax error: trailing data"));
         }
-        let key = key.ok_or_else(|| invalid("private key contains zero or negative value"))?;
+        let key = key.or_invalid("private key contains zero or negative value")?;
         key.validate()?;
         Ok(Self::Rsa(key))
     }
@@ -423,8 +412,7 @@ impl PrivateKey {
             let algorithm = algorithm(der.read(SEQUENCE)?)?;
             Some((algorithm, der.read(OCTET_STRING)?.0))
         };
-        let ((oid, parameters), key) =
-            read().ok_or_else(|| Error::failed("x509: failed to parse PKCS#8 private key"))?;
+        let ((oid, parameters), key) = read().or_invalid("failed to parse PKCS#8 private key")?;
         match oid.as_slice() {
             RSA => Self::parse_pkcs1(key),
             EC => Self::ec(Der(parameters).oid().as_deref(), key),
@@ -434,7 +422,7 @@ impl PrivateKey {
                 }
                 let seed = Der(key).read(OCTET_STRING).map(|der| der.0);
                 let seed = seed.filter(|seed| seed.len() == 32);
-                let seed = seed.ok_or_else(|| invalid("invalid private key length"))?.to_vec();
+                let seed = seed.or_invalid("invalid private key length")?.to_vec();
                 if oid == X25519 { Ok(Self::X25519) } else { Self::ed25519(seed) }
             }
             _ => Err(invalid("PKCS#8 wrapping contained private key with unknown algorithm")),
@@ -460,14 +448,13 @@ impl PrivateKey {
             }
             Some((version, d, curve))
         };
-        let (version, d, inner) =
-            read().ok_or_else(|| invalid("failed to parse EC private key"))?;
+        let (version, d, inner) = read().or_invalid("failed to parse EC private key")?;
         if version != 1 {
             return Err(invalid(&format!("unknown EC private key version {version}")));
         }
         let oid = outer.or(inner.as_deref()).unwrap_or_default();
-        let curve = Curve::from_oid(oid).ok_or_else(|| invalid("unknown elliptic curve"))?;
-        let d = padded(d, curve.size()).ok_or_else(|| invalid("invalid private key length"))?;
+        let curve = Curve::from_oid(oid).or_invalid("unknown elliptic curve")?;
+        let d = padded(d, curve.size()).or_invalid("invalid private key length")?;
         let point = curve.point(&d)?;
         Ok(Self::Ec { curve, d, point })
     }

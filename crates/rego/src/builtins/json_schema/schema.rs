@@ -299,9 +299,7 @@ impl Reader<'_> {
     ) -> Result<Option<SchemaId>, Error> {
         match node.get(&Value::from(name)) {
             None => Ok(None),
-            Some(schema @ (Value::Bool(_) | Value::Object(_))) => {
-                self.schema(schema, draft).map(Some)
-            }
+            Some(schema) if is_schema(schema) => self.schema(schema, draft).map(Some),
             Some(_) => Err(bad(format!("{name} must be of an object"))),
         }
     }
@@ -341,17 +339,12 @@ impl Reader<'_> {
         if let Some(id) = text(node, if old_id { "id" } else { "$id" })? {
             Url::parse(id).map_err(bad)?;
         }
-        match get("definitions") {
-            None => {}
-            Some(Value::Object(definitions)) => {
-                for definition in definitions.values() {
-                    if !matches!(definition, Value::Bool(_) | Value::Object(_)) {
-                        return Err(invalid_type("Array Of Schemas", "definitions"));
-                    }
-                    self.schema(definition, draft)?;
-                }
+        let wrong = || invalid_type("Array Of Schemas", "definitions");
+        for (_, definition) in members(node, "definitions", wrong)? {
+            if !is_schema(definition) {
+                return Err(wrong());
             }
-            Some(_) => return Err(invalid_type("Array Of Schemas", "definitions")),
+            self.schema(definition, draft)?;
         }
         text(node, "title")?;
         text(node, "description")?;
@@ -364,7 +357,7 @@ impl Reader<'_> {
                 let id = self.add()?;
                 self.references.insert(name, id);
                 let (target, named) = self.document(&url)?;
-                if !matches!(target, Value::Bool(_) | Value::Object(_)) {
+                if !is_schema(&target) {
                     return Err(bad("Valid Schema must be of type object"));
                 }
                 let referred = deeper(|| self.rules(&target, named.unwrap_or(draft)))?;
@@ -388,36 +381,22 @@ impl Reader<'_> {
             }
             Some(_) => return Err(invalid_type("type", "string/Array Of Strings")),
         }
-        match get("properties") {
-            None => {}
-            Some(Value::Object(properties)) => {
-                for (name, schema) in properties.iter() {
-                    let name = name.as_str().unwrap_or_default().to_owned();
-                    rules.properties.push((name, self.schema(schema, draft)?));
-                }
-            }
-            Some(_) => return Err(bad("Properties must be of type object")),
+        let wrong = || bad("Properties must be of type object");
+        for (name, schema) in members(node, "properties", wrong)? {
+            rules.properties.push((name.to_owned(), self.schema(schema, draft)?));
         }
         rules.additional_properties = self.additional(node, "additionalProperties", draft)?;
-        match get("patternProperties") {
-            None => {}
-            Some(Value::Object(patterns)) => {
-                for (name, schema) in patterns.iter() {
-                    let name = name.as_str().unwrap_or_default();
-                    let regex = pattern(self.ctx, name)?
-                        .ok_or_else(|| bad(format!("Invalid regex pattern '{name}'")))?;
-                    rules.pattern_properties.push((regex, self.schema(schema, draft)?));
-                }
-            }
-            Some(_) => return Err(invalid_type("Valid Schema", "patternProperties")),
+        let wrong = || invalid_type("Valid Schema", "patternProperties");
+        for (name, schema) in members(node, "patternProperties", wrong)? {
+            let regex = pattern(self.ctx, name)?;
+            let regex = regex.ok_or_else(|| bad(format!("Invalid regex pattern '{name}'")))?;
+            rules.pattern_properties.push((regex, self.schema(schema, draft)?));
         }
         if draft >= Draft::Six {
             rules.property_names = match get("propertyNames") {
                 None => None,
-                Some(schema @ (Value::Bool(_) | Value::Object(_))) => {
-                    Some(self.schema(schema, draft)?)
-                }
-                Some(_) => return Err(invalid_type("Valid Schema", "patternProperties")),
+                Some(schema) if is_schema(schema) => Some(self.schema(schema, draft)?),
+                Some(_) => return Err(wrong()),
             };
         }
         self.dependencies(node, draft, &mut rules)?;
@@ -425,7 +404,7 @@ impl Reader<'_> {
             None => {}
             Some(Value::Array(items)) => {
                 for item in items.iter() {
-                    if !matches!(item, Value::Bool(_) | Value::Object(_)) {
+                    if !is_schema(item) {
                         return Err(invalid_type("Valid Schema/Array Of Schemas", "items"));
                     }
                     rules.items.push(self.schema(item, draft)?);
@@ -509,13 +488,8 @@ impl Reader<'_> {
         rules: &mut Rules,
     ) -> Result<(), Error> {
         let wrong = || bad("Dependency must be of type Schema Or Array Of Strings");
-        let dependencies = match node.get(&Value::from("dependencies")) {
-            None => return Ok(()),
-            Some(Value::Object(dependencies)) => dependencies,
-            Some(_) => return Err(bad("dependencies must be of type object")),
-        };
-        for (name, declared) in dependencies.iter() {
-            let name = name.as_str().unwrap_or_default().to_owned();
+        let no_object = || bad("dependencies must be of type object");
+        for (name, declared) in members(node, "dependencies", no_object)? {
             let dependency = match declared {
                 Value::Array(names) => {
                     let names = names.iter().map(|name| name.as_str().map(str::to_owned));
@@ -526,7 +500,7 @@ impl Reader<'_> {
                 }
                 _ => return Err(wrong()),
             };
-            rules.dependencies.insert(name, dependency);
+            rules.dependencies.insert(name.to_owned(), dependency);
         }
         Ok(())
     }
@@ -556,6 +530,25 @@ fn point(document: &Value, fragment: &[u8]) -> Result<Value, Error> {
         };
     }
     Ok(node.clone())
+}
+
+fn is_schema(value: &Value) -> bool {
+    matches!(value, Value::Bool(_) | Value::Object(_))
+}
+
+/// Returns the members of a keyword whose value must be an object; none if it is missing.
+fn members<'a>(
+    node: &'a Object,
+    name: &str,
+    wrong: fn() -> Error,
+) -> Result<impl Iterator<Item = (&'a str, &'a Value)> + use<'a>, Error> {
+    let members = match node.get(&Value::from(name)) {
+        None => None,
+        Some(Value::Object(members)) => Some(members),
+        Some(_) => return Err(wrong()),
+    };
+    let members = members.into_iter().flat_map(|members| members.iter());
+    Ok(members.map(|(name, value)| (name.as_str().unwrap_or_default(), value)))
 }
 
 fn text<'a>(node: &'a Object, name: &str) -> Result<Option<&'a str>, Error> {

@@ -90,7 +90,8 @@ impl Function {
     }
 }
 
-fn bad(message: impl std::fmt::Display) -> Error {
+/// Returns an error in the words of Go's `text/template`.
+pub(super) fn bad(message: impl std::fmt::Display) -> Error {
     Error::failed(format!("template: template: {message}"))
 }
 
@@ -313,18 +314,11 @@ impl Parser<'_, '_> {
             Some(Token::Word(word)) => word.clone(),
             _ => String::new(),
         };
-        if matches!(
-            keyword.as_str(),
-            "if" | "with"
-                | "range"
-                | "define"
-                | "block"
-                | "template"
-                | "break"
-                | "continue"
-                | "end"
-                | "else"
-        ) {
+        const KEYWORDS: [&str; 10] = [
+            "if", "with", "range", "define", "block", "template", "break", "continue", "end",
+            "else",
+        ];
+        if KEYWORDS.contains(&keyword.as_str()) {
             stream.next();
         }
         match keyword.as_str() {
@@ -414,17 +408,19 @@ impl Parser<'_, '_> {
         let scope = self.variables.len();
         let pipeline = self.pipeline(&mut stream, if with { "with" } else { "if" })?;
         let (then, end) = self.list()?;
-        let otherwise = match end {
-            None => return Err(bad("unexpected EOF")),
-            Some(End::End) => Vec::new(),
-            Some(End::Else(tokens)) => self.otherwise(tokens, Some(with))?,
-        };
+        let otherwise = self.otherwise(end, Some(with))?;
         self.variables.truncate(scope);
         Ok(Node::Branch { with, pipeline, then, otherwise })
     }
 
-    /// Parses what follows `else`: another branch of the same kind, or a list up to `end`.
-    fn otherwise(&mut self, tokens: Vec<Token>, with: Option<bool>) -> Result<Vec<Node>, Error> {
+    /// Parses what follows `else`, if that ended a list: another branch of the same kind, or a list
+    /// up to `end`.
+    fn otherwise(&mut self, end: Option<End>, with: Option<bool>) -> Result<Vec<Node>, Error> {
+        let tokens = match end {
+            None => return Err(bad("unexpected EOF")),
+            Some(End::End) => return Ok(Vec::new()),
+            Some(End::Else(tokens)) => tokens,
+        };
         let mut stream = Stream::new(tokens);
         let word = with.map(|with| if with { "with" } else { "if" });
         if let (Some(with), Some(Token::Word(next))) = (with, stream.peek())
@@ -448,11 +444,7 @@ impl Parser<'_, '_> {
         self.loops += 1;
         let (body, end) = self.list()?;
         self.loops -= 1;
-        let otherwise = match end {
-            None => return Err(bad("unexpected EOF")),
-            Some(End::End) => Vec::new(),
-            Some(End::Else(tokens)) => self.otherwise(tokens, None)?,
-        };
+        let otherwise = self.otherwise(end, None)?;
         self.variables.truncate(scope);
         Ok(Node::Range { pipeline, body, otherwise })
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::super::encoding::query_escape;
 use super::super::go_format::{Argument, print, printf, println};
 use super::super::{Code, Context, Error};
-use super::parse::{Function, Node, Operand, Pipeline, Templates};
+use super::parse::{Function, Node, Operand, Pipeline, Templates, bad};
 use crate::value::{Array, Object, Value, deeper, is_printable};
 
 /// A value in a template.
@@ -79,10 +80,6 @@ impl Item {
 
 fn arguments(items: &[Item]) -> Vec<Argument<'_>> {
     items.iter().map(Item::argument).collect()
-}
-
-fn bad(message: impl std::fmt::Display) -> Error {
-    Error::failed(format!("template: template: {message}"))
 }
 
 /// Executes the unnamed template.
@@ -212,52 +209,31 @@ impl<'t> Runner<'t, '_> {
         dot: &Item,
     ) -> Result<Flow, Error> {
         let item = self.pipeline(pipeline, dot)?;
-        let mut any = false;
-        match item {
+        let items: Box<dyn Iterator<Item = (Item, Item)> + '_> = match &item {
+            Item::Int(count) if pipeline.variables.len() > 1 => {
+                let message = format!("can't use {count} to iterate over more than one variable");
+                return Err(bad(message));
+            }
             Item::Int(count) => {
-                if pipeline.variables.len() > 1 {
-                    let message =
-                        format!("can't use {count} to iterate over more than one variable");
-                    return Err(bad(message));
-                }
-                for index in 0..count {
-                    any = true;
-                    if self.iteration(pipeline, body, Item::Missing, Item::Int(index))?
-                        == Flow::Break
-                    {
-                        break;
-                    }
-                }
+                Box::new((0..*count).map(|index| (Item::Missing, Item::Int(index))))
             }
-            Item::List(list) => {
-                for (index, value) in list.iter().enumerate() {
-                    any = true;
-                    let index = Item::Int(i64::try_from(index).unwrap_or(i64::MAX));
-                    if self.iteration(pipeline, body, index, Item::from_value(value))?
-                        == Flow::Break
-                    {
-                        break;
-                    }
-                }
-            }
-            Item::Map(map) => {
-                for (key, value) in map.iter() {
-                    any = true;
-                    if self.iteration(
-                        pipeline,
-                        body,
-                        Item::from_value(key),
-                        Item::from_value(value),
-                    )? == Flow::Break
-                    {
-                        break;
-                    }
-                }
-            }
-            Item::Missing | Item::Nil => {}
+            Item::List(list) => Box::new(
+                (0..).zip(list).map(|(index, value)| (Item::Int(index), Item::from_value(value))),
+            ),
+            Item::Map(map) => Box::new(
+                map.iter().map(|(key, value)| (Item::from_value(key), Item::from_value(value))),
+            ),
+            Item::Missing | Item::Nil => Box::new(std::iter::empty()),
             other => {
                 let shown = print(self.ctx, &[other.argument()])?;
                 return Err(bad(format!("range can't iterate over {shown}")));
+            }
+        };
+        let mut any = false;
+        for (index, item) in items {
+            any = true;
+            if self.iteration(pipeline, body, index, item)? == Flow::Break {
+                break;
             }
         }
         if any { Ok(Flow::On) } else { self.nodes(otherwise, dot) }
@@ -672,14 +648,6 @@ fn js(text: &str) -> String {
 
 fn url_query(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => {
-                out.push(char::from(byte));
-            }
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    query_escape(&mut out, text);
     out
 }

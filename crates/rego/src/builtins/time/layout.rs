@@ -316,10 +316,6 @@ fn nanoseconds(text: &mut &[u8], count: usize) -> Result<u32, FieldError> {
     u32::try_from(value * scale).map_err(|_| FieldError::Mismatch)
 }
 
-fn is_mark(byte: Option<&u8>) -> bool {
-    matches!(byte, Some(b'.' | b','))
-}
-
 /// Returns the length of a zone's name at the start of a text.
 fn zone_name(text: &[u8]) -> Option<usize> {
     if text.len() < 3 {
@@ -416,15 +412,8 @@ impl Fields {
                 let second = number(text, element == Element::ZeroSecond)?;
                 self.second = range(second, second < 60, "second")?;
                 // A fraction may follow even if the layout has none.
-                if is_mark(text.first()) && text.get(1).is_some_and(u8::is_ascii_digit) {
-                    let follows = next(layout)
-                        .1
-                        .is_some_and(|(element, _)| matches!(element, Element::Fraction { .. }));
-                    if !follows {
-                        let figures =
-                            text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
-                        self.nanos = nanoseconds(text, figures + 1)?;
-                    }
+                if !matches!(next(layout).1, Some((Element::Fraction { .. }, _))) {
+                    self.optional_fraction(text)?;
                 }
             }
             Element::UpperPm | Element::LowerPm => match (element, take(text, 2)?) {
@@ -450,12 +439,17 @@ impl Fields {
             Element::Fraction { digits, zeros: true, .. } => {
                 self.nanos = nanoseconds(text, digits + 1)?
             }
-            Element::Fraction { .. } => {
-                if is_mark(text.first()) && text.get(1).is_some_and(u8::is_ascii_digit) {
-                    let figures =
-                        text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
-                    self.nanos = nanoseconds(text, figures + 1)?;
-                }
+            Element::Fraction { .. } => self.optional_fraction(text)?,
+        }
+        Ok(())
+    }
+
+    /// Parses a fraction of a second, if one follows.
+    fn optional_fraction(&mut self, text: &mut &[u8]) -> Result<(), FieldError> {
+        if let [b'.' | b',', figures @ ..] = *text {
+            let count = figures.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if count > 0 {
+                self.nanos = nanoseconds(text, count + 1)?;
             }
         }
         Ok(())

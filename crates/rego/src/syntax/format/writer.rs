@@ -57,7 +57,7 @@ struct Note {
     text: Rc<str>,
 }
 
-/// The comments that haven't been written yet.
+/// Comments, of which the first ones are done.
 #[derive(Clone)]
 struct Notes {
     all: Rc<Vec<Note>>,
@@ -93,43 +93,24 @@ enum Failure {
     Other(String),
 }
 
-type WriteResult = (Notes, Option<Failure>);
+type WriteResult = Result<(), Failure>;
 
-/// Continues with the remaining comments; on failure, returns without comments.
+/// Returns on failure, without the remaining comments.
 macro_rules! or_drop {
-    ($result:expr) => {
-        match $result {
-            (notes, None) => notes,
-            (_, failure) => return (Notes::none(), failure),
+    ($writer:ident, $result:expr) => {
+        if let Err(failure) = $result {
+            $writer.comments = Notes::none();
+            return Err(failure);
         }
     };
 }
 
-/// Continues with the remaining comments; on failure, returns with them.
-macro_rules! or_keep {
-    ($result:expr) => {
-        match $result {
-            (notes, None) => notes,
-            (notes, failure) => return (notes, failure),
-        }
-    };
-}
-
-/// Continues with the remaining comments, even if a comment couldn't be placed; on any other
-/// failure, returns with the comments dropped or kept.
-macro_rules! unless_comment {
-    ($result:expr, drop) => {
-        match $result {
-            (notes, None | Some(Failure::Comment)) => notes,
-            (_, failure) => return (Notes::none(), failure),
-        }
-    };
-    ($result:expr, keep) => {
-        match $result {
-            (notes, None | Some(Failure::Comment)) => notes,
-            (notes, failure) => return (notes, failure),
-        }
-    };
+/// Accepts that a comment couldn't be placed.
+fn unless_comment(result: WriteResult) -> WriteResult {
+    match result {
+        Err(Failure::Comment) => Ok(()),
+        result => result,
+    }
 }
 
 /// An element of a collection or body that is written in lines.
@@ -181,6 +162,8 @@ pub(super) struct Writer<'a> {
     /// Terms that are laid out as if they were at another position.
     moved: HashMap<*const Term, Loc>,
     problems: Problems,
+    /// The comments that haven't been written yet.
+    comments: Notes,
 }
 
 fn signed(number: usize) -> i64 {
@@ -322,6 +305,7 @@ impl<'a> Writer<'a> {
             paren_term: None,
             moved: HashMap::new(),
             problems: Vec::new(),
+            comments: Notes::none(),
         }
     }
 
@@ -461,8 +445,8 @@ impl<'a> Writer<'a> {
         self.level = self.level.saturating_sub(1);
     }
 
-    fn fail(&mut self, failure: Option<Failure>) {
-        if let Some(Failure::Other(message)) = failure {
+    fn fail(&mut self, result: WriteResult) {
+        if let Err(Failure::Other(message)) = result {
             let span = Span { file: self.file, start: 0, end: 0 };
             self.problems.push(Problem::parse(span, message));
         }
@@ -493,42 +477,40 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the comments before a row, and keeps the one in it for the end of the line.
-    fn insert(&mut self, notes: Notes, row: i64) -> WriteResult {
-        if notes.rest().is_empty() {
-            return (notes, None);
+    fn insert(&mut self, row: i64) -> WriteResult {
+        if self.comments.rest().is_empty() {
+            return Ok(());
         }
-        let (before, at, after) = notes.split(row);
+        let comments = self.comments.clone();
+        let (before, at, after) = comments.split(row);
+        self.comments = after;
         self.notes(before);
         if before.last().is_some_and(|last| row - last.row > 1) {
             self.blank_line();
         }
-        let failure = self.before_line_end(at);
-        (after, failure)
-    }
-
-    fn before_line_end(&mut self, note: Option<Note>) -> Option<Failure> {
-        if self.before_end.is_some() {
-            note.as_ref()?;
+        if self.before_end.is_some() && at.is_some() {
             self.before_end = None;
-            return Some(Failure::Comment);
+            return Err(Failure::Comment);
         }
-        self.before_end = note;
-        None
+        self.before_end = self.before_end.take().or(at);
+        Ok(())
     }
 
     // Modules.
 
     pub(super) fn module(&mut self, module: &Module, imports: &[ImportLine]) {
+        let result = self.module_parts(module, imports);
+        self.fail(result);
+    }
+
+    fn module_parts(&mut self, module: &Module, imports: &[ImportLine]) -> WriteResult {
         let notes = module.comments.iter().map(|comment| {
             let loc = self.span_loc(comment.span);
             let text = comment.text.trim_end();
             Note { row: loc.row, column: loc.column, text: format!("#{text}").into() }
         });
-        let mut notes = Notes { all: Rc::new(notes.collect()), from: 0 };
-        match self.package(&module.package, notes) {
-            (left, None) => notes = left,
-            (_, failure) => return self.fail(failure),
-        }
+        self.comments = Notes { all: Rc::new(notes.collect()), from: 0 };
+        self.package(&module.package)?;
         let mut rules: Vec<(i64, &Rule)> =
             module.rules.iter().map(|rule| (self.span_loc(rule.span).row, rule)).collect();
         rules.sort_by_key(|(row, rule)| (*row, rule.span.start));
@@ -539,10 +521,7 @@ impl<'a> Writer<'a> {
         if imports.iter().any(|placed| placed.added && placed.row >= first_rule) {
             let (added, own) = imports.into_iter().partition(|placed: &&ImportLine| placed.added);
             imports = own;
-            match self.imports(&added, notes) {
-                (left, None) => notes = left,
-                (_, failure) => return self.fail(failure),
-            }
+            self.imports(&added)?;
         }
         let mut imports = imports.into_iter().peekable();
         let mut rules = rules.into_iter().peekable();
@@ -555,10 +534,7 @@ impl<'a> Writer<'a> {
             }) {
                 group.push(import);
             }
-            match self.imports(&group, notes) {
-                (left, None) => notes = left,
-                (_, failure) => return self.fail(failure),
-            }
+            self.imports(&group)?;
             let mut group = Vec::new();
             let first_import = imports.peek().map(|import| place(import.row, import.import.span));
             while let Some((_, rule)) = rules.next_if(|(row, rule)| {
@@ -566,17 +542,19 @@ impl<'a> Writer<'a> {
             }) {
                 group.push(rule);
             }
-            notes = self.rules(&group, notes);
+            self.rules(&group);
         }
-        for note in notes.rest() {
+        let comments = self.comments.clone();
+        for note in comments.rest() {
             self.write_line(&note.text);
         }
-        self.write_if(!notes.rest().is_empty(), "\n");
+        self.write_if(!comments.rest().is_empty(), "\n");
+        Ok(())
     }
 
-    fn package(&mut self, package: &Package, notes: Notes) -> WriteResult {
+    fn package(&mut self, package: &Package) -> WriteResult {
         let row = self.span_loc(package.span).row;
-        let notes = or_drop!(self.insert(notes, row));
+        self.insert(row)?;
         self.start_line();
         self.write("package ");
         if let Some((_, path)) = package.path.split_first()
@@ -586,21 +564,21 @@ impl<'a> Writer<'a> {
                 self.write(name);
             }
             for part in rest {
-                self.ref_operand(part, Notes::none());
+                self.ref_operand(part)?;
             }
         }
         self.blank_line();
-        (notes, None)
+        Ok(())
     }
 
-    fn imports(&mut self, imports: &[&ImportLine], notes: Notes) -> WriteResult {
+    fn imports(&mut self, imports: &[&ImportLine]) -> WriteResult {
         if imports.is_empty() {
-            return (notes, None);
+            return Ok(());
         }
         let rows: Vec<i64> = imports.iter().map(|placed| placed.row).collect();
         let mut trailing: Vec<Option<Rc<str>>> = vec![None; imports.len()];
         let mut left = Vec::new();
-        for note in notes.rest() {
+        for note in self.comments.rest() {
             match rows.binary_search(&note.row) {
                 Ok(index) => {
                     // Of several imports in one row, the first gets the comment.
@@ -612,7 +590,7 @@ impl<'a> Writer<'a> {
                 Err(_) => left.push(note.clone()),
             }
         }
-        let mut notes = Notes { all: Rc::new(left), from: 0 };
+        self.comments = Notes { all: Rc::new(left), from: 0 };
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut last = None;
         for (index, row) in rows.iter().enumerate() {
@@ -624,7 +602,7 @@ impl<'a> Writer<'a> {
         }
         for mut group in groups {
             let first = group.first().and_then(|index| rows.get(*index)).copied().unwrap_or(1);
-            notes = or_drop!(self.insert(notes, first));
+            self.insert(first)?;
             group.sort_by(|a, b| match (imports.get(*a), imports.get(*b)) {
                 (Some(a), Some(b)) => {
                     let alias = |import: &Import| {
@@ -648,7 +626,7 @@ impl<'a> Writer<'a> {
             }
             self.blank_line();
         }
-        (notes, None)
+        Ok(())
     }
 
     fn import(&mut self, import: &Import) {
@@ -666,7 +644,8 @@ impl<'a> Writer<'a> {
             let first = first.to_string();
             self.write(&first);
             for part in rest {
-                self.ref_operand(part, Notes::none());
+                // Its operands are strings, so that this neither fails nor writes comments.
+                let _ = self.ref_operand(part);
             }
         }
         self.style.keywords = keywords;
@@ -679,15 +658,16 @@ impl<'a> Writer<'a> {
 
     // Rules.
 
-    fn rules(&mut self, rules: &[&Rule], mut notes: Notes) -> Notes {
+    fn rules(&mut self, rules: &[&Rule]) {
         for (index, rule) in rules.iter().enumerate() {
             let row = self.span_loc(rule.span).row;
-            let (left, failure) = self.insert(notes, row);
-            notes = left;
-            self.fail(failure);
-            let (left, failure) = self.rule(rule, false, notes);
-            notes = left;
-            self.fail(failure);
+            let result = self.insert(row);
+            self.fail(result);
+            let result = self.rule(rule, false);
+            if result.is_err() {
+                self.comments = Notes::none();
+            }
+            self.fail(result);
             if let Some(next) = rules.get(index + 1)
                 && self.is_one_liner(rule)
                 && self.is_one_liner(next)
@@ -697,7 +677,6 @@ impl<'a> Writer<'a> {
             }
             self.blank_line();
         }
-        notes
     }
 
     /// Returns `true` if no blank line is needed between this rule and the next.
@@ -710,7 +689,7 @@ impl<'a> Writer<'a> {
             && (self.style.contains || rule.head.value.is_some())
     }
 
-    fn rule(&mut self, rule: &Rule, is_else: bool, notes: Notes) -> WriteResult {
+    fn rule(&mut self, rule: &Rule, is_else: bool) -> WriteResult {
         if !is_else {
             self.start_line();
         }
@@ -718,18 +697,12 @@ impl<'a> Writer<'a> {
         // The body of a rule such as `p := 1` is `true`.
         let is_constant = is_true_body(&rule.body) && rule.else_rule.is_none();
         self.comment_on_final_line = is_constant;
-        let mut in_the_way = false;
-        let mut notes = match self.head(rule, is_else, is_constant, notes) {
-            (notes, None) => notes,
-            (notes, Some(Failure::Comment)) => {
-                in_the_way = true;
-                notes
-            }
-            (_, failure) => return (Notes::none(), failure),
-        };
+        let head = self.head(rule, is_else, is_constant);
+        let in_the_way = matches!(head, Err(Failure::Comment));
+        unless_comment(head)?;
         if is_constant {
             self.end_line();
-            return (notes, None);
+            return Ok(());
         }
         self.comment_on_final_line = true;
         let uses_if =
@@ -740,16 +713,16 @@ impl<'a> Writer<'a> {
                 let head_end = self.end_row(self.span_loc(rule.head.span));
                 if self.span_loc(only.span).row == head_end && !is_set_expr(only) {
                     self.write(" ");
-                    notes = unless_comment!(self.expr(only, notes), drop);
+                    unless_comment(self.expr(only))?;
                     self.end_line();
                     if let Some(next) = &rule.else_rule {
-                        notes = or_drop!(self.else_rule(rule, next, notes));
+                        self.else_rule(rule, next)?;
                     }
-                    return (notes, None);
+                    return Ok(());
                 }
             }
         }
-        if in_the_way && !notes.rest().is_empty() {
+        if in_the_way && !self.comments.rest().is_empty() {
             self.write(" { ");
         } else {
             self.write(" {");
@@ -762,7 +735,7 @@ impl<'a> Writer<'a> {
             self.mark_leading_union(first);
         }
         self.level += 1;
-        notes = unless_comment!(self.body(&rule.body, notes), drop);
+        unless_comment(self.body(&rule.body))?;
         let loc = self.span_loc(rule.span);
         let close = if !rule.head.args.is_empty() && !is_else {
             self.closing(Some((b'(', b')')), b'{', b'}', loc)
@@ -771,17 +744,17 @@ impl<'a> Writer<'a> {
         } else {
             self.closing(None, b'{', b'}', loc)
         };
-        notes = or_drop!(self.insert(notes, close));
+        self.insert(close)?;
         self.down();
         self.start_line();
         self.write("}");
         if let Some(next) = &rule.else_rule {
-            notes = or_drop!(self.else_rule(rule, next, notes));
+            self.else_rule(rule, next)?;
         }
-        (notes, None)
+        Ok(())
     }
 
-    fn else_rule(&mut self, rule: &Rule, next: &Rule, notes: Notes) -> WriteResult {
+    fn else_rule(&mut self, rule: &Rule, next: &Rule) -> WriteResult {
         let (outer, loc) = (self.span_loc(rule.span), self.span_loc(next.span));
         let row = usize::try_from(loc.row - outer.row).unwrap_or(0);
         let inline = row > 0
@@ -791,7 +764,7 @@ impl<'a> Writer<'a> {
                 .nth(row)
                 .is_some_and(|line| !line.trim().starts_with("else"));
         let head = self.span_loc(next.head.span);
-        let comment_above = notes.rest().first().is_some_and(|note| note.row < head.row)
+        let comment_above = self.comments.rest().first().is_some_and(|note| note.row < head.row)
             || self.before_end.is_some();
         if !comment_above && inline {
             self.write(" ");
@@ -799,22 +772,21 @@ impl<'a> Writer<'a> {
             self.blank_line();
             self.start_line();
         }
-        let notes = or_drop!(self.insert(notes, head.row));
+        self.insert(head.row)?;
         if comment_above && !inline {
             self.start_line();
         }
         if let Some(value) = &next.head.value {
             self.moved.insert(std::ptr::from_ref(value), head);
         }
-        deeper(|| self.rule(next, true, notes))
+        deeper(|| self.rule(next, true))
     }
 
-    fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool, notes: Notes) -> WriteResult {
+    fn head(&mut self, rule: &Rule, is_else: bool, is_constant: bool) -> WriteResult {
         let Head { reference, args, key, value, .. } = &rule.head;
         let loc = self.span_loc(rule.head.span);
-        let mut notes = notes;
         if is_else {
-            notes = or_drop!(self.insert(notes, loc.row));
+            or_drop!(self, self.insert(loc.row));
             self.write("else");
         } else {
             let mut path = reference.as_slice();
@@ -823,51 +795,40 @@ impl<'a> Writer<'a> {
                 path = path.get(..ground).unwrap_or(path);
             }
             if self.style.ref_heads || path.len() == 1 {
-                notes = or_drop!(self.reference(path, notes));
+                or_drop!(self, self.reference(path));
             } else if let [first, second, ..] = path {
                 let row = self.loc(second).row;
-                if notes.rest().first().is_some_and(|note| note.row == row) {
-                    return match self.unformatted(loc, &notes) {
-                        Ok(notes) => (notes, None),
-                        Err(failure) => (Notes::none(), Some(failure)),
-                    };
+                if self.comments.rest().first().is_some_and(|note| note.row == row) {
+                    return self.unformatted(loc);
                 }
                 let text = format!("{first}[{second}]");
                 self.write(&text);
             }
         }
         if !args.is_empty() && !is_else {
-            self.write("(");
-            let close = self.closing(None, b'(', b')', loc);
             let elements = args.iter().map(Element::Term).collect();
-            let (left, failure) =
-                self.iterable(elements, loc, close, notes, Entries::List { parens: false });
-            self.write(")");
-            notes = left;
-            if failure.is_some() {
-                return (notes, failure);
-            }
+            self.collection(b'(', b')', elements, loc, Entries::List { parens: false })?;
         }
         if let (Some(key), None) = (key, value) {
             if self.style.contains {
                 self.write(" contains ");
-                notes = or_keep!(self.term(key, notes));
+                self.term(key)?;
             } else {
                 self.write("[");
-                notes = or_keep!(self.term(key, notes));
+                self.term(key)?;
                 self.write("]");
             }
         }
-        let Some(value) = value else { return (notes, None) };
+        let Some(value) = value else { return Ok(()) };
         if key.is_none() && is_true(value) && !is_constant && !rule.default {
-            return (notes, None);
+            return Ok(());
         }
         let ref_constant = self.style.v1 && is_constant && key.is_none() && args.is_empty();
         if !is_else && is_true(value) && !ref_constant && self.is_implied(rule, value) {
-            return (notes, None);
+            return Ok(());
         }
         self.write(if rule.head.assign || self.style.v1 { " := " } else { " = " });
-        self.term(value, notes)
+        self.term(value)
     }
 
     /// Returns `true` if OPA gives a head's value `true` the position of the head, which means that
@@ -883,10 +844,10 @@ impl<'a> Writer<'a> {
 
     // Bodies.
 
-    fn body(&mut self, body: &Body, notes: Notes) -> WriteResult {
-        let Some(first) = body.first() else { return (notes, None) };
+    fn body(&mut self, body: &Body) -> WriteResult {
+        let Some(first) = body.first() else { return Ok(()) };
         let row = self.span_loc(first.span).row;
-        let mut notes = or_keep!(self.insert(notes, row));
+        self.insert(row)?;
         let mut last_row: Option<i64> = None;
         for expr in body {
             let loc = self.span_loc(expr.span);
@@ -895,25 +856,24 @@ impl<'a> Writer<'a> {
             }
             last_row = Some(self.end_row(loc));
             self.start_line();
-            let (left, failure) = self.expr(expr, notes);
-            notes = left;
-            self.fail(failure);
+            let result = self.expr(expr);
+            self.fail(result);
             self.end_line();
         }
-        (notes, None)
+        Ok(())
     }
 
-    fn expr(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
-        deeper(|| self.expr_within(expr, notes))
+    fn expr(&mut self, expr: &Expr) -> WriteResult {
+        deeper(|| self.expr_within(expr))
     }
 
-    fn expr_within(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
+    fn expr_within(&mut self, expr: &Expr) -> WriteResult {
         let parens = self.paren_expr.is_some_and(|marked| std::ptr::eq(marked, expr));
         if parens {
             self.paren_expr = None;
         }
         let loc = self.span_loc(expr.span);
-        let mut notes = or_keep!(self.insert(notes, loc.row));
+        self.insert(loc.row)?;
         if !self.inline {
             self.start_line();
         }
@@ -923,22 +883,21 @@ impl<'a> Writer<'a> {
             self.write(if negated_parens { "not (" } else { "not " });
         }
         self.write_if(parens, "(");
-        notes = match &expr.kind {
-            ExprKind::Some(some) => or_drop!(self.some(some, notes)),
-            ExprKind::Every(every) => or_drop!(self.every(every, loc, notes)),
-            ExprKind::Not(not) => or_drop!(self.not(not, loc, notes)),
-            ExprKind::And(_) | ExprKind::Or(_) => or_drop!(self.logical(expr, notes)),
-            ExprKind::Call(terms) => or_keep!(self.statement_call(terms, notes)),
-            ExprKind::Term(term) => or_keep!(self.term(term, notes)),
-        };
+        match &expr.kind {
+            ExprKind::Some(some) => or_drop!(self, self.some(some)),
+            ExprKind::Every(every) => or_drop!(self, self.every(every, loc)),
+            ExprKind::Not(not) => or_drop!(self, self.not(not, loc)),
+            ExprKind::And(_) | ExprKind::Or(_) => or_drop!(self, self.logical(expr)),
+            ExprKind::Call(terms) => self.statement_call(terms)?,
+            ExprKind::Term(term) => self.term(term)?,
+        }
         self.write_if(parens, ")");
         self.write_if(negated_parens, ")");
-        self.withs(expr, loc, notes)
+        self.withs(expr, loc)
     }
 
-    fn withs(&mut self, expr: &Expr, loc: Loc, notes: Notes) -> WriteResult {
-        let Some(first) = expr.with.first() else { return (notes, None) };
-        let mut notes = notes;
+    fn withs(&mut self, expr: &Expr, loc: Loc) -> WriteResult {
+        let Some(first) = expr.with.first() else { return Ok(()) };
         let first = self.span_loc(first.span);
         let end = first.offset.clamp(loc.start, loc.end);
         let text = self.slice(loc.start, end).trim_end_matches([' ', '\t', '\r', '\n']);
@@ -947,7 +906,7 @@ impl<'a> Writer<'a> {
         if first.row == last_row
             && let Some((with, rest)) = withs.split_first()
         {
-            notes = or_keep!(self.with(with, false, notes));
+            self.with(with, false)?;
             withs = rest;
         }
         let level = self.level;
@@ -960,37 +919,35 @@ impl<'a> Writer<'a> {
                 self.start_line();
                 last_row = row;
             }
-            let (left, failure) = self.with(with, indent, notes);
-            notes = left;
-            if failure.is_some() {
+            let result = self.with(with, indent);
+            if result.is_err() {
                 self.level = level;
-                return (notes, failure);
+                return result;
             }
         }
         self.level = level;
-        (notes, None)
+        Ok(())
     }
 
-    fn with(&mut self, with: &With, indented: bool, notes: Notes) -> WriteResult {
+    fn with(&mut self, with: &With, indented: bool) -> WriteResult {
         let row = self.span_loc(with.span).row;
-        let notes = or_drop!(self.insert(notes, row));
+        or_drop!(self, self.insert(row));
         self.write(if indented { "with " } else { " with " });
-        let notes = or_drop!(self.term(&with.target, notes));
+        or_drop!(self, self.term(&with.target));
         self.write(" as ");
-        let notes = unless_comment!(self.term(&with.value, notes), keep);
-        (notes, None)
+        unless_comment(self.term(&with.value))
     }
 
-    fn some(&mut self, some: &SomeDecl, notes: Notes) -> WriteResult {
+    fn some(&mut self, some: &SomeDecl) -> WriteResult {
         let mut row = self.span_loc(some.span).row;
-        let mut notes = or_drop!(self.insert(notes, row));
+        self.insert(row)?;
         self.write("some ");
         let count = some.symbols.len();
         for (index, term) in some.symbols.iter().enumerate() {
             match &term.ungrouped().kind {
                 TermKind::Call(terms) => {
                     let Some((function, operands)) = terms.split_first() else { continue };
-                    notes = or_drop!(self.member(false, function, operands, notes));
+                    self.member(false, function, operands)?;
                 }
                 TermKind::Var(_) => {
                     let here = self.loc(term).row;
@@ -1002,45 +959,45 @@ impl<'a> Writer<'a> {
                     } else if index > 0 {
                         self.write(" ");
                     }
-                    notes = or_drop!(self.term(term, notes));
+                    self.term(term)?;
                     self.write_if(index + 1 < count, ",");
                 }
                 _ => {}
             }
         }
-        (notes, None)
+        Ok(())
     }
 
-    fn every(&mut self, every: &Every, loc: Loc, notes: Notes) -> WriteResult {
-        let mut notes = or_drop!(self.insert(notes, loc.row));
+    fn every(&mut self, every: &Every, loc: Loc) -> WriteResult {
+        self.insert(loc.row)?;
         self.write("every ");
         if let Some(key) = &every.key {
-            notes = or_drop!(self.term(key, notes));
+            self.term(key)?;
             self.write(", ");
         }
-        notes = or_drop!(self.term(&every.value, notes));
+        self.term(&every.value)?;
         self.write(" in ");
-        notes = or_drop!(self.term(&every.domain, notes));
+        self.term(&every.domain)?;
         self.write(" {");
-        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc, notes);
-        notes = unless_comment!(result, drop);
+        let result = self.comprehension_body(b'{', b'}', &every.body, loc, loc);
+        unless_comment(result)?;
         if let [only] = every.body.as_slice()
             && self.span_loc(only.span).row == self.span_loc(every.span).row
         {
             self.write(" ");
         }
         self.write("}");
-        (notes, None)
+        Ok(())
     }
 
-    fn not(&mut self, not: &Not, loc: Loc, notes: Notes) -> WriteResult {
-        let mut notes = or_drop!(self.insert(notes, loc.row));
+    fn not(&mut self, not: &Not, loc: Loc) -> WriteResult {
+        self.insert(loc.row)?;
         self.write("not ");
         match not.body.as_slice() {
             [only] if !not.explicit => {
                 let parens = not_needs_parens(only);
                 self.write_if(parens, "(");
-                notes = unless_comment!(self.expr(only, notes), drop);
+                unless_comment(self.expr(only))?;
                 self.write_if(parens, ")");
             }
             body => {
@@ -1050,8 +1007,8 @@ impl<'a> Writer<'a> {
                     self.paren_expr = Some(std::ptr::from_ref(first));
                 }
                 self.write("{");
-                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc, notes);
-                notes = unless_comment!(result, drop);
+                let result = self.comprehension_body(b'{', b'}', &not.body, loc, loc);
+                unless_comment(result)?;
                 self.write_if(
                     body.last().is_some_and(|last| self.span_loc(last.span).row == loc.row),
                     " ",
@@ -1059,14 +1016,14 @@ impl<'a> Writer<'a> {
                 self.write("}");
             }
         }
-        (notes, None)
+        Ok(())
     }
 
     // `and`, `or`.
 
-    fn logical(&mut self, expr: &Expr, notes: Notes) -> WriteResult {
-        let Some((first, steps)) = self.flatten(expr) else { return (notes, None) };
-        let mut notes = unless_comment!(self.operand(&first, notes), keep);
+    fn logical(&mut self, expr: &Expr) -> WriteResult {
+        let Some((first, steps)) = self.flatten(expr) else { return Ok(()) };
+        unless_comment(self.operand(&first))?;
         let level = self.level;
         for step in steps {
             let sign = format!(" {}", step.operator);
@@ -1083,44 +1040,42 @@ impl<'a> Writer<'a> {
             } else {
                 self.write(" ");
             }
-            match self.operand(&step.right, notes) {
-                (left, None | Some(Failure::Comment)) => notes = left,
-                result => {
-                    self.level = level;
-                    return result;
-                }
+            let result = unless_comment(self.operand(&step.right));
+            if result.is_err() {
+                self.level = level;
+                return result;
             }
         }
         self.level = level;
-        (notes, None)
+        Ok(())
     }
 
-    fn operand(&mut self, operand: &Operand<'_>, notes: Notes) -> WriteResult {
+    fn operand(&mut self, operand: &Operand<'_>) -> WriteResult {
         let first = operand.body.first();
         if !operand.explicit {
-            let Some(first) = first else { return (notes, None) };
+            let Some(first) = first else { return Ok(()) };
             self.write_if(operand.parens, "(");
-            let result = self.expr(first, notes);
+            let result = self.expr(first);
             self.write_if(operand.parens, ")");
             return result;
         }
         let Some(first) = first else {
             self.write("{}");
-            return (notes, None);
+            return Ok(());
         };
         if is_union_expr(first) {
             self.paren_expr = Some(std::ptr::from_ref(first));
         }
         self.write("{");
         let brace = operand.brace;
-        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace, notes);
-        let notes = unless_comment!(result, keep);
+        let result = self.comprehension_body(b'{', b'}', operand.body, brace, brace);
+        unless_comment(result)?;
         self.write_if(
             operand.body.last().is_some_and(|last| self.span_loc(last.span).row == brace.row),
             " ",
         );
         self.write("}");
-        (notes, None)
+        Ok(())
     }
 
     /// Flattens a chain of `and` and `or` into its operands.
@@ -1225,175 +1180,157 @@ impl<'a> Writer<'a> {
 
     // Calls.
 
-    fn statement_call(&mut self, terms: &[Term], notes: Notes) -> WriteResult {
-        let Some((function, operands)) = terms.split_first() else { return (notes, None) };
+    fn statement_call(&mut self, terms: &[Term]) -> WriteResult {
+        let Some((function, operands)) = terms.split_first() else { return Ok(()) };
         let Some((sign, count)) = operator(function) else {
-            return self.plain_call(function, operands, notes);
+            return self.plain_call(function, operands);
         };
         if sign == "in" {
-            return self.member(false, function, operands, notes);
+            return self.member(false, function, operands);
         }
         let sign = format!(" {sign} ");
         match operands {
             [left, right] => {
-                let notes = or_drop!(self.side(left, notes));
+                or_drop!(self, self.side(left));
                 self.write(&sign);
-                self.side(right, notes)
+                self.side(right)
             }
             [left, right, result] => {
-                let notes = or_drop!(self.side(result, notes));
+                or_drop!(self, self.side(result));
                 self.write(" = ");
-                let notes = or_drop!(self.side(left, notes));
+                or_drop!(self, self.side(left));
                 self.write(&sign);
-                let notes = or_drop!(self.side(right, notes));
-                (notes, None)
+                or_drop!(self, self.side(right));
+                Ok(())
             }
             _ => {
                 debug_assert_eq!(count, 2);
                 self.problems.push(arity_problem(function));
-                self.plain_call(function, operands, notes)
+                self.plain_call(function, operands)
             }
         }
     }
 
     /// Writes an operand of a statement. OPA's text has no parentheses around it, and another meaning
     /// where it needs them.
-    fn side(&mut self, term: &Term, notes: Notes) -> WriteResult {
+    fn side(&mut self, term: &Term) -> WriteResult {
         let is_call = matches!(term.ungrouped().kind, TermKind::Call(_));
-        self.in_parens(self.style.own_parens && is_call && is_group(term), term, notes)
+        self.in_parens(self.style.own_parens && is_call && is_group(term), term)
     }
 
     /// Writes a term, in parentheses if `parens` is set.
-    fn in_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+    fn in_parens(&mut self, parens: bool, term: &Term) -> WriteResult {
         self.write_if(parens, "(");
-        let result = self.term(term, notes);
+        let result = self.term(term);
         self.write_if(parens, ")");
         result
     }
 
     /// Writes an operand within a term.
-    fn inner_side(&mut self, term: &Term, notes: Notes) -> WriteResult {
-        self.term_parens(!self.style.own_parens || is_group(term), term, notes)
+    fn inner_side(&mut self, term: &Term) -> WriteResult {
+        self.term_parens(!self.style.own_parens || is_group(term), term)
     }
 
-    fn plain_call(&mut self, function: &Term, operands: &[Term], notes: Notes) -> WriteResult {
-        let notes = or_keep!(self.reference(function.ref_parts(), notes));
-        self.write("(");
-        let loc = self.loc(function);
+    fn plain_call(&mut self, function: &Term, operands: &[Term]) -> WriteResult {
+        self.reference(function.ref_parts())?;
         // The text of a function's name contains no parentheses.
-        let close = self.closing(None, b'(', b')', loc);
+        let loc = self.loc(function);
         let elements = operands.iter().map(Element::Term).collect();
-        let result = self.iterable(elements, loc, close, notes, Entries::List { parens: false });
-        self.write(")");
-        (or_drop!(result), None)
+        let entries = Entries::List { parens: false };
+        or_drop!(self, self.collection(b'(', b')', elements, loc, entries));
+        Ok(())
     }
 
-    fn call(&mut self, parens: bool, terms: &[Term], notes: Notes) -> WriteResult {
-        let Some((function, operands)) = terms.split_first() else { return (notes, None) };
+    fn call(&mut self, parens: bool, terms: &[Term]) -> WriteResult {
+        let Some((function, operands)) = terms.split_first() else { return Ok(()) };
         let Some((sign, _)) = operator(function) else {
-            return self.plain_call(function, operands, notes);
+            return self.plain_call(function, operands);
         };
         if sign == "in" {
-            return self.member(parens || !self.style.own_parens, function, operands, notes);
+            return self.member(parens || !self.style.own_parens, function, operands);
         }
         self.write_if(parens, "(");
         let [left, right] = operands else {
             self.problems.push(arity_problem(function));
-            return (notes, None);
+            return Ok(());
         };
-        let notes = or_drop!(self.inner_side(left, notes));
+        self.inner_side(left)?;
         let sign = format!(" {sign} ");
         self.write(&sign);
-        let notes = or_drop!(self.inner_side(right, notes));
+        self.inner_side(right)?;
         self.write_if(parens, ")");
-        (notes, None)
+        Ok(())
     }
 
-    fn member(
-        &mut self,
-        parens: bool,
-        function: &Term,
-        operands: &[Term],
-        notes: Notes,
-    ) -> WriteResult {
+    fn member(&mut self, parens: bool, function: &Term, operands: &[Term]) -> WriteResult {
         let count = operator(function).map_or(0, |(_, count)| count);
         if operands.len() != count {
             self.problems.push(arity_problem(function));
-            return (notes, None);
+            return Ok(());
         }
         match operands {
             [value, domain] => {
                 let parens = parens && self.style.keep_meaning;
                 self.write_if(parens, "(");
-                let notes = or_drop!(self.inner_side(value, notes));
+                self.inner_side(value)?;
                 self.write(" in ");
-                let notes = or_drop!(self.inner_side(domain, notes));
+                self.inner_side(domain)?;
                 self.write_if(parens, ")");
-                (notes, None)
+                Ok(())
             }
             [key, value, domain] => {
                 self.write_if(parens, "(");
-                let result = self.member_with_key(key, value, domain, notes);
+                let result = self.member_with_key(key, value, domain);
                 self.write_if(parens, ")");
                 result
             }
-            _ => (notes, None),
+            _ => Ok(()),
         }
     }
 
-    fn member_with_key(
-        &mut self,
-        key: &Term,
-        value: &Term,
-        domain: &Term,
-        notes: Notes,
-    ) -> WriteResult {
-        let notes = or_drop!(self.inner_side(key, notes));
+    fn member_with_key(&mut self, key: &Term, value: &Term, domain: &Term) -> WriteResult {
+        self.inner_side(key)?;
         self.write(", ");
-        let notes = or_drop!(self.inner_side(value, notes));
+        self.inner_side(value)?;
         self.write(" in ");
-        let notes = or_drop!(self.inner_side(domain, notes));
-        (notes, None)
+        self.inner_side(domain)?;
+        Ok(())
     }
 
     // Terms.
 
-    fn term(&mut self, term: &Term, notes: Notes) -> WriteResult {
-        if notes.rest().is_empty() {
-            return self.term_parens(false, term, notes);
+    fn term(&mut self, term: &Term) -> WriteResult {
+        if self.comments.rest().is_empty() {
+            return self.term_parens(false, term);
         }
-        let (length, level, saved) = (self.out.len(), self.level, notes.clone());
-        match self.term_parens(false, term, notes) {
-            (notes, None) => (notes, None),
-            (_, Some(Failure::Comment)) => {
-                self.out.truncate(length);
-                self.level = level;
-                let loc = self.loc(term);
-                if let Some(note) = &self.before_end
-                    && loc.end > loc.start
-                    && (loc.row..=self.end_row(loc)).contains(&note.row)
-                {
-                    self.before_end = None;
-                }
-                match self.unformatted(loc, &saved) {
-                    Ok(notes) if self.style.keep_meaning => (notes, None),
-                    Ok(notes) => (notes, Some(Failure::Comment)),
-                    Err(failure) => (Notes::none(), Some(failure)),
-                }
-            }
-            (_, failure) => (Notes::none(), failure),
+        let (length, level, saved) = (self.out.len(), self.level, self.comments.clone());
+        let result = self.term_parens(false, term);
+        if !matches!(result, Err(Failure::Comment)) {
+            return result;
         }
+        self.out.truncate(length);
+        self.level = level;
+        self.comments = saved;
+        let loc = self.loc(term);
+        if let Some(note) = &self.before_end
+            && loc.end > loc.start
+            && (loc.row..=self.end_row(loc)).contains(&note.row)
+        {
+            self.before_end = None;
+        }
+        or_drop!(self, self.unformatted(loc));
+        if self.style.keep_meaning { Ok(()) } else { result }
     }
 
     /// Copies the author's text as it is, with the comments in it.
-    fn unformatted(&mut self, loc: Loc, notes: &Notes) -> Result<Notes, Failure> {
+    fn unformatted(&mut self, loc: Loc) -> WriteResult {
         let text = self.loc_text(loc);
         if text.is_empty() {
             return Err(Failure::Other("original unformatted text is empty".to_owned()));
         }
         let last_row = loc.row + newlines(text);
         self.write(text);
-        let mut left = notes.clone();
+        let left = &mut self.comments;
         left.from += left.rest().partition_point(|note| note.row < last_row);
         if self.comment_on_final_line {
             let behind = left.rest().partition_point(|note| note.row == last_row);
@@ -1403,69 +1340,58 @@ impl<'a> Writer<'a> {
             }
             left.from += behind;
         }
-        Ok(left)
+        Ok(())
     }
 
-    fn term_parens(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
-        deeper(|| self.term_within(parens, term, notes))
+    fn term_parens(&mut self, parens: bool, term: &Term) -> WriteResult {
+        or_drop!(self, deeper(|| self.term_within(parens, term)));
+        Ok(())
     }
 
-    fn term_within(&mut self, parens: bool, term: &Term, notes: Notes) -> WriteResult {
+    fn term_within(&mut self, parens: bool, term: &Term) -> WriteResult {
         let mut parens = parens;
         if self.paren_term.is_some_and(|marked| std::ptr::eq(marked, term)) {
             self.paren_term = None;
             parens = true;
         }
         let loc = self.loc(term);
-        let mut notes = or_drop!(self.insert(notes, loc.row));
+        self.insert(loc.row)?;
         if !self.inline {
             self.start_line();
         }
         let inner = term.ungrouped();
-        notes = match &inner.kind {
-            TermKind::Ref(parts) => or_drop!(self.reference(parts, notes)),
+        match &inner.kind {
+            TermKind::Ref(parts) => self.reference(parts)?,
             TermKind::Object(pairs) => {
                 let elements = pairs.iter().map(|(key, value)| Element::Pair(key, value)).collect();
-                self.write("{");
-                let close = self.closing(None, b'{', b'}', loc);
-                let result = self.iterable(elements, loc, close, notes, Entries::Pairs);
-                self.write("}");
-                or_drop!(result)
+                self.collection(b'{', b'}', elements, loc, Entries::Pairs)?;
             }
             TermKind::Array(terms) => {
                 let elements = terms.iter().map(Element::Term).collect();
-                self.write("[");
-                let close = self.closing(None, b'[', b']', loc);
                 let entries = Entries::List { parens: true };
-                let result = self.iterable(elements, loc, close, notes, entries);
-                self.write("]");
-                or_drop!(result)
+                self.collection(b'[', b']', elements, loc, entries)?;
             }
             TermKind::Set(terms) if terms.is_empty() => {
                 self.write("set()");
                 let close = self.closing(None, b'(', b')', loc);
-                or_drop!(self.insert(notes, close))
+                self.insert(close)?
             }
             TermKind::Set(terms) => {
                 let elements = terms.iter().map(Element::Term).collect();
-                self.write("{");
-                let close = self.closing(None, b'{', b'}', loc);
                 let entries = Entries::List { parens: true };
-                let result = self.iterable(elements, loc, close, notes, entries);
-                self.write("}");
-                or_drop!(result)
+                self.collection(b'{', b'}', elements, loc, entries)?;
             }
             TermKind::ArrayComprehension(inner) => {
                 self.write("[");
-                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc, notes);
+                let result = self.comprehension(b'[', b']', &inner.term, &inner.body, loc);
                 self.write("]");
-                or_drop!(result)
+                result?
             }
             TermKind::SetComprehension(inner) => {
                 self.write("{");
-                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc, notes);
+                let result = self.comprehension(b'{', b'}', &inner.term, &inner.body, loc);
                 self.write("}");
-                or_drop!(result)
+                result?
             }
             TermKind::ObjectComprehension(inner) => {
                 self.write("{");
@@ -1475,22 +1401,16 @@ impl<'a> Writer<'a> {
                 self.moved.insert(std::ptr::from_ref(&inner.value), moved);
                 let parens = is_union_call(&inner.key);
                 self.write_if(parens, "(");
-                let result = match self.term(&inner.key, notes) {
-                    (notes, None) => {
-                        self.write(if parens { "): " } else { ": " });
-                        self.comprehension(b'{', b'}', &inner.value, &inner.body, loc, notes)
-                    }
-                    (_, failure) => (Notes::none(), failure),
-                };
+                let result = self.term(&inner.key).and_then(|()| {
+                    self.write(if parens { "): " } else { ": " });
+                    self.comprehension(b'{', b'}', &inner.value, &inner.body, loc)
+                });
                 self.write("}");
-                or_drop!(result)
+                result?
             }
-            TermKind::String(text) => {
-                self.string(text, loc);
-                notes
-            }
-            TermKind::Template(template) => or_drop!(self.template(template, notes)),
-            TermKind::Call(terms) => or_drop!(self.call(parens, terms, notes)),
+            TermKind::String(text) => self.string(text, loc),
+            TermKind::Template(template) => self.template(template)?,
+            TermKind::Call(terms) => self.call(parens, terms)?,
             TermKind::Number(_) => {
                 let literal = self.slice(unsigned(inner.span.start), unsigned(inner.span.end));
                 let compact: String = literal.split_whitespace().collect();
@@ -1498,18 +1418,16 @@ impl<'a> Writer<'a> {
                 // A number without a zero before its decimal point is kept as it is.
                 let digits = compact.strip_prefix('-').unwrap_or(&compact);
                 self.write(if digits.starts_with('.') { &compact } else { &text });
-                notes
             }
             _ => {
                 let text = inner.to_string();
                 self.write(&text);
-                notes
             }
-        };
+        }
         if !self.inline {
             self.start_line();
         }
-        (notes, None)
+        Ok(())
     }
 
     /// Writes a string as the author did, including escapes.
@@ -1530,11 +1448,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn template(&mut self, template: &Template, notes: Notes) -> WriteResult {
+    fn template(&mut self, template: &Template) -> WriteResult {
         let mark = if template.raw { "`" } else { "\"" };
         self.write("$");
         self.write(mark);
-        let mut notes = notes;
         for (index, part) in template.parts.iter().enumerate() {
             match part {
                 TemplatePart::Expr(expr) => {
@@ -1545,27 +1462,27 @@ impl<'a> Writer<'a> {
                         self.start_line();
                     } else {
                         let row = self.span_loc(expr.span).row;
-                        let (before, _, _) = notes.split(row);
+                        let (before, _, _) = self.comments.split(row);
                         let before = before.to_vec();
                         if !before.is_empty() {
                             self.write(" ");
                             self.inline = true;
                             self.notes(&before);
-                            notes.from += before.len();
+                            self.comments.from += before.len();
                         }
                     }
-                    notes = or_keep!(self.expr(expr, notes));
+                    self.expr(expr)?;
                     if let Some(next) = template.parts.get(index + 1) {
                         let row = match next {
                             TemplatePart::Text(term) => self.loc(term).row,
                             TemplatePart::Expr(expr) => self.span_loc(expr.span).row,
                         };
-                        let (before, _, _) = notes.split(row);
+                        let (before, _, _) = self.comments.split(row);
                         let before = before.to_vec();
                         if !before.is_empty() {
                             self.end_line();
                             self.notes(&before);
-                            notes.from += before.len();
+                            self.comments.from += before.len();
                             self.start_line();
                         }
                     }
@@ -1587,21 +1504,21 @@ impl<'a> Writer<'a> {
             }
         }
         self.write(mark);
-        (notes, None)
+        Ok(())
     }
 
-    fn reference(&mut self, path: &[Term], notes: Notes) -> WriteResult {
-        let Some((first, rest)) = path.split_first() else { return (notes, None) };
+    fn reference(&mut self, path: &[Term]) -> WriteResult {
+        let Some((first, rest)) = path.split_first() else { return Ok(()) };
         let parens = matches!(first.ungrouped().kind, TermKind::Call(_))
             && self.first_byte(self.loc(first)) == Some(b'(');
-        let mut notes = or_drop!(self.term_parens(parens, first, notes));
+        self.term_parens(parens, first)?;
         for part in rest {
-            notes = or_drop!(self.ref_operand(part, notes));
+            self.ref_operand(part)?;
         }
-        (notes, None)
+        Ok(())
     }
 
-    fn ref_operand(&mut self, part: &Term, notes: Notes) -> WriteResult {
+    fn ref_operand(&mut self, part: &Term) -> WriteResult {
         match &part.ungrouped().kind {
             TermKind::String(text) => {
                 let written = if self.needs_brackets(text, part) {
@@ -1610,28 +1527,23 @@ impl<'a> Writer<'a> {
                     format!(".{text}")
                 };
                 self.write(&written);
-                (notes, None)
+                Ok(())
             }
             TermKind::Var(name) if !super::super::tree::is_root(name) => {
                 let name = if name.starts_with('$') { "_" } else { name };
                 let written = format!("[{name}]");
                 self.write(&written);
-                (notes, None)
+                Ok(())
             }
             _ => {
                 self.write("[");
-                let (mut notes, failure) = self.term(part, notes);
-                match failure {
-                    None => {}
+                match self.term(part) {
                     // The bracket must not become part of the comment.
-                    Some(Failure::Comment) => self.write("\n"),
-                    failure => {
-                        notes = Notes::none();
-                        return (notes, failure);
-                    }
+                    Err(Failure::Comment) => self.write("\n"),
+                    result => result?,
                 }
                 self.write("]");
-                (notes, None)
+                Ok(())
             }
         }
     }
@@ -1661,7 +1573,6 @@ impl<'a> Writer<'a> {
         term: &Term,
         body: &Body,
         loc: Loc,
-        notes: Notes,
     ) -> WriteResult {
         let place = self.loc(term);
         if place.row > loc.row {
@@ -1670,9 +1581,9 @@ impl<'a> Writer<'a> {
         }
         let parens = matches!(term.ungrouped().kind, TermKind::Call(_))
             && (is_union_call(term) || self.first_byte(place) == Some(b'('));
-        let notes = or_drop!(self.term_parens(parens, term, notes));
+        self.term_parens(parens, term)?;
         self.write(" |");
-        self.comprehension_body(open, close, body, place, loc, notes)
+        self.comprehension_body(open, close, body, place, loc)
     }
 
     fn comprehension_body(
@@ -1682,31 +1593,27 @@ impl<'a> Writer<'a> {
         body: &Body,
         term: Loc,
         loc: Loc,
-        notes: Notes,
     ) -> WriteResult {
-        let Some(first) = body.first() else { return (notes, None) };
+        let Some(first) = body.first() else { return Ok(()) };
         let lines = self.lines(body.iter().map(Element::Expr).collect(), term);
         let close_row = self.closing(None, open, close, loc);
         if self.span_loc(first.span).row > term.row || lines.len() > 1 {
             self.end_line();
             self.level += 1;
-            let result = match self.body(body, notes) {
-                (notes, None) => match self.insert(notes, close_row) {
-                    (notes, None) => (notes, None),
-                    (_, failure) => (Notes::none(), failure),
-                },
-                result => result,
-            };
+            let result = self.body(body).and_then(|()| {
+                or_drop!(self, self.insert(close_row));
+                Ok(())
+            });
             self.down();
             self.start_line();
             return result;
         }
-        let mut notes = notes;
         for (index, expr) in body.iter().enumerate() {
             self.write(if index == 0 { " " } else { "; " });
-            notes = or_keep!(self.expr(expr, notes));
+            self.expr(expr)?;
         }
-        (or_drop!(self.insert(notes, close_row)), None)
+        or_drop!(self, self.insert(close_row));
+        Ok(())
     }
 
     fn element_loc(&self, element: Element<'_>) -> Loc {
@@ -1739,23 +1646,37 @@ impl<'a> Writer<'a> {
         lines
     }
 
+    /// Writes elements between their delimiters, at the position of the whole.
+    fn collection(
+        &mut self,
+        open: u8,
+        close: u8,
+        elements: Vec<Element<'_>>,
+        loc: Loc,
+        entries: Entries,
+    ) -> WriteResult {
+        self.out.push(char::from(open));
+        let close_row = self.closing(None, open, close, loc);
+        let result = self.iterable(elements, loc, close_row, entries);
+        self.out.push(char::from(close));
+        result
+    }
+
     fn iterable(
         &mut self,
         elements: Vec<Element<'_>>,
         loc: Loc,
         close: i64,
-        notes: Notes,
         entries: Entries,
     ) -> WriteResult {
-        let mut notes = notes;
         let lines = self.lines(elements, loc);
         let mut multiline = lines.len() > 1;
         if !multiline {
             // If there are comments within a single line, only the author's layout has room for
             // them.
-            let after = notes.rest().partition_point(|note| note.row <= loc.row);
-            if notes.rest().get(after).is_some_and(|note| note.row < close) {
-                return (notes, Some(Failure::Comment));
+            let after = self.comments.rest().partition_point(|note| note.row <= loc.row);
+            if self.comments.rest().get(after).is_some_and(|note| note.row < close) {
+                return Err(Failure::Comment);
             }
             if let Some(first) = lines.first().and_then(|line| line.first()) {
                 let text = self.loc_text(loc);
@@ -1777,7 +1698,7 @@ impl<'a> Writer<'a> {
         for (index, line) in lines.into_iter().enumerate() {
             for (index, element) in line.into_iter().enumerate() {
                 self.write_if(index > 0, ", ");
-                notes = or_drop!(self.entry(element, entries, notes));
+                or_drop!(self, self.entry(element, entries));
             }
             if index + 1 < count {
                 self.write(",");
@@ -1788,29 +1709,29 @@ impl<'a> Writer<'a> {
         if multiline {
             self.write(",");
             self.end_line();
-            notes = or_drop!(self.insert(notes, close));
+            or_drop!(self, self.insert(close));
             self.down();
             self.start_line();
         }
-        (notes, None)
+        Ok(())
     }
 
-    fn entry(&mut self, element: Element<'_>, entries: Entries, notes: Notes) -> WriteResult {
+    fn entry(&mut self, element: Element<'_>, entries: Entries) -> WriteResult {
         match (element, entries) {
             (Element::Pair(key, value), _) => {
                 let parens = is_union_call(key);
                 self.write_if(parens, "(");
-                let notes = or_drop!(self.term(key, notes));
+                or_drop!(self, self.term(key));
                 self.write(if parens { "): " } else { ": " });
-                self.in_parens(is_union_call(value), value, notes)
+                self.in_parens(is_union_call(value), value)
             }
             (Element::Term(term), entries) => {
                 let always = matches!(entries, Entries::List { parens: true });
                 let parens = is_union_call(term)
                     && (always || self.first_byte(self.loc(term)) == Some(b'('));
-                self.in_parens(parens, term, notes)
+                self.in_parens(parens, term)
             }
-            (Element::Expr(expr), _) => self.expr(expr, notes),
+            (Element::Expr(expr), _) => self.expr(expr),
         }
     }
 }

@@ -35,10 +35,6 @@ enum Group {
     Error,
 }
 
-fn expr(kind: ExprKind, span: Span) -> Expr {
-    Expr { kind, negated: false, with: Vec::new(), span, generated: false, from_assignment: false }
-}
-
 impl Parser<'_> {
     /// Parses statements up to `end`, which isn't consumed.
     pub(super) fn body(&mut self, end: Tok) -> Option<Body> {
@@ -47,8 +43,7 @@ impl Parser<'_> {
 
     pub(super) fn query(&mut self, require_semicolon: bool, end: Tok) -> Option<Body> {
         if self.tok() == end {
-            self.error_here("found empty body");
-            return None;
+            return self.fail_here("found empty body");
         }
         let mut body = Vec::new();
         loop {
@@ -171,12 +166,10 @@ impl Parser<'_> {
             }
             match self.tok() {
                 Tok::Some => {
-                    self.illegal("illegal negation of 'some'");
-                    return None;
+                    return self.reject("illegal negation of 'some'");
                 }
                 Tok::Every => {
-                    self.illegal("illegal negation of 'every'");
-                    return None;
+                    return self.reject("illegal negation of 'every'");
                 }
                 _ => {}
             }
@@ -267,18 +260,12 @@ impl Parser<'_> {
         while self.tok() == Tok::With {
             let start = self.start();
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected ident");
-                return None;
-            }
+            self.require(Tok::Ident, "expected ident")?;
             let target = self.term()?;
             if !matches!(target.ungrouped().kind, TermKind::Ref(_) | TermKind::Var(_)) {
                 self.illegal("expected with target path");
             }
-            if self.tok() != Tok::As {
-                self.illegal("expected as keyword");
-                return None;
-            }
+            self.require(Tok::As, "expected as keyword")?;
             self.scan();
             let value = self.term_infix()?;
             withs.push(With { target, value, span: self.since(start) });
@@ -333,30 +320,22 @@ impl Parser<'_> {
             match member_arity(parts) {
                 Some(arity) if parts.len() == arity => {}
                 Some(_) => {
-                    self.illegal("illegal domain");
-                    return None;
+                    return self.reject("illegal domain");
                 }
                 None => {
-                    self.illegal("expected `x in xs` or `x, y in xs` expression");
-                    return None;
+                    return self.reject("expected `x in xs` or `x, y in xs` expression");
                 }
             }
             let symbols = vec![term.into_ungrouped()];
             let span = self.since(start);
-            let mut expr = expr(ExprKind::Some(SomeDecl { symbols, span }), span);
-            if self.tok() == Tok::With {
-                expr.with = self.with()?;
-            }
-            return Some(expr);
+            let expr = Expr::new(ExprKind::Some(SomeDecl { symbols, span }), span);
+            return self.attach_with(expr);
         }
         self.restore(saved);
         let mut symbols = Vec::new();
         loop {
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected var");
-                return None;
-            }
+            self.require(Tok::Ident, "expected var")?;
             symbols.push(self.var_here());
             self.scan();
             if self.tok() != Tok::Comma {
@@ -364,7 +343,7 @@ impl Parser<'_> {
             }
         }
         let span = self.since(start);
-        Some(expr(ExprKind::Some(SomeDecl { symbols, span }), span))
+        Some(Expr::new(ExprKind::Some(SomeDecl { symbols, span }), span))
     }
 
     fn every(&mut self) -> Option<Expr> {
@@ -373,64 +352,58 @@ impl Parser<'_> {
         self.scan();
         let term = self.term_infix()?.into_ungrouped();
         let TermKind::Call(parts) = term.into_kind() else {
-            self.illegal(EXPECTED);
-            return None;
+            return self.reject(EXPECTED);
         };
         let Some(arity) = member_arity(&parts) else {
-            self.illegal(EXPECTED);
-            return None;
+            return self.reject(EXPECTED);
         };
         if parts.len() != arity {
-            self.illegal("illegal domain");
-            return None;
+            return self.reject("illegal domain");
         }
         let mut parts = parts.into_iter().skip(1);
         let key = if arity == 4 { parts.next() } else { None };
         let (value, domain) = (parts.next()?, parts.next()?);
         if key.as_ref().is_some_and(|key| !is_var(key)) {
-            self.illegal("expected key to be a variable");
-            return None;
+            return self.reject("expected key to be a variable");
         }
         if !is_var(&value) {
-            self.illegal("expected value to be a variable");
-            return None;
+            return self.reject("expected value to be a variable");
         }
-        if self.tok() != Tok::LBrace {
-            self.illegal(hints::MISSING_BODY);
-            return None;
-        }
+        self.require(Tok::LBrace, hints::MISSING_BODY)?;
         self.scan();
         let body = self.body(Tok::RBrace)?;
         self.scan();
         let span = self.since(start);
         let every = Every { key, value, domain, body, span };
-        let mut expr = expr(ExprKind::Every(Box::new(every)), span);
-        if self.tok() == Tok::With {
-            expr.with = self.with()?;
-        }
-        Some(expr)
+        let expr = Expr::new(ExprKind::Every(Box::new(every)), span);
+        self.attach_with(expr)
     }
 
     /// Parses `{ … }` after `not`.
     fn not_body(&mut self, not: u32) -> Option<Operand> {
         let open = self.here();
-        let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
-        self.scan();
-        let Some(body) = self.body(Tok::RBrace) else {
-            if !empty && let Some(problem) = self.state.errors.last_mut() {
-                problem.hints.push(
-                    "`not { ... }` takes statements; to negate a value, write `not (...)`".into(),
-                );
-            }
-            return None;
-        };
-        self.scan();
+        let hint = "`not { ... }` takes statements; to negate a value, write `not (...)`";
+        let body = self.operand_body(Some(hint.to_owned()))?;
         if self.is_ambiguous_union(&body) {
             self.error_ambiguous_union(open);
             return None;
         }
         let span = self.since(not);
         Some(Operand::of(negation(body, true, span)))
+    }
+
+    /// Parses an operand in braces; adds the hint to its error, unless the braces are empty.
+    fn operand_body(&mut self, hint: Option<String>) -> Option<Body> {
+        let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
+        self.scan();
+        let Some(body) = self.body(Tok::RBrace) else {
+            if !empty && let Some(problem) = self.state.errors.last_mut() {
+                problem.hints.extend(hint);
+            }
+            return None;
+        };
+        self.scan();
+        Some(body)
     }
 
     /// Parses the operators after a first operand. They associate to the left, and `and` binds
@@ -482,27 +455,17 @@ impl Parser<'_> {
             explicit_right: right.explicit,
             span,
         };
-        Some(expr(kind(Box::new(node)), span))
+        Some(Expr::new(kind(Box::new(node)), span))
     }
 
     /// Parses an operand after `operator`, or the first one within parentheses.
     fn logical_operand(&mut self, operator: Option<&str>) -> Option<Operand> {
         if self.tok() == Tok::LBrace {
             let span = self.here();
-            let empty = self.kind_at(self.state.at + 1) == Tok::RBrace;
-            self.scan();
-            let Some(body) = self.body(Tok::RBrace) else {
-                if !empty
-                    && let Some(operator) = operator
-                    && let Some(problem) = self.state.errors.last_mut()
-                {
-                    problem.hints.push(format!(
-                        "braces after `{operator}` hold statements; to use a value, write `(...)`"
-                    ));
-                }
-                return None;
-            };
-            self.scan();
+            let hint = operator.map(|operator| {
+                format!("braces after `{operator}` hold statements; to use a value, write `(...)`")
+            });
+            let body = self.operand_body(hint)?;
             if self.is_ambiguous_union(&body) {
                 self.error_ambiguous_union(span);
             }
@@ -650,7 +613,7 @@ impl Parser<'_> {
         } else {
             ExprKind::Term(Box::new(left))
         };
-        Some(expr(kind, self.since(start)))
+        Some(Expr::new(kind, self.since(start)))
     }
 
     /// Returns `true` if a body such as `{x | y}` looks like a comprehension; parentheses around
@@ -682,7 +645,7 @@ impl Parser<'_> {
 }
 
 fn negation(body: Body, explicit: bool, span: Span) -> Expr {
-    expr(ExprKind::Not(Not { body, explicit, span }), span)
+    Expr::new(ExprKind::Not(Not { body, explicit, span }), span)
 }
 
 fn is_var(term: &Term) -> bool {

@@ -29,15 +29,9 @@ pub(super) fn empty_head(span: Span) -> Head {
 /// The body of a rule for which none is written.
 pub(super) fn true_body(span: Span) -> Body {
     let term = Box::new(Term { kind: TermKind::Bool(true), span });
-    let kind = ExprKind::Term(term);
-    vec![Expr {
-        kind,
-        negated: false,
-        with: Vec::new(),
-        span,
-        generated: true,
-        from_assignment: false,
-    }]
+    let mut expr = Expr::new(ExprKind::Term(term), span);
+    expr.generated = true;
+    vec![expr]
 }
 
 fn is_wildcard(term: &Term) -> bool {
@@ -70,14 +64,9 @@ impl Parser<'_> {
             self.check_default_value(rule, &head)?;
             self.check_default_args(rule, &head)?;
             let span = self.since(start);
-            return Some(vec![Rule {
-                default: true,
-                head,
-                body: true_body(rule),
-                generated_body: false,
-                else_rule: None,
-                span,
-            }]);
+            let body = true_body(rule);
+            let (generated_body, else_rule) = (false, None);
+            return Some(vec![Rule { default, head, body, generated_body, else_rule, span }]);
         }
         let has_if = self.tok() == Tok::If;
         if has_if && !head.has_contains && head.reference.len() == 2 {
@@ -128,15 +117,9 @@ impl Parser<'_> {
         } else if self.tok() == Tok::LBrace {
             body = self.braced_body()?;
         } else if head.has_contains {
-            let span = head.span;
-            return Some(vec![Rule {
-                default: false,
-                head,
-                body: true_body(self.span(start, first_end)),
-                generated_body: true,
-                else_rule: None,
-                span,
-            }]);
+            let (span, body) = (head.span, true_body(self.span(start, first_end)));
+            let (generated_body, else_rule) = (true, None);
+            return Some(vec![Rule { default, head, body, generated_body, else_rule, span }]);
         } else {
             return None;
         }
@@ -144,12 +127,10 @@ impl Parser<'_> {
         if self.tok() == Tok::Else && !self.name_of_reference() {
             if head.reference.len() > 1 && !head.reference.iter().skip(1).all(is_ground) {
                 let message = "else keyword cannot be used on rules with variables in head";
-                self.error_here(message);
-                return None;
+                return self.fail_here(message);
             }
             if head.key.is_some() {
-                self.error_here("else keyword cannot be used on multi-value rules");
-                return None;
+                return self.fail_here("else keyword cannot be used on multi-value rules");
             }
             else_rule = Some(self.else_rules(&head)?);
         }
@@ -159,8 +140,7 @@ impl Parser<'_> {
             vec![Rule { default: false, head, body, generated_body: false, else_rule, span }];
         while self.tok() == Tok::LBrace {
             if has_else {
-                self.error_here("expected else keyword");
-                return None;
+                return self.fail_here("expected else keyword");
             }
             let start = self.start();
             let body = self.braced_body()?;
@@ -168,9 +148,8 @@ impl Parser<'_> {
             let mut head = rules.first()?.head.clone();
             self.fresh_wildcards(&mut head);
             locate_head(&mut head, span);
-            let generated_body = false;
-            let else_rule = None;
-            rules.push(Rule { default: false, head, body, generated_body, else_rule, span });
+            let (generated_body, else_rule) = (false, None);
+            rules.push(Rule { default, head, body, generated_body, else_rule, span });
         }
         Some(rules)
     }
@@ -241,10 +220,7 @@ impl Parser<'_> {
                 head.value = Some(self.term_infix()?);
                 head.span = self.since(start);
             }
-            _ => {
-                self.illegal("expected else value term or rule body");
-                return None;
-            }
+            _ => return self.reject("expected else value term or rule body"),
         }
         let has_if = self.tok() == Tok::If;
         let generated_body = !has_if && self.tok() != Tok::LBrace;
@@ -258,8 +234,7 @@ impl Parser<'_> {
         } else if braces {
             self.braced_body()?
         } else if self.tok() == Tok::Eof {
-            self.illegal("rule body expected");
-            return None;
+            return self.reject("rule body expected");
         } else {
             vec![self.literal_expr()?]
         };
@@ -273,8 +248,7 @@ impl Parser<'_> {
         let start = self.start();
         let name = self.var_here();
         let Some(term) = self.head_finish(name) else {
-            self.illegal("expected rule head name");
-            return None;
+            return self.reject("expected rule head name");
         };
         let mut head = empty_head(term.span);
         let name_span = term.span;
@@ -287,8 +261,7 @@ impl Parser<'_> {
                 // The result of a call can't be defined by a rule.
                 if !matches!(head.reference.first().map(|part| &part.kind), Some(TermKind::Var(_)))
                 {
-                    self.illegal("rule head ref invalid");
-                    return None;
+                    return self.reject("rule head ref invalid");
                 }
                 head.args = parts.collect();
                 head.has_parentheses = true;

@@ -180,8 +180,7 @@ impl Parser<'_> {
             self.scan();
         }
         if !self.name_or_keyword() {
-            self.illegal("");
-            return None;
+            return self.reject("");
         }
         Some(())
     }
@@ -193,9 +192,6 @@ impl Parser<'_> {
         let data = |span: Span| Term { kind: TermKind::Var(Arc::from("data")), span };
         let word = |name: &Arc<str>, span| Term { kind: TermKind::String(Arc::clone(name)), span };
         let path = match term.ungrouped().kind {
-            TermKind::Var(ref name) if is_root(name) => {
-                vec![data(term.span), word(name, term.span)]
-            }
             TermKind::Var(ref name) => vec![data(term.span), word(name, term.span)],
             TermKind::Ref(ref parts) => {
                 let mut path = Vec::with_capacity(parts.len() + 1);
@@ -217,10 +213,7 @@ impl Parser<'_> {
                 }
                 path
             }
-            _ => {
-                self.illegal("");
-                return None;
-            }
+            _ => return self.reject(""),
         };
         Some(Package { path, span: self.since(start) })
     }
@@ -243,10 +236,7 @@ impl Parser<'_> {
         let path = self.import_path(term.into_ungrouped())?;
         if self.tok() == Tok::As {
             self.scan();
-            if self.tok() != Tok::Ident {
-                self.illegal("expected var");
-                return None;
-            }
+            self.require(Tok::Ident, "expected var")?;
             if let Some(alias) = self.term() {
                 match alias.ungrouped().kind {
                     TermKind::Var(ref name) if is_root(name) => {
@@ -263,8 +253,7 @@ impl Parser<'_> {
                     _ => {}
                 }
             }
-            self.illegal("expected var");
-            return None;
+            return self.reject("expected var");
         }
         // The last word becomes a name, so it can't be a keyword.
         let last = match &path.kind {
@@ -298,8 +287,7 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                self.error_here("expected path");
-                return None;
+                return self.fail_here("expected path");
             }
         }
         let first = match &path.kind {

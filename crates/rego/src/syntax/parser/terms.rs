@@ -6,8 +6,8 @@ use super::super::compare;
 use super::super::lexer::{unescape, unescape_template};
 use super::super::token::Tok;
 use super::super::tree::{
-    Comprehension, ExprKind, ObjectComprehension, Span, Template, TemplatePart, Term, TermKind,
-    is_root,
+    Body, Comprehension, ExprKind, ObjectComprehension, Span, Template, TemplatePart, Term,
+    TermKind, is_root,
 };
 use super::statements::value_name;
 use super::{BaseVersion, Parser};
@@ -208,10 +208,7 @@ impl Parser<'_> {
             Tok::LBracket => self.array(),
             Tok::LBrace => self.set_or_object(),
             Tok::LParen => self.group(),
-            _ => {
-                self.illegal("");
-                None
-            }
+            _ => self.reject(""),
         }?;
         let term = self.term_finish(term)?;
         let Some(minus) = minus else { return Some(term) };
@@ -226,11 +223,9 @@ impl Parser<'_> {
         self.scan();
         let inner = self.term_infix()?;
         if self.tok() != Tok::RParen {
-            self.error_here("non-terminated expression");
-            return None;
+            return self.fail_here("non-terminated expression");
         }
-        let span = self.span(start, self.token_end());
-        Some(Term { kind: TermKind::Group(Box::new(inner)), span })
+        Some(self.closed(TermKind::Group(Box::new(inner)), start))
     }
 
     /// Parses the operands of a reference or the arguments of a call directly after a term.
@@ -289,8 +284,7 @@ impl Parser<'_> {
                 Tok::Dot => {
                     self.scan_space();
                     if self.tok() != Tok::Ident && !self.may_be_name(self.tok()) {
-                        self.illegal("expected identifier");
-                        return None;
+                        return self.reject("expected identifier");
                     }
                     let kind = TermKind::String(Arc::from(self.literal()));
                     parts.push(Term { kind, span: self.here() });
@@ -311,10 +305,7 @@ impl Parser<'_> {
                 Tok::LBracket => {
                     self.scan();
                     let operand = self.term_infix()?;
-                    if self.tok() != Tok::RBracket {
-                        self.illegal("expected [");
-                        return None;
-                    }
+                    self.require(Tok::RBracket, "expected [")?;
                     parts.push(operand);
                     self.scan_space();
                 }
@@ -353,17 +344,13 @@ impl Parser<'_> {
             text.push('-');
             self.scan();
             if !matches!(self.tok(), Tok::Number | Tok::Dot) {
-                self.illegal("expected number");
-                return None;
+                return self.reject("expected number");
             }
         }
         if self.tok() == Tok::Dot {
             text.push('.');
             self.scan();
-            if self.tok() != Tok::Number {
-                self.illegal("expected number");
-                return None;
-            }
+            self.require(Tok::Number, "expected number")?;
         }
         let literal = self.literal();
         let bytes = literal.as_bytes();
@@ -371,24 +358,16 @@ impl Parser<'_> {
             let decimal = bytes.get(1) == Some(&b'.');
             let exponent = bytes.len() > 2 && matches!(bytes.get(1), Some(b'e' | b'E'));
             if !decimal && !exponent {
-                self.illegal("expected number without leading zero");
-                return None;
+                return self.reject("expected number without leading zero");
             }
         }
         text.push_str(literal);
         let number = match read_number(&text) {
             Ok(number) => number,
-            Err(NumberError::TooBig) => {
-                self.error_here("number too big");
-                return None;
-            }
-            Err(_) => {
-                self.illegal("invalid float");
-                return None;
-            }
+            Err(NumberError::TooBig) => return self.fail_here("number too big"),
+            Err(_) => return self.reject("invalid float"),
         };
-        let span = self.span(start, self.token_end());
-        Some(Term { kind: TermKind::Number(number), span })
+        Some(self.closed(TermKind::Number(number), start))
     }
 
     fn string(&mut self) -> Option<Term> {
@@ -399,8 +378,7 @@ impl Parser<'_> {
         } else if let Some(text) = unescape(inner) {
             Arc::from(text)
         } else {
-            self.error_here(format!("illegal string literal: {literal}"));
-            return None;
+            return self.fail_here(format!("illegal string literal: {literal}"));
         };
         Some(Term { kind: TermKind::String(text), span: self.here() })
     }
@@ -408,8 +386,7 @@ impl Parser<'_> {
     fn template(&mut self, raw: bool) -> Option<Term> {
         let start = self.start();
         if matches!(self.options.version, BaseVersion::V0 | BaseVersion::V0CompatV1) {
-            self.error_here("template strings are not supported by current capabilities");
-            return None;
+            return self.fail_here("template strings are not supported by current capabilities");
         }
         let mut parts = Vec::new();
         // Only the first part begins with `$"`.
@@ -418,8 +395,7 @@ impl Parser<'_> {
             let literal = self.literal();
             let inner = literal.get(begin..literal.len().saturating_sub(1)).unwrap_or_default();
             let Some(text) = unescape_template(inner, raw) else {
-                self.error_here(format!("illegal template-string part: {literal}"));
-                return None;
+                return self.fail_here(format!("illegal template-string part: {literal}"));
             };
             if !text.is_empty() {
                 let kind = TermKind::String(text.into());
@@ -434,19 +410,16 @@ impl Parser<'_> {
             let commented = self.current().comments > comments;
             parts.push(self.template_expr(commented)?);
             if self.tok() != Tok::RBrace {
-                self.error_here("expected } to end template string expression");
-                return None;
+                return self.fail_here("expected } to end template string expression");
             }
             self.scan();
         }
-        let span = self.span(start, self.token_end());
-        Some(Term { kind: TermKind::Template(Template { parts, raw }), span })
+        Some(self.closed(TermKind::Template(Template { parts, raw }), start))
     }
 
     fn template_expr(&mut self, commented: bool) -> Option<TemplatePart> {
         let Some(expr) = self.literal_expr() else {
-            self.error_here("invalid template-string expression");
-            return None;
+            return self.fail_here("invalid template-string expression");
         };
         let operator = match &expr.kind {
             ExprKind::Call(terms) => match terms.first().map(|operator| &operator.kind) {
@@ -494,9 +467,8 @@ impl Parser<'_> {
         if self.tok() == Tok::RBracket {
             return Some(self.closed(TermKind::Array(Vec::new()), start));
         }
-        let mut may_be_comprehension = true;
-        if self.tok() == Tok::Comma {
-            may_be_comprehension = false;
+        let may_be_comprehension = self.tok() != Tok::Comma;
+        if !may_be_comprehension {
             self.scan();
         }
         let saved = self.save();
@@ -510,11 +482,7 @@ impl Parser<'_> {
                 return Some(self.closed(TermKind::Array(terms), start));
             }
             Tok::Or if may_be_comprehension => {
-                let body = self.attempt(|parser| {
-                    parser.scan();
-                    parser.body(Tok::RBracket)
-                });
-                if let Some(body) = body {
+                if let Some(body) = self.comprehension_body(Tok::RBracket) {
                     let inner = Comprehension { term: head, body, keys: Vec::new() };
                     let kind = TermKind::ArrayComprehension(Box::new(inner));
                     return Some(self.closed(kind, start));
@@ -528,6 +496,14 @@ impl Parser<'_> {
         self.restore(saved);
         let terms = self.term_list(Tok::RBracket, Vec::new())?;
         Some(self.closed(TermKind::Array(terms), start))
+    }
+
+    /// Parses the body of a comprehension, at the `|` before it.
+    fn comprehension_body(&mut self, end: Tok) -> Option<Body> {
+        self.attempt(|parser| {
+            parser.scan();
+            parser.body(end)
+        })
     }
 
     /// Makes a term that ends with the current token.
@@ -546,20 +522,15 @@ impl Parser<'_> {
         if self.tok() == Tok::RBrace {
             return Some(TermKind::Object(Vec::new()));
         }
-        let mut may_be_comprehension = true;
-        if self.tok() == Tok::Comma {
-            may_be_comprehension = false;
+        let may_be_comprehension = self.tok() != Tok::Comma;
+        if !may_be_comprehension {
             self.scan();
         }
         let saved = self.save();
         let head = self.attempt(Self::term)?;
         match self.tok() {
             Tok::Or if may_be_comprehension => {
-                let body = self.attempt(|parser| {
-                    parser.scan();
-                    parser.body(Tok::RBrace)
-                });
-                if let Some(body) = body {
+                if let Some(body) = self.comprehension_body(Tok::RBrace) {
                     let inner = Comprehension { term: head, body, keys: Vec::new() };
                     return Some(TermKind::SetComprehension(Box::new(inner)));
                 }
@@ -579,10 +550,7 @@ impl Parser<'_> {
         match self.tok() {
             Tok::RBrace | Tok::Comma => self.set_rest(head),
             Tok::Colon => self.object(head, may_be_comprehension),
-            _ => {
-                self.illegal("non-terminated set");
-                None
-            }
+            _ => self.reject("non-terminated set"),
         }
     }
 
@@ -604,11 +572,7 @@ impl Parser<'_> {
             match self.tok() {
                 Tok::RBrace | Tok::Comma => return self.object_rest(key, value),
                 Tok::Or => {
-                    let body = self.attempt(|parser| {
-                        parser.scan();
-                        parser.body(Tok::RBrace)
-                    });
-                    if let Some(body) = body {
+                    if let Some(body) = self.comprehension_body(Tok::RBrace) {
                         let inner = ObjectComprehension { key, value, body, keys: Vec::new() };
                         return Some(TermKind::ObjectComprehension(Box::new(inner)));
                     }
@@ -621,8 +585,7 @@ impl Parser<'_> {
         if matches!(self.tok(), Tok::RBrace | Tok::Comma) {
             return self.object_rest(key, value);
         }
-        self.illegal("non-terminated object");
-        None
+        self.reject("non-terminated object")
     }
 
     fn object_rest(&mut self, key: Term, value: Term) -> Option<TermKind> {
@@ -633,10 +596,7 @@ impl Parser<'_> {
         let mut pairs = vec![(key, value)];
         while self.tok() != Tok::RBrace {
             let key = self.term_infix_in_list()?;
-            if self.tok() != Tok::Colon {
-                self.illegal("expected \":\"");
-                return None;
-            }
+            self.require(Tok::Colon, "expected \":\"")?;
             self.scan();
             let value = self.term_infix_in_list()?;
             pairs.push((key, value));
@@ -644,8 +604,7 @@ impl Parser<'_> {
                 Tok::RBrace => {}
                 Tok::Comma => self.scan(),
                 _ => {
-                    self.illegal("expected \",\" or \"}\"");
-                    return None;
+                    return self.reject("expected \",\" or \"}\"");
                 }
             }
         }
@@ -659,8 +618,7 @@ impl Parser<'_> {
                 break;
             }
             if self.tok() != Tok::Comma {
-                self.illegal(&format!("expected \",\" or \"{}\"", end.name()));
-                return None;
+                return self.reject(&format!("expected \",\" or \"{}\"", end.name()));
             }
             self.scan();
         }
