@@ -187,7 +187,7 @@ impl Discover {
         };
         if result.get_str("digest").and_then(Value::as_str) != Some(self.digest.as_str()) {
             return Err(Error::protocol(
-                "the service answered about another digest than the one asked for",
+                "digest mismatch: the response is about a different artifact",
             ));
         }
         if let Some(kind) = &self.kind {

@@ -64,12 +64,12 @@ impl VersionRequest {
         let same = |found: &str, asked: &str| found.eq_ignore_ascii_case(asked);
         if !id.is_some_and(|id| same(id, &self.version_id)) {
             return Err(Error::protocol(
-                "the service answered about another version than the one asked for",
+                "version mismatch: the response is about a different version",
             ));
         }
         if product_id.is_some_and(|id| !id.is_empty() && !same(id, &self.product_id)) {
             return Err(Error::protocol(
-                "the service answered about another product than the one asked for",
+                "product mismatch: the response is about a different product",
             ));
         }
         Ok(())

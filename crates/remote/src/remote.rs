@@ -203,7 +203,7 @@ impl Remote {
         self.0.runtime.get()?.block_on(async move {
             let work = DEADLINE.scope(Instant::now() + timeout, work);
             tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| {
-                let message = format!("`{}` isn't there after {timeout:?}", escape(&what));
+                let message = format!("timed out after {timeout:?}: `{}`", escape(&what));
                 Err(Error::timed_out(message).at_limit(Limit::Timeout))
             })
         })?

@@ -128,7 +128,7 @@ fn decompressed(headers: &HeaderMap, bytes: Bytes, most: usize) -> Result<Bytes,
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(encoding) = encodings.next() else { return Ok(bytes) };
     if encoding != "gzip" || encodings.next().is_some() {
-        return Err(Refusal::invalid("the body has another encoding than gzip"));
+        return Err(Refusal::invalid("unsupported content encoding: expected gzip"));
     }
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let mut plain = Vec::new();

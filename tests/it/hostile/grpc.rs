@@ -226,7 +226,8 @@ fn an_answer_is_one_with_its_status() {
     check_each(&[ROWS, ANSWERS].concat(), |row| {
         named(row, ask(&authority, row, Column::Discover, &good))
     });
-    let other: Row = (A4, "another digest", Some(Protocol), "about another digest", ROWS[0].4);
+    let other: Row =
+        (A4, "another digest", Some(Protocol), "about a different artifact", ROWS[0].4);
     let good = discovered(&format!("sha256:{:064x}", 8));
     ask(&authority, &other, Column::Discover, &good).unwrap();
 }

@@ -215,7 +215,10 @@ fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error>
             }
             (Some(there), value) if there != value => {
                 let given = escape(value.as_str().unwrap_or_default());
-                let message = format!("the input has another `{}` than `{given}`", shown(&path));
+                let message = format!(
+                    "conflicting `{}`: given `{given}`, the input has its own",
+                    shown(&path)
+                );
                 return Err(wrong(message).with_hint("give the input's own, or none"));
             }
             (_, value) => value,

@@ -82,9 +82,9 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
     let call = reached.unmade.first()?;
     let of_input = call.field.as_ref().filter(|field| **field != call.operand);
     let why =
-        of_input.map_or_else(String::new, |field| format!(" for lack of `{}`", escape(field)));
+        of_input.map_or_else(String::new, |field| format!(": `{}` is missing", escape(field)));
     let operand = escape(&call.operand);
-    let message = format!("the call isn't made: its operand `{operand}` is undefined{why}");
+    let message = format!("call skipped: argument `{operand}` is undefined{why}");
     let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
     let hint = format!(
         "if the rule is meant only for inputs that have it, say so in a statement before the \

@@ -252,7 +252,7 @@ fn policies_find_annotations_in_the_metadata() {
     let report = run(&plain, &more).code(1).json();
     assert_eq!(report["inventory"]["metadata"]["annotations.a"], "b=c");
     run(&plain, &["--annotation", "own=2"])
-        .fails("has another `input.chainloop_metadata.annotations.own`");
+        .fails("conflicting `input.chainloop_metadata.annotations.own`");
     run(&document, &["--annotation", "a"]).fails("has no value");
     run(&document, &["--annotation", "a="]).fails("empty value");
     run(&document, &["--annotation", "a=1", "--annotation", "a=2"]).fails("given twice");

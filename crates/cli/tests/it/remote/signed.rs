@@ -179,7 +179,7 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
     for (place, steps, says) in [
         ("/referrers/", script::status(403, &[], "{}"), "refuses"),
         (".sig", script::status(500, &[], "{}"), "fails with the status 500"),
-        ("/manifests/sha256-", vec![Step::Pause(Duration::from_mins(1))], "isn't there after 5s"),
+        ("/manifests/sha256-", vec![Step::Pause(Duration::from_mins(1))], "timed out after 5s"),
         ("/blobs/", script::ok(altered), "answers with `sha256:"),
     ] {
         other.registry.hook(move |request| {

@@ -264,9 +264,13 @@ fn found(
         }
     };
     let own = digest::sha256(&bytes);
-    if digest.is_some_and(|given| given != own) {
-        let message = format!("{}: the policy `{shown}` has another digest", escape(document));
-        return Err(Error::configuration(message).with_hint(format!("the file's is `{own}`")));
+    if let Some(given) = digest.filter(|given| *given != own) {
+        let (document, given) = (escape(document), escape(&given));
+        let message =
+            format!("{document}: digest mismatch for `{shown}`: expected `{given}`, got `{own}`");
+        return Err(
+            Error::configuration(message).with_hint("pin the digest of the file that is meant")
+        );
     }
     Ok((path, bytes, own))
 }

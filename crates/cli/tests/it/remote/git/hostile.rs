@@ -152,7 +152,7 @@ fn a_repository_is_fetched_over_https_alone() {
     for name in ["moved", "denied", "cut", "none"] {
         eval(name, &certificates).fails("can't fetch `main`");
     }
-    eval("slow", &certificates).fails("isn't there after 5s");
+    eval("slow", &certificates).fails("timed out after 5s");
     // A certificate is checked, whatever the user's configuration says.
     let other = sandbox.write("other.pem", &Authority::new().pem);
     let url = format!("https://{}/policies", server.address);

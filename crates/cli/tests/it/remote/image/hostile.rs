@@ -104,7 +104,7 @@ fn an_altered_or_moved_blob_is_no_verdict() {
     blob(script::status(403, &[], "{}")).fails("refuses");
     blob(script::ok(vec![b' '; 1 << 20])).fails("sends more than");
     blob(vec![Step::Reset]).fails("the connection to");
-    blob(vec![Step::Pause(std::time::Duration::from_mins(1))]).fails("isn't there after 5s");
+    blob(vec![Step::Pause(std::time::Duration::from_mins(1))]).fails("timed out after 5s");
     // Elsewhere it may be, if it is the same.
     let contents: Vec<Vec<u8>> =
         (1..=5).map(|number| image.signed(number).to_string().into_bytes()).collect();
