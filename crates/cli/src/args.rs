@@ -101,7 +101,7 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         Ok(matches) => matches,
         // The list of subcommands needs the summary of each, which is built with its options.
         Err(error) if is_help(&error) => {
-            service_options::shown(command()).try_get_matches_from(given.clone())?
+            brief(service_options::shown(command())).try_get_matches_from(given.clone())?
         }
         Err(error) => return Err(with_tip(without_far_suggestions(error, &given), &given)),
     };
@@ -113,6 +113,57 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         gate.use_settings(settings);
     }
     Ok(cli)
+}
+
+/// Options of `gate` that its help leaves out. The manual page has them.
+const RARE: &[&str] = &[
+    "allow_skipped",
+    "artifact_store",
+    "attestation",
+    "bundle_key",
+    "ca_cert",
+    "capabilities",
+    "concurrency",
+    "config",
+    "eager_prompts",
+    "explain",
+    "fail_fast",
+    "fault",
+    "insecure",
+    "lock",
+    "max_bytes",
+    "max_calls",
+    "max_passes",
+    "no_cache",
+    "no_fail",
+    "no_strict_builtin_errors",
+    "not_found",
+    "organization",
+    "policy_identity",
+    "policy_key",
+    "policy_trust_root",
+    "profile",
+    "schema",
+    "skip",
+    "skip_verify",
+    "split_arrays",
+    "strict_builtin_errors",
+    "trust_root",
+    "trust_settings",
+    "update_lock",
+    "v0_compatible",
+    "verify_threshold",
+    "wrap_arrays",
+];
+
+/// Returns the command with help of a length that is read.
+fn brief(command: clap::Command) -> clap::Command {
+    let is_rare = |arg: &clap::Arg| RARE.contains(&arg.get_id().as_str());
+    command.mut_subcommand("gate", |gate| {
+        gate.mut_args(|arg| {
+            if is_rare(&arg) { arg.hide_long_help(true).hide_short_help(true) } else { arg }
+        })
+    })
 }
 
 fn is_help(error: &clap::Error) -> bool {

@@ -50,8 +50,7 @@ pub(super) struct AttestArgs {
     /// The report that `gate --output json=FILE` wrote
     #[arg(value_name = "REPORT")]
     report: PathBuf,
-    /// The statement's predicate: `vsa` is SLSA's verification summary, `svr` in-toto's simple verification
-    /// result
+    /// Predicate: `vsa` (SLSA) or `svr` (in-toto's simple verification result)
     #[arg(long = "as", value_name = "PREDICATE", value_enum, default_value_t = Predicate::TestResult)]
     form: Predicate,
     /// URI that identifies the verifier, for `--as vsa` and `--as svr`
@@ -60,8 +59,10 @@ pub(super) struct AttestArgs {
     /// URI of the artifact that was verified, for `--as vsa`
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
-    /// Sign the statement with this private key (PKCS #8 in PEM, ECDSA P-256 or Ed25519, or encrypted as
-    /// cosign's with the password in `COSIGN_PASSWORD`), and print it in an envelope (DSSE)
+    /// Sign the statement with this private key, and print it in a DSSE envelope
+    ///
+    /// The key is PKCS #8 in PEM, ECDSA P-256 or Ed25519, or encrypted as cosign's with the password in
+    /// `COSIGN_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
     /// Refused: nothing here asks an authority for a certificate

@@ -27,8 +27,7 @@ use super::{Exit, watchdog};
 pub(super) struct CallArgs {
     /// The function, with or without the product's prefix
     function: String,
-    /// Its arguments: plain text; `@FILE` or `-` for long text; filters as one JSON object or
-    /// `key=value`
+    /// Arguments: text, `@FILE` or `-`, or filters as JSON or `key=value`
     #[arg(value_name = "ARG")]
     arguments: Vec<String>,
     /// Output format; `raw` is an artifact's bytes (`download_artifact` only)

@@ -19,7 +19,7 @@ use super::{Exit, option_files, output};
     rego-platform capabilities --merge opa.json > capabilities.json\n  \
     opa check --capabilities capabilities.json policies")]
 pub(super) struct CapabilitiesArgs {
-    /// Merge them into this capabilities file, such as the output of `opa capabilities --current`
+    /// Merge them into this file, such as the output of `opa capabilities --current`
     #[arg(long, value_name = "FILE")]
     merge: Option<PathBuf>,
     #[command(flatten)]

@@ -32,10 +32,10 @@ const JSON_VERSION: u32 = 1;
     Example:\n  rego-platform check policies"
 )]
 pub(super) struct CheckArgs {
-    /// Policies and tests: files, folders or globs; `.` by default. Data there isn't read
+    /// Policies and tests, but no data: files, folders or globs; `.` by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Policies, tests and data, as in `eval` and `gate`: then references to data that isn't there are found
+    /// Policies, tests and data, so that references to missing data are found
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// Bundles, each as an archive or a folder, instead of PATH
@@ -44,10 +44,10 @@ pub(super) struct CheckArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = CheckFormat::Human, short_alias = 'o', alias = "output")]
     format: CheckFormat,
-    /// Print what the policies are compiled to, with the position and source line of each step
+    /// Print the compiled policies, with the position and source line of each step
     #[arg(long, conflicts_with_all = ["format", "level"])]
     print_core: bool,
-    /// Apply fixes that have only one right answer: misspelt names, unused imports, Rego v0
+    /// Apply fixes with one right answer: misspelled names, unused imports, Rego v0
     #[arg(long, conflicts_with = "print_core")]
     fix: bool,
     /// The lowest level of findings to report

@@ -21,12 +21,11 @@ use super::{Exit, local, watchdog};
 pub(super) struct EmulateArgs {
     /// The folder with the service's data
     dir: PathBuf,
-    /// The control plane's address; the backend, the content store and gRPC take the next three ports
+    /// The control plane's address; the others take the next three ports
     /// [default: free ports on 127.0.0.1]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Write the configuration file that the service's own client would have after its login to
-    /// DIR/PRODUCT/config.toml
+    /// Write the file of the client's login to DIR/PRODUCT/config.toml
     #[arg(long, value_name = "DIR")]
     write_config: Option<PathBuf>,
     /// Allow an address other than loopback, which other machines can reach

@@ -38,8 +38,7 @@ use format::EvalFormat;
 pub(super) struct EvalArgs {
     /// The query
     query: String,
-    /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders, and bundles (`.tar.gz`); may
-    /// be repeated
+    /// Policies (`.rego`), data (`.json`, `.yaml`), folders and bundles; repeatable
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// A bundle, as an archive or a folder; may be repeated
@@ -53,13 +52,13 @@ pub(super) struct EvalArgs {
     /// The same as `--input -`
     #[arg(short = 'I', long, conflicts_with = "input")]
     stdin_input: bool,
-    /// Put a value into `input` at a path with dots: JSON, or else text; may be repeated
+    /// Put a value into `input` at a path with dots: JSON, or else text; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Package in which to evaluate the query: with `release`, `deny` is `data.release.deny`
+    /// Package of the query: with `release`, `deny` is `data.release.deny`
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// An import of the query, such as `data.lib.images`, or `data.lib.images as i`; may be repeated
+    /// An import of the query, such as `data.lib.images as i`; repeatable
     #[arg(long = "import", value_name = "PATH")]
     imports: Vec<String>,
     /// Output format; `raw` leaves strings unquoted

@@ -37,7 +37,7 @@ const MAX_BYTES: u64 = 64 << 20;
     rego-platform fmt --write --v0-v1 old.rego"
 )]
 pub(super) struct FmtArgs {
-    /// Policies and policy documents (`.yaml`), files or folders; `-` for standard input
+    /// Policies and policy documents, files or folders; `-` for standard input
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
     /// Write the formatted policies into their files
@@ -49,7 +49,7 @@ pub(super) struct FmtArgs {
     /// Show what would change
     #[arg(short, long)]
     diff: bool,
-    /// Exit with status 1 if a file isn't formatted; lists such files unless `--diff` shows them
+    /// Exit with status 1 if a file isn't formatted, and list such files
     #[arg(long, visible_alias = "fail")]
     check: bool,
     /// Read Rego v0 and write Rego that is both v0 and v1

@@ -64,7 +64,7 @@ const VERDICT: &str = "Verdict";
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
     after_help = "Exit status: 0 if every input passed, 1 if there are violations, 2 if there is no verdict because \
-    of an error.\n\n\
+    of an error. Rare options: `rego-platform man DIR`.\n\n\
     Examples:\n  \
     rego-platform gate -d policies -i image.json\n  \
     rego-platform gate -d policies --no-input --set image=sha256:...\n  \
@@ -120,8 +120,7 @@ struct ReportArgs {
     /// Format of the report on standard output; `human` by default
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
-    /// Write an additional report to a file, such as `json=gate.json`; `json=-` or `json` writes it to
-    /// standard output; may be repeated
+    /// Write an additional report, such as `json=gate.json` or `sarif=-`; repeatable
     #[arg(short, long, value_name = "FORMAT=FILE")]
     output: Vec<Output>,
 }
@@ -130,9 +129,10 @@ struct ReportArgs {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct GateArgs {
-    /// Policies: Rego and data, folders, bundles (`.tar.gz`), policy documents (`kind: Policy`)
-    /// and groups (`kind: PolicyGroup`), or from elsewhere, `oci://`, `https://` and `git+https://`; may be
-    /// repeated. Without any, the folder `policy`, as in conftest
+    /// Policies, data, bundles, policy documents and groups; repeatable
+    ///
+    /// Files and folders, or addresses: `oci://`, `https://` and `git+https://`. Without any, the folder `policy`, as in
+    /// conftest.
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
     /// A bundle, as an archive or a folder; may be repeated
@@ -149,10 +149,10 @@ pub(super) struct GateArgs {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     parser: ParserArgs,
-    /// Evaluate only this package or policy document; `*` matches any text; may be repeated
+    /// Evaluate only this package or policy document; `*` is any text; repeatable
     #[arg(short, long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text)]
     namespace: Vec<String>,
-    /// Don't evaluate this package or policy document; `*` matches any text; may be repeated
+    /// Skip this package or policy document; `*` is any text; repeatable
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',', value_parser = text, hide_short_help = true, help_heading = POLICIES)]
     skip: Vec<String>,
     /// Evaluate what a contract requires: its materials, policies and groups
@@ -161,8 +161,7 @@ pub(super) struct GateArgs {
     /// Evaluate the policies once, without an input
     #[arg(long)]
     no_input: bool,
-    /// Public key (PEM) of bundles' signers (`opa sign`), of which one has to have signed each bundle; may be
-    /// repeated
+    /// Public key (PEM) that has to have signed each bundle; repeatable, one suffices
     #[arg(
         long,
         value_name = "FILE",
@@ -174,7 +173,7 @@ pub(super) struct GateArgs {
     /// Load signed bundles without checking their signatures
     #[arg(long, hide_short_help = true, help_heading = POLICIES)]
     skip_verify: bool,
-    /// Accept rules that no verdict uses, and fields, values, rules and data that don't exist
+    /// Accept unused rules, and fields, values, rules and data that don't exist
     #[arg(long)]
     allow_warnings: bool,
     /// Give no verdict (status 2) if there is a note
@@ -183,10 +182,10 @@ pub(super) struct GateArgs {
     /// Treat warnings of policies (`warn`) as violations
     #[arg(long)]
     fail_on_warn: bool,
-    /// Fail only on violations of at least this severity, and on those without a known severity
+    /// Fail only on violations of this severity or more, or without a known one
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<FailOn>,
-    /// Exit with status 0 instead of 1 if there are violations; reports still show a failure
+    /// Exit with status 0 on violations; reports still show a failure
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     no_fail: bool,
     /// Stop at the first input that doesn't pass
@@ -195,26 +194,22 @@ pub(super) struct GateArgs {
     /// Pass inputs that every policy skips
     #[arg(long, hide_short_help = true, help_heading = VERDICT)]
     allow_skipped: bool,
-    /// Take each element of an array, in JSON or YAML, for an input of its own, as conftest does
+    /// Take each element of a JSON or YAML array for an input, as conftest does
     #[arg(long, conflicts_with = "wrap_arrays", hide_short_help = true, help_heading = INPUTS)]
     split_arrays: bool,
     /// Pass an array to policies as `{"elements": [...]}`
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     wrap_arrays: bool,
-    /// Read `yes`, `no`, `on`, `off`, `y` and `n` in YAML as booleans (1.1) or strings (1.2)
+    /// Read `yes`, `on`, `y` and the like as booleans (1.1) or strings (1.2)
     #[arg(long, value_name = "VERSION", value_enum, hide_short_help = true, help_heading = INPUTS)]
     yaml: Option<Yaml>,
-    /// Set a key of `input.args`: a string, or an array of several items, separated by commas or line
-    /// breaks; may be repeated
+    /// Set a key of `input.args`; commas separate items; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     arg: Vec<String>,
-    /// Set an input of policy documents, or of one, instead of its argument; may be repeated
+    /// Set an input of policy documents, instead of its argument; repeatable
     #[arg(long, value_name = "[POLICY:]NAME=VALUE", hide_short_help = true, help_heading = POLICIES)]
     policy_input: Vec<String>,
-    /// Add a column of a CSV, TSV or JSON file to an input of policy documents; may be repeated
-    ///
-    /// The values are added to the argument of the input, and replace its default. The column has the
-    /// input's name unless another is given.
+    /// Add a column of a CSV, TSV or JSON file to an input of documents; repeatable
     #[arg(
         long,
         value_name = "[POLICY:]NAME=FILE[:COLUMN]",
@@ -222,7 +217,7 @@ pub(super) struct GateArgs {
         help_heading = POLICIES
     )]
     policy_input_from_file: Vec<String>,
-    /// Put a value into `input` at a path with dots: JSON, or else text; may be repeated
+    /// Put a value into `input` at a path with dots: JSON, or else text; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Set `input.platform_metadata.project_name`
@@ -241,20 +236,19 @@ pub(super) struct GateArgs {
     /// Evaluate all inputs as one: an array of objects with `path` and `contents`
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     combine: bool,
-    /// Kind of the inputs, such as `SARIF`; policy documents for other kinds are skipped
+    /// Kind of the inputs, such as `SARIF`; documents for other kinds are skipped
     #[arg(long, value_name = "KIND", value_parser = text, hide_short_help = true, help_heading = POLICIES)]
     kind: Option<String>,
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Set aside findings of vulnerabilities that a statement of this document (`OpenVEX` 0.2.0) says don't
-    /// affect their product, or are fixed in it; may be repeated
+    /// VEX document: statements that suppress findings (OpenVEX 0.2.0); repeatable
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
     vex: Vec<PathBuf>,
-    /// Evaluate only the N-th of OF parts of the input files; `gate merge` makes one report of all
+    /// Evaluate the N-th of OF shards of the inputs; `gate merge` merges reports
     #[arg(long, value_name = "N/OF", hide_short_help = true, help_heading = INPUTS)]
     shard: Option<Shard>,
-    /// Print trace notes of policies, or the reasons why rules have no value, on standard error
+    /// Print trace notes, or why rules have no value, on standard error
     #[arg(long, value_name = "WHAT", value_enum, hide_short_help = true, help_heading = VERDICT)]
     explain: Option<Explain>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use super::{Exit, check, watchdog};
     Editors start it; docs/guides/editors.md says how."
 )]
 pub(super) struct LspArgs {
-    /// Policies, tests and data: files and folders; the folders that are open in the editor by default
+    /// Policies, tests and data; by default the folders open in the editor
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// As editors say that standard input is used

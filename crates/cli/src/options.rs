@@ -33,7 +33,7 @@ pub(super) const GENERAL: &str = "General options";
 #[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools)]
 pub(super) struct Options {
-    /// Product name: the prefix of functions and environment variables, and the name of folders
+    /// Product name: the prefix of functions, environment variables and folders
     /// [default: the variable `REGO_PLATFORM_PRODUCT`, or `platform`]
     #[arg(long, global = true, value_name = "NAME", help_heading = SERVICE)]
     pub product: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Options {
     /// The address of the platform backend
     #[arg(long, global = true, value_name = "URL", help_heading = SERVICE)]
     pub base_url: Option<String>,
-    /// The configuration file, instead of `<product>/config.toml` in the configuration folder
+    /// Configuration file, instead of `<product>/config.toml` of the user
     #[arg(long, global = true, value_name = "FILE", help_heading = SERVICE, hide_short_help = true)]
     pub config: Option<PathBuf>,
     /// Certificates (PEM) to trust in addition to the system's
@@ -64,7 +64,7 @@ pub(super) struct Options {
     /// Use an emulator that serves the data in this folder, instead of the service
     #[arg(long, global = true, value_name = "DIR", help_heading = SERVICE)]
     pub local: Option<PathBuf>,
-    /// Inject a fault into the emulator, such as `discover:status=503:count=2`; may be repeated
+    /// Inject a fault, such as `discover:status=503:count=2`; repeatable
     #[arg(long, global = true, value_name = "FAULT", help_heading = SERVICE, hide_short_help = true)]
     pub fault: Vec<String>,
     /// Time limit of one evaluation or call, such as `30s`
@@ -87,7 +87,7 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "N", default_value_t = 200,
         value_parser = number::<u32>, help_heading = LIMITS, hide_short_help = true)]
     pub max_passes: u32,
-    /// Send prompts before it is certain that the policy needs them: faster, but prompts cost money
+    /// Send prompts before it is certain that they are needed: faster, but costs money
     #[arg(long, global = true, help_heading = LIMITS, hide_short_help = true)]
     pub eager_prompts: bool,
     /// Write every answer to this file, for `--replay`
@@ -100,8 +100,9 @@ pub(super) struct Options {
     /// Don't use the artifact cache on disk
     #[arg(long, global = true, help_heading = LIMITS, hide_short_help = true)]
     pub no_cache: bool,
-    /// Keep artifacts in a store that many gates share, such as `s3://bucket/prefix`; credentials come from the
-    /// environment (`AWS_*`, `GOOGLE_*`, `AZURE_*`)
+    /// Shared artifact store of many gates, such as `s3://bucket/prefix`
+    ///
+    /// Credentials come from the environment (`AWS_*`, `GOOGLE_*`, `AZURE_*`).
     #[cfg(feature = "artifact-store")]
     #[arg(long, global = true, value_name = "URL", help_heading = SERVICE, hide_short_help = true)]
     pub artifact_store: Option<String>,
@@ -112,8 +113,10 @@ pub(super) struct Options {
     /// Print no warnings and notes, and nothing for what passed
     #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
-    /// Log each request; twice for more. `gate -v` prints what each verdict is based on, `eval -v` a
-    /// table of its calls, `test -v` the tests that passed; these log requests with `-vv`
+    /// Log each request; repeatable
+    ///
+    /// `gate -v` prints the basis of each verdict, `eval -v` a table of its calls, `test -v` the tests that passed; these
+    /// log requests with `-vv`.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GENERAL)]
     pub verbose: u8,
 }
@@ -151,7 +154,7 @@ pub(super) struct FunctionsArgs {
 /// Options for loading policies.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LoadArgs {
-    /// Skip files and folders below the paths that match, such as `*.sarif`; may be repeated
+    /// Skip files and folders that match, such as `*.sarif`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = text)]
     pub ignore: Vec<String>,
     /// Read policies as Rego v0
@@ -161,12 +164,14 @@ pub(super) struct LoadArgs {
     #[arg(long, hide = true, conflicts_with = "v0_compatible")]
     #[allow(dead_code, reason = "accepted, as by OPA")]
     v1_compatible: bool,
-    /// A JSON Schema of `input`, or a folder of schemas for `# METADATA` annotations, where
-    /// `a/b.json` is `schema.a.b`; types policies, and doesn't validate inputs
+    /// JSON Schema of `input`, or folder of schemas, to type-check policies with
+    ///
+    /// In a folder, `a/b.json` is `schema.a.b` of `# METADATA` annotations. Inputs aren't validated.
     #[arg(short, long, value_name = "PATH", help_heading = LANGUAGE, hide_short_help = true)]
     schema: Option<PathBuf>,
-    /// An OPA capabilities document that declares another host's functions. Reaching a call to one
-    /// is an error, unless a test mocks it
+    /// OPA capabilities document with another host's functions
+    ///
+    /// Reaching a call to one is an error, unless a test mocks it.
     #[arg(long, value_name = "FILE", help_heading = LANGUAGE, hide_short_help = true)]
     capabilities: Option<PathBuf>,
     #[command(flatten)]
@@ -216,8 +221,7 @@ fn schemas(path: &Path, timeout: Duration) -> Result<SchemaSet, Error> {
 /// The interpreter of policies.
 #[derive(Debug, Args)]
 pub(super) struct EngineArgs {
-    /// Engine: this crate's own with OPA's answers, the interpreter regorus, or both. A difference
-    /// between the two is an error
+    /// Engine: this crate's own, regorus, or both, which have to agree
     #[arg(long, value_enum, default_value_t = Engine::Opa, value_name = "ENGINE")]
     pub engine: Engine,
 }
@@ -256,8 +260,7 @@ pub(super) struct EvaluationArgs {
     /// Stop on errors of built-in functions; the default of `gate`
     #[arg(long, overrides_with = "no_strict_builtin_errors", help_heading = LANGUAGE, hide_short_help = true)]
     strict_builtin_errors: bool,
-    /// Treat a built-in function's error as undefined, the default elsewhere, as in OPA; failed calls
-    /// of the service stay errors
+    /// Treat a built-in's error as undefined, as OPA does (default elsewhere)
     #[arg(long, overrides_with = "strict_builtin_errors", help_heading = LANGUAGE, hide_short_help = true)]
     no_strict_builtin_errors: bool,
     #[command(flatten)]
@@ -281,10 +284,10 @@ impl EvaluationArgs {
 /// The hosts other than the service that policies may contact.
 #[derive(Debug, Clone, Args)]
 pub(super) struct NetworkArgs {
-    /// A host that `http.send` and `net.lookup_ip_addr` may contact, and that policies from elsewhere may
-    /// need besides a registry; may be repeated. Without a port,
-    /// all ports are allowed. `*.example.com` allows public addresses only; loopback must be given as
-    /// an address
+    /// Host that policies may contact (`http.send`), or be fetched from; repeatable
+    ///
+    /// Without a port, all ports are allowed. `*.example.com` allows public addresses only; loopback must be given as an
+    /// address. It is also for `net.lookup_ip_addr`, and hosts that policies from elsewhere need besides a registry.
     #[arg(long, value_name = "HOST[:PORT]", help_heading = LANGUAGE, hide_short_help = true)]
     pub allow_host: Vec<AllowedHost>,
 }
@@ -328,8 +331,9 @@ pub(super) fn text(text: &str) -> Result<String, String> {
 /// The options for a file of options. Its reader takes them before the others are known.
 #[derive(Debug, Args)]
 pub(super) struct SettingsArgs {
-    /// Take options from this file, which may loosen the gate. Without `-d`, `rego-platform.toml` is looked for
-    /// in this folder and those above it in the repository
+    /// Take options from this file, which may loosen the gate
+    ///
+    /// Without `-d`, `rego-platform.toml` is looked for in this folder and those above it in the repository.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = GENERAL)]
     pub settings: Option<PathBuf>,
     /// Let the file that is found loosen the gate
@@ -349,7 +353,7 @@ pub(super) struct SettingsArgs {
 /// The option for the parser of inputs.
 #[derive(Debug, Args)]
 pub(super) struct ParserArgs {
-    /// Read inputs with this parser, whatever their names, such as `json`, `yaml`, `toml` or `hcl2`
+    /// Read inputs as `json`, `yaml`, `toml`, `hcl2` or the like, whatever their names
     #[arg(long, value_name = "NAME", value_parser = input_parser, hide_short_help = true, help_heading = "Inputs")]
     pub parser: Option<Parser>,
 }

@@ -31,7 +31,7 @@ mod write;
 /// Options for policies from elsewhere.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct RemoteArgs {
-    /// The digests of policies from elsewhere [default: `policies.lock` in the current folder]
+    /// Lock file of remote policies [default: `policies.lock` in this folder]
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     lock: Option<PathBuf>,

@@ -45,7 +45,7 @@ const LOG: &str = "Log of decisions";
     Example:\n  rego-platform serve -d policies\n  \
     curl 127.0.0.1:8181/v1/data/release/deny -d '{\"input\": {}}'")]
 pub(super) struct ServeArgs {
-    /// Policies (`.rego`) and data (`.json`, `.yaml`), files or folders, and bundles (`.tar.gz`); may be repeated
+    /// Policies (`.rego`), data (`.json`, `.yaml`), folders and bundles; repeatable
     #[arg(short, long, value_name = "PATH", required_unless_present = "bundle")]
     data: Vec<PathBuf>,
     /// A bundle, as an archive or a folder; may be repeated
@@ -54,16 +54,14 @@ pub(super) struct ServeArgs {
     /// The address to listen on
     #[arg(long, value_name = "ADDR", value_parser = address, default_value = "127.0.0.1:8181")]
     listen: SocketAddr,
-    /// Load policies again when a file changes; those that don't load leave the ones before in place
+    /// Reload policies when a file changes; a failed reload changes nothing
     #[arg(short, long)]
     watch: bool,
-    /// Ask policies from elsewhere that nothing pins (`oci://…:TAG`, `https://…`) for newer ones, each time after
-    /// this time; those that don't load leave the ones before in place
+    /// Poll remote policies that nothing pins for changes, each time after this time
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     poll: Option<Duration>,
-    /// Public key (PEM) of bundles' signers, of which one has to have signed each bundle, each time that it is
-    /// loaded; may be repeated
+    /// Public key (PEM) that has to have signed each bundle; repeatable, one suffices
     #[arg(long, value_name = "FILE")]
     bundle_key: Vec<PathBuf>,
     #[command(flatten)]
@@ -84,11 +82,10 @@ pub(super) struct ServeArgs {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 struct LogArgs {
-    /// Write each decision to a file, a line of JSON each as OPA writes it; `-` for standard output. Or upload them
-    /// to an address (`https://…`), as OPA does
+    /// Write decisions as OPA does to a file (`-`: standard output) or an address
     #[arg(long, value_name = "FILE|URL")]
     decision_log: Option<String>,
-    /// The folder in which decisions wait to be uploaded, also while the server is stopped
+    /// Folder of decisions that wait to be uploaded, kept while the server is stopped
     #[arg(long, value_name = "DIR", requires = "decision_log", help_heading = LOG, hide_short_help = true)]
     decision_log_spool: Option<PathBuf>,
     /// Maximum size of the decisions that wait to be uploaded; the oldest are dropped
@@ -103,7 +100,7 @@ struct LogArgs {
 /// Who may ask.
 #[derive(Debug, Args)]
 struct AccessArgs {
-    /// Allow an address that other machines can reach; needs `--auth-token-file` or `--tls-client-ca`
+    /// Listen beyond loopback; needs `--auth-token-file` or `--tls-client-ca`
     #[arg(long, help_heading = ACCESS)]
     expose: bool,
     /// Answer only requests with one of the tokens in this file, a line each
@@ -135,7 +132,7 @@ struct BoundsArgs {
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = options::size,
         help_heading = options::LIMITS, hide_short_help = true)]
     max_memory: u64,
-    /// The time for which requests that have begun go on after an interrupt, and then uploads of decisions
+    /// Time to finish requests, and then uploads of decisions, after an interrupt
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::duration,
         help_heading = options::LIMITS, hide_short_help = true)]
     grace: Duration,

@@ -42,8 +42,7 @@ const MOCK: &str = "mock it in the test, with a value or a function: \
     Example:\n  rego-platform test policies --run 'data.release_test.' --coverage"
 )]
 pub(super) struct TestArgs {
-    /// Policies, tests (`.rego`) and data (`.json`, `.yaml`): files, folders or globs; `.` by
-    /// default
+    /// Policies, tests and data: files, folders or globs; `.` by default
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Same as PATH, for consistency with `eval` and `gate`
@@ -61,8 +60,7 @@ pub(super) struct TestArgs {
     /// Report line coverage; with `--format json`, print nothing else
     #[arg(short, long)]
     coverage: bool,
-    /// Exit with status 1 if the coverage of all files, tests included, is below this percentage;
-    /// implies `--coverage`
+    /// Exit with status 1 below this coverage of all files; implies `--coverage`
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// Run again whenever a file changes

@@ -18,8 +18,9 @@ use crate::watchdog;
 
 #[derive(Debug, Args)]
 pub(super) struct ImageArgs {
-    /// An image in a registry as an input, with the attestations about it that `--verify-key` or
-    /// `--verify-identity` trust: `REGISTRY/REPOSITORY[:TAG]`, also with `@sha256:…`; may be repeated
+    /// An image as an input: `REGISTRY/REPOSITORY[:TAG][@sha256:…]`; repeatable
+    ///
+    /// Policies see the attestations about it that `--verify-key` or `--verify-identity` trust.
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "REF", hide_short_help = true, help_heading = INPUTS)]
     image: Vec<String>,

@@ -17,11 +17,10 @@ const ATTESTATION: &str = "ATTESTATION";
 
 #[derive(Debug, Args)]
 pub(super) struct SignatureArgs {
-    /// The inputs are in-toto statements, in DSSE envelopes or bundles; `--verify-key` and
-    /// `--verify-identity` say whose
+    /// The inputs are in-toto statements in envelopes or bundles, to be verified
     #[arg(long, hide_short_help = true, help_heading = INPUTS)]
     attestation: bool,
-    /// Public key (PEM) of attestations' signers, which may be repeated; one has to have signed
+    /// Public key (PEM) of attestations' signers; repeatable, one has to have signed
     #[arg(long, value_name = "FILE")]
     verify_key: Vec<PathBuf>,
     /// The number of keys that have to sign each attestation
@@ -34,11 +33,12 @@ pub(super) struct SignatureArgs {
         help_heading = INPUTS
     )]
     verify_threshold: Option<NonZeroUsize>,
-    /// Issuer and identity of attestations' signers, whose certificates are Sigstore's, such as
-    /// `https://accounts.google.com=jane@example.com`; `*` in the identity matches any text; may be repeated
+    /// Issuer and identity of attestations' signers at Sigstore; repeatable
+    ///
+    /// Such as `https://accounts.google.com=jane@example.com`; `*` in the identity is any text.
     #[arg(long, value_name = "ISSUER=IDENTITY")]
     verify_identity: Vec<String>,
-    /// Sigstore's trusted root (JSON) whose certificates and logs count instead of those of sigstore.dev
+    /// Sigstore's trusted root (JSON), instead of that of sigstore.dev
     #[arg(
         long,
         value_name = "FILE",
@@ -47,7 +47,7 @@ pub(super) struct SignatureArgs {
         help_heading = INPUTS
     )]
     trust_root: Option<PathBuf>,
-    /// Take attestations from anyone, signed or not; the reports say so, and `attest` refuses the run
+    /// Accept unverified attestations; reports say so, and `attest` refuses the run
     #[arg(
         long,
         conflicts_with_all = ["verify_key", "verify_identity"],

@@ -20,8 +20,7 @@ use crate::{Exit, output};
     Exit status: 0 if everything is there, 2 otherwise.\n\n\
     Example:\n  rego-platform pull oci://registry.example/acme/policies:v1 -o policies")]
 pub(crate) struct PullArgs {
-    /// Addresses: `oci://REGISTRY/REPOSITORY[:TAG]`, with `@sha256:…`, `https://HOST/….tar.gz`, or
-    /// `git+https://HOST/REPOSITORY//FOLDER?ref=REF`
+    /// Addresses: `oci://REPOSITORY[:TAG]`, `https://….tar.gz` or `git+https://…`
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
     /// The folder, which is new or empty

@@ -24,14 +24,13 @@ use crate::watchdog;
 #[allow(clippy::struct_field_names)]
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SignerArgs {
-    /// Public key (PEM) of those who sign policies in registries (`cosign sign`), of which one has to have signed
-    /// each; may be repeated
+    /// Public key (PEM) that has to have signed each remote policy; repeatable
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     policy_key: Vec<PathBuf>,
-    /// Issuer and identity of those who sign policies in registries, as for `--verify-identity`; may be repeated
+    /// Issuer and identity that signed remote policies; repeatable
     #[arg(long, value_name = "ISSUER=IDENTITY", hide_short_help = true, help_heading = "Policies")]
     policy_identity: Vec<String>,
-    /// Sigstore's trusted root (JSON) for these identities and those of the lock, instead of that of sigstore.dev
+    /// Sigstore's trusted root (JSON) for remote policies and the lock file
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Policies")]
     policy_trust_root: Option<PathBuf>,
 }

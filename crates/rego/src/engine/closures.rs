@@ -53,7 +53,7 @@ impl<'p> Machine<'p, '_> {
                     let key = machine.head(key, base, span)?;
                     let value = machine.head(value, base, span)?;
                     match members.get(&key) {
-                        Some(kept) if *kept != value && machine.reading.is_none() => {
+                        Some(kept) if *kept != value && machine.reports_conflicts() => {
                             let message = "object keys must be unique";
                             Err(EvalError::new(ErrorCode::Conflict, Some(*key_span), message)
                                 .into())

@@ -315,7 +315,7 @@ impl<'p> Machine<'p, '_> {
         for term in own {
             keys.push(self.head_term(rule, term, base)?);
         }
-        if set.uneven && self.reading.is_none() {
+        if set.uneven && self.reports_conflicts() {
             let within = (0..keys.len())
                 .any(|end| keys.get(..end).is_some_and(|prefix| taken.contains(prefix)));
             if within {
@@ -341,7 +341,7 @@ impl<'p> Machine<'p, '_> {
             return Ok(());
         }
         match members.get(&last) {
-            Some(kept) if *kept != leaf && self.reading.is_none() => Err(not_unique(rule)),
+            Some(kept) if *kept != leaf && self.reports_conflicts() => Err(not_unique(rule)),
             Some(_) => Ok(()),
             None => {
                 members.insert(last, leaf);

@@ -209,6 +209,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         flow
     }
 
+    /// Returns `true` if conflicts of values are errors: not where an evaluation that only looks at what another one
+    /// did evaluates what that one could spare itself.
+    #[inline]
+    pub(super) fn reports_conflicts(&self) -> bool {
+        self.reading.is_none() && self.survey.is_none()
+    }
+
     /// Records an expression that is read in another way.
     fn note_missing(&mut self, op: &Op, operand: Span) {
         if let Some(reading) = &mut self.reading {

@@ -325,7 +325,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             let value = machine.head_value(rule, base)?;
             result = Some(value.clone());
             if let Some(first) = &first {
-                if *first != value && machine.reading.is_none() {
+                if *first != value && machine.reports_conflicts() {
                     return Err(machine.conflict(rule, "rule").into());
                 }
                 machine.trace(TraceOp::Redo, TraceNode::Rule, &within, rule.span);
@@ -497,7 +497,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                     let outline = machine.outline(term, base);
                     result = Some(outline.clone());
                     return match first.replace(outline.clone()) {
-                        Some(first) if first != outline && machine.reading.is_none() => {
+                        Some(first) if first != outline && machine.reports_conflicts() => {
                             Err(machine.conflict(rule, "function").into())
                         }
                         Some(_) => Ok(()),
@@ -512,7 +512,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 let dropped = !call.captured && is_false(&value);
                 if let Some(first) = &first {
-                    if *first != value && machine.reading.is_none() {
+                    if *first != value && machine.reports_conflicts() {
                         return Err(machine.conflict(rule, "function").into());
                     }
                     if !dropped {

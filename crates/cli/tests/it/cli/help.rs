@@ -48,14 +48,26 @@ fn help_texts() {
     }
 }
 
+/// Rare options are in the manual alone.
 #[test]
-fn the_short_help_of_the_gate_is_short() {
-    let output = Sandbox::new().run(&["gate", "-h"]).output().code(0).silent();
+fn the_help_of_the_gate_is_short() {
+    let sandbox = Sandbox::new();
     let is_option = |line: &&str| line.trim_start().starts_with('-') && line.starts_with("  ");
-    let options: Vec<&str> = output.stdout.lines().filter(is_option).collect();
-    assert!(options.len() <= 30, "{}: {options:#?}", options.len());
-    for option in ["--data", "--input", "--fail-on", "--allow-warnings", "--fail-on-notes"] {
-        assert!(options.iter().any(|line| line.contains(option)), "{option}: {options:#?}");
+    let common = ["--data", "--input", "--fail-on", "--allow-warnings", "--fail-on-notes"];
+    for (help, most) in [("-h", 30), ("--help", 50)] {
+        let output = sandbox.run(&["gate", help]).output().code(0).silent();
+        let options: Vec<&str> = output.stdout.lines().filter(is_option).collect();
+        assert!(options.len() <= most, "{}: {options:#?}", options.len());
+        for option in common {
+            assert!(options.iter().any(|line| line.contains(option)), "{option}: {options:#?}");
+        }
+    }
+    let folder = sandbox.path("man").to_str().unwrap().to_owned();
+    sandbox.run(&["man", &folder]).output().code(0);
+    let page = std::fs::read_to_string(sandbox.path("man/rego-platform-gate.1")).unwrap();
+    for option in common.iter().chain(&["--shard", "--max-calls", "--skip-verify"]) {
+        let option = option.replace('-', "\\-");
+        assert!(page.contains(&option), "{option}");
     }
 }
 
