@@ -41,7 +41,7 @@ pub(super) struct EvalArgs {
     /// Policies (`.rego`), data (`.json`, `.yaml`), folders and bundles; repeatable
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
-    /// A bundle, as an archive or a folder; may be repeated
+    /// A bundle, as an archive or a folder; repeatable
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
     /// The input, of a format that its name tells; `-` for standard input

@@ -135,13 +135,13 @@ pub(super) struct GateArgs {
     /// conftest.
     #[arg(short, long, value_name = "PATH", short_alias = 'p', alias = "policy")]
     data: Vec<PathBuf>,
-    /// A bundle, as an archive or a folder; may be repeated
+    /// A bundle, as an archive or a folder; repeatable
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
-    /// An input: file, folder, glob, or `-` for standard input; may be repeated
+    /// An input: file, folder, glob, or `-` for standard input; repeatable
     #[arg(short, long, value_name = "PATH")]
     input: Vec<PathBuf>,
-    /// An input that is the material NAME of a group; may be repeated
+    /// An input that is the material NAME of a group; repeatable
     #[arg(long, value_name = "NAME=FILE", value_parser = named, hide_short_help = true, help_heading = INPUTS)]
     material: Vec<Named>,
     /// The same as `--input`
@@ -226,7 +226,7 @@ pub(super) struct GateArgs {
     /// Set `input.platform_metadata.project_version_name`
     #[arg(long, value_name = "NAME", value_parser = text, hide_short_help = true, help_heading = INPUTS)]
     project_version: Option<String>,
-    /// Set an annotation in `input.platform_metadata.annotations`; may be repeated
+    /// Set an annotation in `input.platform_metadata.annotations`; repeatable
     #[arg(long, value_name = "KEY=VALUE", hide_short_help = true, help_heading = INPUTS)]
     annotation: Vec<String>,
     #[command(flatten)]
@@ -667,7 +667,7 @@ fn annotations(given: &[String], product: &Product) -> Result<BTreeMap<String, S
     Ok(found)
 }
 
-/// Returns the pairs of an option that may be repeated, each with a value and given once.
+/// Returns the pairs of an repeatable option, each with a value and given once.
 fn pairs(
     option: &str,
     given: &[String],

@@ -48,7 +48,7 @@ pub(super) struct ServeArgs {
     /// Policies (`.rego`), data (`.json`, `.yaml`), folders and bundles; repeatable
     #[arg(short, long, value_name = "PATH", required_unless_present = "bundle")]
     data: Vec<PathBuf>,
-    /// A bundle, as an archive or a folder; may be repeated
+    /// A bundle, as an archive or a folder; repeatable
     #[arg(short, long, value_name = "PATH")]
     bundle: Vec<PathBuf>,
     /// The address to listen on

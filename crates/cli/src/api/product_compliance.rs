@@ -14,7 +14,7 @@ use super::{Answer, OutputArgs, named, text};
 pub(crate) struct ProductComplianceArgs {
     /// The identifier of the product's version
     product_version_id: String,
-    /// Only this framework; may be repeated
+    /// Only this framework; repeatable
     #[arg(long, value_name = "ID", value_parser = crate::options::text)]
     framework_id: Vec<String>,
     #[command(flatten)]

@@ -34,10 +34,10 @@ enum DiffFormat {
     rego-platform diff --before main/policies --after policies -i sboms --replay answers.json --format markdown"
 )]
 pub(crate) struct DiffArgs {
-    /// Policies before the change; may be repeated
+    /// Policies before the change; repeatable
     #[arg(long, value_name = "PATH", required = true)]
     before: Vec<PathBuf>,
-    /// Policies after the change; may be repeated
+    /// Policies after the change; repeatable
     #[arg(long, value_name = "PATH", required = true)]
     after: Vec<PathBuf>,
     /// Format of the changes

@@ -279,7 +279,7 @@ fn a_file_that_is_found_replaces_nothing_of_an_input() {
     }
     for (settings, says) in [
         ("[gate.arg]\nmax = 5\n", "the input has `args` already"),
-        ("[gate.annotation]\nteam = \"b\"\n", "the input has another"),
+        ("[gate.annotation]\nteam = \"b\"\n", "conflicting `input"),
         (
             "[gate.annotation]\n\"platform.material.name\" = \"b\"\n",
             "would replace the input's own",
