@@ -198,6 +198,7 @@ mod tests {
         let year = Some(Duration::from_hours(365 * 24));
         assert_eq!(attempts(policy(true, 60), || failed(true, false, year)).await, 1);
     }
+
     #[tokio::test]
     async fn a_rate_limit_is_waited_for_if_the_user_wants_it() {
         let policy = Policy { retries: 0, waits_for_rate_limit: true, ..policy(false, 1) };
