@@ -242,7 +242,7 @@ pub(super) struct GateArgs {
     /// Accepted violations, each with an owner and an expiry date (YAML)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// VEX document: statements that suppress findings (OpenVEX 0.2.0); repeatable
+    /// VEX document: statements that suppress findings (`OpenVEX` 0.2.0); repeatable
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = VERDICT)]
     vex: Vec<PathBuf>,
     /// Evaluate the N-th of OF shards of the inputs; `gate merge` merges reports

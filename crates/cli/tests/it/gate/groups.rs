@@ -214,7 +214,7 @@ fn a_broken_group_is_refused_with_its_place() {
             "g.yaml",
             "g.yaml:2:7: not a valid policy document: the document isn't a policy",
         ),
-        ("p/limit.yaml", "p/limit.yaml@sha256:00", "g.yaml:14:18: the policy"),
+        ("p/limit.yaml", "p/limit.yaml@sha256:00", "g.yaml:14:18: digest mismatch"),
         ("file://p/limit.yaml", "https://x.example/p.yaml", "lacks its digest"),
         ("        type: SARIF\n", "", "g.yaml:17:15: a material with a name lacks its `type`"),
         (
