@@ -264,7 +264,10 @@ mod tests {
         assert_eq!(finish("{}", false).unwrap(), added);
         for other in [own.replace("shop", "other"), own.replace("\"shop\"", "null")] {
             let error = finish(&other, false).unwrap_err();
-            assert!(error.to_string().contains("another `input.platform_metadata.p"), "{error}");
+            assert!(
+                error.to_string().contains("conflicting `input.platform_metadata.p"),
+                "{error}"
+            );
             // A policy document sees only what is given: nothing of the other project's.
             assert_eq!(finish(&other, true).unwrap(), added);
         }
@@ -299,7 +302,7 @@ mod tests {
         let other = r#"{"platform_metadata": {"annotations": {"team": "b"}}}"#;
         let error = put_into(other, false, &given, origin).unwrap_err().to_string();
         assert!(
-            error.contains("another `input.platform_metadata.annotations.team` than `a`"),
+            error.contains("conflicting `input.platform_metadata.annotations.team`: given `a`"),
             "{error}"
         );
     }
