@@ -199,11 +199,10 @@ impl Work<'_> {
         let network = &self.args.evaluation.network;
         let fetcher =
             self.args.remote.fetcher(network, self.options, false).without(&self.args.load.ignore);
-        let to_gate = |error: Error| {
+        let read = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product);
+        let sources = read.map_err(|error| {
             if self.names_inputs() { error.with_hint(GATE_CHECKS_INPUTS) } else { error }
-        };
-        let sources = evaluation::read(&self.paths, &self.args.bundle, &fetcher, &self.product);
-        let sources = sources.map_err(to_gate)?;
+        })?;
         #[cfg(feature = "formats")]
         super::parse_config::answer(&mut load.host_functions, &sources);
         let suite = Suite::load(sources, load)?;
@@ -214,18 +213,20 @@ impl Work<'_> {
         if let Some(pattern) = &self.pattern {
             suite.retain(|name| pattern.is_match(name));
         }
-        let wrong = |message: String| Error::configuration(message);
         if all == 0 {
-            let error = wrong("no tests found: no rule's name begins with `test_`".to_owned());
-            return Err(match to_gate(error) {
-                error if error.hint().is_some() => error,
-                error => error.with_hint("name the folder with the tests"),
-            });
+            let error = Error::configuration("no tests found: no rule's name begins with `test_`");
+            let folder = "name the folder with the tests";
+            return Err(error.with_hint(if self.names_inputs() {
+                GATE_CHECKS_INPUTS
+            } else {
+                folder
+            }));
         }
         if suite.tests().count() == 0 {
-            return Err(wrong(format!("`--run` matches none of {all} tests")).with_hint(
-                "it is a regular expression for names such as `data.release_test.test_a`",
-            ));
+            return Err(Error::configuration(format!("`--run` matches none of {all} tests"))
+                .with_hint(
+                    "it is a regular expression for names such as `data.release_test.test_a`",
+                ));
         }
         Ok(suite)
     }

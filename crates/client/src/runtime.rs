@@ -135,7 +135,7 @@ impl LazyRuntime {
             }
             if self.connects {
                 let message = "the process was forked after the platform's first request";
-                let hint = "create the platform in the child, or before the first request";
+                let hint = "create the platform in the child, or fork before its first request";
                 return Err(Error::configuration(message).with_hint(hint));
             }
             place = &started.forked;

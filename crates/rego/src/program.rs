@@ -699,8 +699,10 @@ impl Program {
     ) -> Result<Option<Survey>, EvalError> {
         let core = &self.0.core;
         // The fields of an object exist, unless a loop over its members looks for fields of theirs.
-        let has_fields = matches!(run.input, Some(Value::Object(members))
-            if !core.iterates_input || members.values().any(|value| matches!(value, Value::Object(_))));
+        let has_fields = run.input.is_some_and(|input| {
+            matches!(input, Value::Object(_))
+                && (!core.iterates_input || engine::has_objects(input))
+        });
         let fields =
             run.input.is_some() && core.reads_input && !(has_fields && outcome.found_field);
         let fields = fields || outcome.suspects.intersects(Marks::CLOSED);

@@ -500,7 +500,7 @@ impl<'p, 'r> Machine<'p, 'r> {
 const CONTENTS: &str = "contents";
 
 /// Returns `true` for an object that holds one.
-fn has_objects(value: &Value) -> bool {
+pub(crate) fn has_objects(value: &Value) -> bool {
     let is_object = |value: &Value| matches!(value, Value::Object(_));
     matches!(value, Value::Object(members) if members.values().any(is_object))
 }
