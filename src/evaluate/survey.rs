@@ -103,6 +103,9 @@ pub struct UnmadeCall {
     /// The missing field of the input, such as `input.image`; `None` if the operand is undefined for another
     /// reason.
     pub field: Option<String>,
+    /// `true` if all operands have values that the head of no definition of the function fits; the operand is
+    /// the call then.
+    pub unfit: bool,
 }
 
 /// A reference to a field of the input, or of one of its elements, which isn't an object.
@@ -180,6 +183,7 @@ impl Reached {
             position: position(texts, unmade.call),
             operand: text(unmade.operand),
             field: unmade.field.map(text),
+            unfit: unmade.unfit,
         });
         let mut unmade: Vec<_> = unmade.collect();
         unmade.sort_by_key(|call| by_position(&call.position));

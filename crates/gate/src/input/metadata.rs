@@ -166,6 +166,9 @@ impl Metadata {
     }
 }
 
+/// The members of signers: a key has the first two, an identity the others.
+pub(crate) const SIGNER_MEMBERS: [&str; 4] = ["key", "fingerprint", "issuer", "identity"];
+
 /// Returns those who signed something as policies see them.
 pub(crate) fn signers_value(signers: &[Signer]) -> Value {
     let fields = |fields: [(&str, &str); 2]| {

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use rego_platform::check::{INPUT_FILE, SIGNERS};
 use rego_platform::evaluate::{Evaluated, MissingOperand, OtherReading, QueryOutput, Reached};
 use rego_platform::rego::Value;
-use rego_platform::rego::internal::engine::{ClosedObject, InputKind};
+use rego_platform::rego::internal::engine::{ClosedData, ClosedObject, InputKind};
 use rego_platform::{Diagnostic, Error, Position, Product};
 use rego_platform_client::text::escape;
 
-use crate::input::{ARGUMENTS, MetadataReader};
+use crate::input::{ARGUMENTS, MetadataReader, SIGNER_MEMBERS};
 
 /// Whether a result fails its input.
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
@@ -41,6 +42,16 @@ pub(crate) fn describe(
         Some(declared) => close(ARGUMENTS, Arc::clone(declared), false),
     }
     close(&reader.product.metadata_field(), ["annotations".to_owned()].into(), true);
+    let close = |path: &[&str], except: &[&str]| ClosedData {
+        path: path.iter().map(|part| Value::from(*part)).collect(),
+        except: except.iter().map(|member| (*member).to_owned()).collect(),
+    };
+    kind.closed_data = vec![
+        close(&INPUT_FILE[..1], &[]),
+        close(&INPUT_FILE, &[]),
+        close(&SIGNERS[..1], &[]),
+        close(&SIGNERS, &SIGNER_MEMBERS),
+    ];
 }
 
 /// Returns the error for a policy that can't pass, and its place.
@@ -84,6 +95,13 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
     let why =
         of_input.map_or_else(String::new, |field| format!(": `{}` is missing", escape(field)));
     let operand = escape(&call.operand);
+    if call.unfit {
+        let message = format!(
+            "call skipped: no definition of the function fits the arguments of `{operand}`"
+        );
+        let hint = "take the argument as a variable, and look up its members in the body";
+        return Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)));
+    }
     let message = format!("call skipped: argument `{operand}` is undefined{why}");
     let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
     let hint = format!(

@@ -36,6 +36,8 @@ pub struct Unmade {
     pub operand: Span,
     /// The reference to the input for lack of which it is undefined, if there is one.
     pub field: Option<Span>,
+    /// `true` if all operands have values, and the head of no definition of the function fits them.
+    pub unfit: bool,
 }
 
 /// An ordering of values of different types.
@@ -57,6 +59,18 @@ pub struct InputKind {
     pub combined: bool,
     /// The objects that can have no other members than they have.
     pub closed: Vec<ClosedObject>,
+    /// Such objects in the data that the query itself replaces.
+    pub closed_data: Vec<ClosedData>,
+}
+
+/// An object, or an array of objects, in the data that a query replaces, which can have no other members than
+/// it has.
+#[derive(Debug, Clone)]
+pub struct ClosedData {
+    /// The path below `data`.
+    pub path: Vec<Value>,
+    /// The members that an object may lack nevertheless.
+    pub except: Arc<[String]>,
 }
 
 /// An object in the input that can have no other members than it has.
@@ -72,7 +86,8 @@ pub struct ClosedObject {
 
 impl InputKind {
     /// Nothing.
-    pub(crate) const UNKNOWN: &'static Self = &Self { combined: false, closed: Vec::new() };
+    pub(crate) const UNKNOWN: &'static Self =
+        &Self { combined: false, closed: Vec::new(), closed_data: Vec::new() };
 }
 
 /// The objects that can have no other members than they have.
@@ -82,6 +97,8 @@ pub(super) struct ClosedObjects {
     places: HashMap<usize, Lacking>,
     /// The members of the input that would be such objects, and that it lacks; with `true` if required.
     absent: Vec<(Value, Lacking, bool)>,
+    /// The paths of such objects in the data that the query replaces.
+    data: Vec<ClosedData>,
     /// Keeps their places from being used again.
     kept: Vec<Value>,
 }
@@ -104,7 +121,7 @@ impl Lacking {
 
 impl ClosedObjects {
     pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
-        let mut closed = Self::default();
+        let mut closed = Self { data: kind.closed_data.clone(), ..Self::default() };
         for ClosedObject { member, except, required } in &kind.closed {
             let lacking = Lacking::AllBut(Arc::clone(except));
             let found = match member {
@@ -125,6 +142,19 @@ impl ClosedObjects {
     fn add(&mut self, value: &Value, lacking: Lacking) {
         if let (Value::Object(_), Some(place)) = (value, address(value)) {
             self.places.insert(place, lacking);
+        }
+    }
+
+    /// Adds the objects in the data that a query replaces.
+    pub(super) fn add_data(&mut self, data: &Value) {
+        for ClosedData { path, except } in std::mem::take(&mut self.data) {
+            let found = path.iter().try_fold(data, |value, key| value.get(key));
+            let Some(found) = found else { continue };
+            let elements = found.as_array().into_iter().flat_map(|items| items.iter());
+            for object in std::iter::once(found).chain(elements) {
+                self.add(object, Lacking::AllBut(Arc::clone(&except)));
+            }
+            self.kept.push(found.clone());
         }
     }
 
@@ -190,6 +220,10 @@ pub(super) struct SurveyState {
     pub(super) fields: bool,
     /// Set while the expression being evaluated depends on an answer that isn't known.
     pub(super) unknown: bool,
+    /// How the arguments of the function being called fit the heads of its definitions.
+    pub(super) heads: Heads,
+    /// Set once a call found no definition whose head fits, and none that selects other arguments.
+    pub(super) unfit: bool,
     /// Set once the expression being evaluated looked up a member that an object can't have.
     pub(super) lacks: Cell<bool>,
     /// The last reference to the input that found nothing.
@@ -200,6 +234,15 @@ pub(super) struct SurveyState {
     pub(super) elements: Option<Elements>,
     /// `true` if the input holds documents in the member `contents` of its elements.
     pub(super) combined: bool,
+}
+
+/// How the arguments of a call fit the heads of a function's definitions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heads {
+    /// A head fits.
+    pub(super) fit: bool,
+    /// A head doesn't fit, although no value in it differs.
+    pub(super) lacking: bool,
 }
 
 /// The elements of an input, by which they are told.

@@ -19,7 +19,9 @@ use super::machine::{Bound, Flow, Machine, Next, Run, Stop};
 use super::reached::{MAX_RECORDS, address};
 use super::reading_state::{Missing, Reading};
 use super::reference::found_by;
-use crate::core::{self, Call, Head, Marks, Op, OpKind, Ref, Resolved, Side, Target, Term};
+use crate::core::{
+    self, Call, Head, Marks, Op, OpKind, Ref, Resolved, Side, Target, Term, WithValue,
+};
 use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
@@ -263,9 +265,6 @@ impl<'p, 'r> Machine<'p, 'r> {
         if missing.is_empty() {
             return None;
         }
-        while let OpKind::With(_, inner) | OpKind::Negated(inner) = &op.kind {
-            op = inner;
-        }
         let mut found = None;
         let mut look = |term: &Term| {
             term.each_slot(&mut |slot| {
@@ -276,6 +275,20 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
             });
         };
+        loop {
+            op = match &op.kind {
+                OpKind::With(with, inner) => {
+                    let values = with.iter().filter_map(|with| match &with.value {
+                        WithValue::Term(term) => Some(term),
+                        _ => None,
+                    });
+                    values.for_each(&mut look);
+                    inner
+                }
+                OpKind::Negated(inner) => inner,
+                _ => break,
+            }
+        }
         if let OpKind::Call(call) = &op.kind {
             call.args.iter().for_each(&mut look);
         }

@@ -200,10 +200,14 @@ impl<'p, 'r> Machine<'p, 'r> {
     #[inline]
     pub(super) fn suspect_closed(&self, run: &Run<'p>, value: &Value, path: &'p [Term]) {
         if self.is_closed(run, value, path) {
-            self.suspect(Marks::CLOSED);
-            if let Some(survey) = &self.survey {
-                survey.lacks.set(true);
-            }
+            self.suspect_absent();
+        }
+    }
+
+    fn suspect_absent(&self) {
+        self.suspect(Marks::CLOSED);
+        if let Some(survey) = &self.survey {
+            survey.lacks.set(true);
         }
     }
 
@@ -238,7 +242,12 @@ impl<'p, 'r> Machine<'p, 'r> {
                     }
                     found
                 }
-                None => DirectLookup::Undefined,
+                None => {
+                    if self.no_input_excludes(run, path) {
+                        self.suspect_absent();
+                    }
+                    DirectLookup::Undefined
+                }
             },
             Head::Var(slot) => match self.slot_value(*slot, base) {
                 Some(value) => {
@@ -374,6 +383,14 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match other {
             OtherSide::Term(term, base) | OtherSide::Element(term, base, _) => {
+                if run.watched.is_some()
+                    && self.survey.is_some()
+                    && !matches!(term, Term::Var(_))
+                    && !self.fits(term, base, &value)
+                    && !self.contradicts(term, base, Some(&value))
+                {
+                    run.misses();
+                }
                 self.attempt(|machine| {
                     if machine.unify_owned(term, base, value) { next(machine) } else { Ok(()) }
                 })

@@ -468,10 +468,13 @@ impl<'p, 'r> Machine<'p, 'r> {
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
         let FunctionCall { run, id, args, .. } = *call;
-        let definitions = self.definitions(run, id, candidates, args, |machine, rule, first| {
-            machine.function_rule(call, rule, first, candidates.early, next)
-        });
-        definitions.1
+        self.watch_heads(id, |machine| {
+            let definitions =
+                machine.definitions(run, id, candidates, args, |machine, rule, first| {
+                    machine.function_rule(call, rule, first, candidates.early, next)
+                });
+            definitions.1
+        })
     }
 
     fn function_rule(
@@ -549,6 +552,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 pairs.all(|(arg, term)| self.unify(term, call.run.base, arg, base))
             }
         };
+        self.note_head((rule, base), (call.id, call.args), bound);
         bound
             && match (call.output, &rule.value) {
                 (Some(output), Some(value)) => self.unify(output, call.run.base, value, base),
@@ -645,25 +649,28 @@ impl<'p, 'r> Machine<'p, 'r> {
 }
 
 impl Machine<'_, '_> {
-    /// Notes that the rule index may exclude a reference to a member that the input can't have.
+    /// Notes that the rule index may exclude a reference to a member that the input or the data can't have.
     fn suspect_spared(&self, reference: &Reference) {
-        let (Root::Input, Some(input), false) =
-            (reference.root, &self.input, self.closed.is_empty())
-        else {
-            return;
+        let (document, of_input) = match reference.root {
+            Root::Input => (self.input.as_ref(), true),
+            Root::Data => (self.data.as_ref(), false),
+            Root::Argument(_) => return,
         };
-        let mut value = input;
+        if self.closed.is_empty() {
+            return;
+        }
+        let mut value = document;
         for (index, key) in reference.path.iter().enumerate() {
-            let Some(found) = value.get(key) else {
+            let Some(found) = value.and_then(|value| value.get(key)) else {
                 let below = reference.path.get(index + 1);
-                if self.closed.excludes(value, key)
-                    || index == 0 && self.closed.excludes_below(key, below)
+                if value.is_some_and(|value| self.closed.excludes(value, key))
+                    || of_input && index == 0 && self.closed.excludes_below(key, below)
                 {
                     self.suspect(Marks::CLOSED);
                 }
                 return;
             };
-            value = found;
+            value = Some(found);
         }
     }
 }

@@ -16,11 +16,11 @@ use super::machine::{Flow, Machine, Next, Run, Stop};
 use super::reached::{Elements, Lookups, MAX_RECORDS, Misshapen, Unmade, address};
 use super::reference::found_by;
 use crate::core::{
-    Head, InputPart, Marks, Op, OpKind, Ref, Resolved, SetId, Side, Term, With, WithTarget,
+    Head, InputPart, Marks, Op, OpKind, Ref, Resolved, Rule, SetId, Side, Term, With, WithTarget,
     destructures,
 };
 use crate::syntax::tree::Span;
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, deeper};
 
 impl Run<'_> {
     /// Notes that a collection is iterated over.
@@ -75,6 +75,11 @@ impl<'p, 'r> Machine<'p, 'r> {
         if !defined && !unknown {
             self.undefined(op);
         }
+        if let Some(survey) = &mut self.survey
+            && std::mem::take(&mut survey.unfit)
+        {
+            self.record_unmade(op.span, op.span, true);
+        }
         if let Some(watched) = watched
             && !unknown
         {
@@ -104,10 +109,9 @@ impl<'p, 'r> Machine<'p, 'r> {
         });
         let references: Vec<Span> = references.collect();
         let Some(survey) = &mut self.survey else { return };
-        let absent = &mut survey.found.absent;
-        let is_known = references.iter().any(|span| absent.contains(span));
-        if !is_known && absent.len() < MAX_RECORDS {
-            absent.push(references.first().copied().unwrap_or(op.span));
+        let absent = &survey.found.absent;
+        if !references.iter().any(|span| absent.contains(span)) {
+            self.record_absent(references.first().copied().unwrap_or(op.span));
         }
     }
 
@@ -191,11 +195,97 @@ impl<'p, 'r> Machine<'p, 'r> {
             Side::Ref(reference) => Some(reference.span),
             _ => None,
         });
+        self.record_unmade(call.span, operand.unwrap_or(op.span), false);
+    }
+
+    fn record_unmade(&mut self, call: Span, operand: Span, unfit: bool) {
         let Some(survey) = &mut self.survey else { return };
         let unmade = &mut survey.found.unmade;
-        if unmade.len() < MAX_RECORDS && !unmade.iter().any(|known| known.call == call.span) {
-            let operand = operand.unwrap_or(op.span);
-            unmade.push(Unmade { call: call.span, operand, field: survey.missing });
+        if unmade.len() < MAX_RECORDS && !unmade.iter().any(|known| known.call == call) {
+            let field = survey.missing.filter(|_| !unfit);
+            unmade.push(Unmade { call, operand, field, unfit });
+        }
+    }
+
+    /// Evaluates the definitions of a function from which a call site is reached, and notes a call for which
+    /// no head fits although none selects other arguments.
+    pub(super) fn watch_heads(
+        &mut self,
+        id: SetId,
+        evaluate: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
+        let reaches = self.core.set(id).is_some_and(|set| set.reaches);
+        let Some(survey) = self.survey.as_mut().filter(|_| reaches) else { return evaluate(self) };
+        let before = std::mem::take(&mut survey.heads);
+        let flow = evaluate(self);
+        if let Some(survey) = &mut self.survey {
+            let heads = std::mem::replace(&mut survey.heads, before);
+            survey.unfit = heads.lacking && !heads.fit;
+        }
+        flow
+    }
+
+    /// Notes whether the head of a definition fits the arguments of a call.
+    pub(super) fn note_head(
+        &mut self,
+        (rule, base): (&'p Rule, u32),
+        (id, args): (SetId, &[Value]),
+        fits: bool,
+    ) {
+        if !fits {
+            self.spared(self.core.set(id).is_some_and(|set| set.reaches));
+        }
+        if self.survey.is_none() {
+            return;
+        }
+        let mut pairs = rule.args.iter().zip(args);
+        let lacks = !fits && !pairs.any(|(arg, value)| self.contradicts(arg, base, Some(value)));
+        if let Some(survey) = &mut self.survey {
+            survey.heads.fit |= fits;
+            survey.heads.lacking |= lacks;
+        }
+    }
+
+    /// Returns `true` if a pattern holds for a value, whatever its free variables are.
+    pub(super) fn fits(&self, pattern: &Term, base: u32, value: &Value) -> bool {
+        if let Some(wanted) = self.value(pattern, base) {
+            return *wanted == *value;
+        }
+        let below = |pattern: &Term, value: Option<&Value>| {
+            value.is_some_and(|value| deeper(|| self.fits(pattern, base, value)))
+        };
+        match (pattern, value) {
+            (Term::Array(items), Value::Array(values)) => {
+                let mut pairs = items.iter().zip(values.iter());
+                items.len() == values.len() && pairs.all(|(item, value)| below(item, Some(value)))
+            }
+            (Term::Object(items), Value::Object(members)) => {
+                let of_key = |key| self.value(key, base).and_then(|key| value.get(&key));
+                items.len() == members.len()
+                    && items.iter().all(|(key, item)| below(item, of_key(key)))
+            }
+            (pattern, _) => matches!(pattern, Term::Var(_)),
+        }
+    }
+
+    /// Returns `true` if a value lacks, or differs from, a part of a pattern that has a value: the pattern
+    /// selects other values.
+    pub(super) fn contradicts(&self, pattern: &Term, base: u32, value: Option<&Value>) -> bool {
+        if let Some(wanted) = self.value(pattern, base) {
+            return value != Some(&*wanted);
+        }
+        let below = |pattern: &Term, value| deeper(|| self.contradicts(pattern, base, value));
+        match pattern {
+            Term::Array(items) => {
+                let values = value.and_then(Value::as_array);
+                let at = |index| values.and_then(|values| values.get(index));
+                items.iter().enumerate().any(|(index, item)| below(item, at(index)))
+            }
+            Term::Object(items) => items.iter().any(|(key, item)| {
+                let member = |key: Cow<'_, Value>| value.and_then(|value| value.get(&key));
+                below(item, self.value(key, base).and_then(member))
+            }),
+            _ => false,
         }
     }
 
@@ -232,13 +322,10 @@ impl<'p, 'r> Machine<'p, 'r> {
             if (pattern || !reference.path.is_empty())
                 && let Some((value, path)) = self.read_value(run, reference, is_first)?
             {
-                if (self.is_closed(run, &value, path)
-                    || pattern && self.excludes_pattern(run, op, (&value, path)))
-                    && let Some(survey) = &mut self.survey
-                    && survey.found.absent.len() < MAX_RECORDS
-                    && !survey.found.absent.contains(&reference.span)
+                if self.is_closed(run, &value, path)
+                    || pattern && self.excludes_pattern(run, op, (&value, path))
                 {
-                    survey.found.absent.push(reference.span);
+                    self.record_absent(reference.span);
                 }
                 if self.own_input {
                     let part = match reference.part {
@@ -254,9 +341,34 @@ impl<'p, 'r> Machine<'p, 'r> {
                     self.record(reference.span, seen);
                 }
             }
+            let lacks = match (&reference.head, &self.input, &self.data) {
+                (Head::Input, None, _) => self.no_input_excludes(run, &reference.path),
+                (Head::Data(_), _, Some(data)) => {
+                    pattern && self.excludes_pattern(run, op, (data, &reference.path))
+                }
+                _ => false,
+            };
+            if lacks {
+                self.record_absent(reference.span);
+            }
             is_first = false;
         }
         Ok(())
+    }
+
+    fn record_absent(&mut self, reference: Span) {
+        let Some(survey) = &mut self.survey else { return };
+        let absent = &mut survey.found.absent;
+        if absent.len() < MAX_RECORDS && !absent.contains(&reference) {
+            absent.push(reference);
+        }
+    }
+
+    /// Returns `true` if there is no input, and it couldn't have what a reference looks up.
+    pub(super) fn no_input_excludes(&self, run: &Run<'p>, path: &'p [Term]) -> bool {
+        let mut keys = path.iter().map_while(|term| self.value(term, run.base));
+        let (member, key) = (keys.next(), keys.next());
+        self.own_input && member.is_some_and(|it| self.closed.excludes_below(&it, key.as_deref()))
     }
 
     /// Returns the value that a reference begins with, and the operands that are looked up in it. A rule

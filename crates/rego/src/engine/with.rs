@@ -142,6 +142,12 @@ impl<'p> Machine<'p, '_> {
             data_targets: replacement.data_targets,
             own_input: std::mem::replace(&mut self.own_input, replacement.own_input),
         };
+        if self.replaced_data == 0
+            && replacement.data_targets > 0
+            && let Some(data) = &replacement.data
+        {
+            self.closed.add_data(data);
+        }
         self.replaced.push(Replaced(replacement.with));
         self.replaced_data += replacement.data_targets;
         self.caches.push();

@@ -177,6 +177,38 @@ const UNMADE: &[(&str, &str, (u64, &str, &str))] = &[
         "{}",
         (3, "input.imge", "input.imge"),
     ),
+    // What replaces the input is an operand of whatever reads it.
+    (
+        "deny contains \"x\" if bad with input as input.spec\n\nbad if platform.discover(input.image, \"\").kind == \"X\"",
+        r#"{"image": "IMAGE"}"#,
+        (3, "input.spec", "input.spec"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tspec := input.spec\n\tbad with input as spec\n}\n\nbad if platform.discover(input.image, \"\").kind == \"X\"",
+        "{}",
+        (5, "input.spec", "input.spec"),
+    ),
+    (
+        "deny contains \"x\" if not ok with input.image as input.spec.image\n\nok if platform.discover(input.image, \"\").kind",
+        r#"{"spec": {}}"#,
+        (3, "input.spec.image", "input.spec.image"),
+    ),
+    // An element that a pattern doesn't fit, although no value in it differs.
+    (
+        "deny contains \"x\" if {\n\tsome {\"digest\": d} in input.rows\n\tplatform.discover(d, \"\").kind == \"X\"\n}",
+        r#"{"rows": [{"digest": "IMAGE"}, {"digest": "IMAGE", "name": "b"}]}"#,
+        (5, "input.rows", "input.rows"),
+    ),
+    (
+        "deny contains \"x\" if {\n\tsome {\"kind\": \"image\", \"digest\": d} in input.rows\n\tplatform.discover(d, \"\").kind == \"X\"\n}",
+        r#"{"rows": [{"kind": "image"}]}"#,
+        (5, "input.rows", "input.rows"),
+    ),
+    (
+        "deny contains \"x\" if {\n\t[_, d] := input.rows[_]\n\tplatform.discover(d, \"\").kind == \"X\"\n}",
+        r#"{"rows": [["a", "IMAGE"], ["b"]]}"#,
+        (5, "input.rows[_]", "input.rows[_]"),
+    ),
     (
         "deny contains \"x\" if not http.send({\"method\": \"get\", \"url\": input.url})",
         "{}",
@@ -200,6 +232,38 @@ fn a_reached_call_that_couldnt_be_made_is_no_verdict() {
         }
         let hint = error["hint"].as_str().unwrap();
         assert!(hint.contains("a statement before the call"), "{rules}: {hint}");
+    }
+}
+
+/// Arguments of a function that calls the service, whether a definition's head fits them, or selects others.
+#[test]
+fn an_argument_that_fits_no_head_cant_pass() {
+    let sandbox = Sandbox::new();
+    let call = "if platform.discover(d, \"\").kind == \"X\"";
+    for (heads, row, code) in [
+        (["{\"digest\": d}", ""], "{}", 2),
+        (["{\"digest\": d}", ""], r#"{"digest": "IMAGE", "name": "a"}"#, 2),
+        (["{\"digest\": d}", ""], r#""IMAGE""#, 2),
+        (["{\"spec\": {\"digest\": d}}", ""], r#"{"spec": {}}"#, 2),
+        (["[_, d]", ""], r#"["a"]"#, 2),
+        (["{\"kind\": \"image\", \"digest\": d}", ""], r#"{"kind": "image"}"#, 2),
+        (["{\"kind\": \"image\", \"digest\": d}", "[_, d]"], r#"["a"]"#, 2),
+        (["{\"digest\": d}", ""], r#"{"digest": "IMAGE"}"#, 0),
+        (["{\"kind\": \"image\", \"digest\": d}", ""], r#"{"kind": "file"}"#, 0),
+        (["{\"kind\": \"image\", \"digest\": d}", ""], "{}", 0),
+        (["{\"digest\": d}", "[_, d]"], r#"["a", "IMAGE"]"#, 0),
+        (["{\"digest\": d}", "d"], r#""IMAGE""#, 0),
+    ] {
+        let definitions: Vec<String> = heads
+            .iter()
+            .filter(|head| !head.is_empty())
+            .map(|head| format!("bad({head}) {call}\n\n"))
+            .collect();
+        let definitions = definitions.concat();
+        let rules = format!("deny contains \"x\" if bad(input.row)\n\n{definitions}");
+        let report = run(&sandbox, &rules, &format!("{{\"row\": {row}}}"), code);
+        let kind = &error(&report)["kind"];
+        assert_eq!(*kind == "unmade-call", code == 2, "{heads:?} {row}: {report:#}");
     }
 }
 
@@ -262,6 +326,17 @@ const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
     // A function that `with` replaces isn't the service's.
     (
         "deny contains \"x\" if not f(input.imge) with f as true\n\nf(x) := platform.discover(x, \"\")",
+        "{}",
+        0,
+    ),
+    // A pattern that selects other elements.
+    (
+        "deny contains \"x\" if {\n\tsome {\"kind\": \"image\", \"digest\": d} in input.rows\n\tplatform.discover(d, \"\").kind == \"X\"\n}",
+        r#"{"rows": [{"kind": "file"}, {"digest": "IMAGE"}]}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tinput.spec\n\tbad with input as input.spec\n}\n\nbad if platform.discover(input.image, \"\").kind == \"X\"",
         "{}",
         0,
     ),

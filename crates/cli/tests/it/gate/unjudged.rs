@@ -41,6 +41,7 @@ const HELPERS: &str = "trusted(i) if startswith(i, \"ghcr.io/\")\n\nboth(i, j) i
                        listed contains c if some c in input.list\n\n\
                        kind_of(x) := \"x\" if x.kind\n\n\
                        labels[c.name] := \"x\" if some c in input.list\n\n\
+                       named if input.name\n\n\
                        nullable(x) if x == null\n\nnullable(x) if startswith(x, \"ghcr.io/\")\n";
 
 /// Negated calls and look-ups with a missing operand.
@@ -71,6 +72,8 @@ const NEGATED: &[&str] = &[
     "not startswith(same(input).image, \"ghcr.io/\")",
     "not data.allowed[input.image]",
     "not data.limits[input.team].max",
+    "not named with input as input.spec",
+    "not named with input.name as input.image",
     "not names[input.team]",
     "not startswith(data.missing.prefix, \"x\")",
     "not startswith(input.one.image, \"ghcr.io/\")",
@@ -408,6 +411,53 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
         let (code, kind, report) = judged(&sandbox, &text, input, &[]);
         let expected = if closed { (2, "absent-member") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
+    }
+}
+
+#[test]
+fn members_of_the_data_that_the_gate_supplies_cant_be_missing() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("input.json", "{}");
+    for (body, closed) in [
+        ("file := data.conftest.file; file.nme == \"x\"", true),
+        ("file := data.conftest.file; startswith(file.nme, \"x\")", true),
+        ("about := data.conftest; about.fle.name == \"x\"", true),
+        ("about := data.conftest; key := \"file\"; about[key].nme == \"x\"", true),
+        ("{\"nme\": name} := data.conftest.file; name == \"x\"", true),
+        ("own.nme == \"x\"", true),
+        ("is(data.conftest.file)", true),
+        ("file := data.conftest.file; file.name == \"x\"", false),
+        ("file := data.conftest.file; object.get(file, \"nme\", \"\") == \"x\"", false),
+        ("own.name == \"x\" with data.conftest.file as {}", false),
+    ] {
+        let text = format!(
+            "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nown := data.conftest.file\n\n\
+             is(file) if file.nme == \"x\"\n"
+        );
+        let policy = sandbox.write("p.rego", text);
+        let arguments = ["gate", "-d", &policy, "-i", &file, "-f", "json", "--allow-warnings"];
+        let report = sandbox.run(&arguments).output().code(if closed { 2 } else { 0 }).json();
+        let kind = &report["inputs"][0]["verdicts"][0]["error"]["kind"];
+        assert_eq!(*kind == "absent-member", closed, "{body}: {report:#}");
+    }
+}
+
+/// Without an input, `input.args` has no member either.
+#[test]
+fn arguments_are_missing_without_an_input() {
+    let sandbox = Sandbox::new();
+    for (body, code) in [
+        ("input.args.max == 1", 2),
+        ("startswith(input.args.max, \"x\")", 2),
+        ("object.get(input, [\"args\", \"max\"], 1) == 2", 0),
+        ("input.other == 1", 0),
+    ] {
+        let policy =
+            sandbox.write("p.rego", format!("package p\n\ndeny contains \"x\" if {body}\n"));
+        let arguments = ["gate", "-d", &policy, "--no-input", "-f", "json", "--allow-warnings"];
+        let report = sandbox.run(&arguments).output().code(code).json();
+        let kind = &report["inputs"][0]["verdicts"][0]["error"]["kind"];
+        assert_eq!(*kind == "absent-member", code == 2, "{body}: {report:#}");
     }
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use super::slots::{Mentions, mentioned, named};
 use crate::core::{
     Body, Call, Comprehension, Core, Head, Marks, Op, OpKind, Ref, RuleReads, SetId, Side, Slot,
-    Target, Term,
+    Target, Term, With, WithValue,
 };
 use crate::value::deeper;
 
@@ -238,7 +238,19 @@ impl Marking<'_> {
                 in_body(&every.body, &mut inner)
             }
             OpKind::Not(body) => in_body(body, &mut computed.clone()),
-            OpKind::Negated(op) | OpKind::With(_, op) => self.takes(op, computed),
+            OpKind::Negated(op) => self.takes(op, computed),
+            // What replaces a document is an argument of whatever reads it.
+            OpKind::With(with, inner) => {
+                let is_computed = |with: &With| match &with.value {
+                    WithValue::Term(term) => {
+                        let mut slots = BTreeSet::new();
+                        named(term, &mut slots);
+                        !slots.is_disjoint(computed)
+                    }
+                    _ => false,
+                };
+                inner.reaches && with.iter().any(is_computed) || self.takes(inner, computed)
+            }
             OpKind::And(left, right) | OpKind::Or(left, right) => {
                 in_body(left, &mut computed.clone()) || in_body(right, &mut computed.clone())
             }
