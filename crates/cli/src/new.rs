@@ -1,4 +1,4 @@
-//! `new`: files to start from: a small policy with its tests and an input, or the examples.
+//! `new`: files to start from: a project for a policy, or the examples.
 //!
 //! Owns the contents and locations of the files. Nothing that exists is ever overwritten: either
 //! all files are new, or none is written.
@@ -17,35 +17,80 @@ use rego_platform_client::text::escape;
 use super::options::Options;
 use super::{Exit, output};
 
-const POLICY: &str = include_str!("new/policy.rego.txt");
-const TEST: &str = include_str!("new/test.rego.txt");
-/// An image that the sample service knows.
-const INPUT: &str = "{\n  \"image\": \
-    \"sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477\"\n}\n";
+/// A project that is written: templates of its files, and how its policy is evaluated.
+struct Template {
+    /// The extension of the policy's file.
+    extension: &'static str,
+    policy: &'static str,
+    test: &'static str,
+    /// The path and content of an input that passes, and of one that fails, with the sample service.
+    inputs: [(&'static str, &'static str); 2],
+    /// The option that names the inputs' kind.
+    kind: &'static str,
+    /// Whether the policy calls the service.
+    calls: bool,
+}
 
-const DOCUMENT: &str = include_str!("new/document.yaml.txt");
-const DOCUMENT_TEST: &str = include_str!("new/document_test.rego.txt");
-/// An input of the document that passes, and one that fails.
-const PASSING: &str = "{\n  \"approved_by\": [\"ana\", \"ben\"]\n}\n";
-const FAILING: &str = "{\n  \"approved_by\": [\"ana\"]\n}\n";
+const IMAGE: Template = Template {
+    extension: "rego",
+    policy: include_str!("new/image/policy.rego.txt"),
+    test: include_str!("new/image/test.rego.txt"),
+    inputs: [
+        ("inputs/pass/image.json", include_str!("new/image/pass.json.txt")),
+        ("inputs/fail/image.json", include_str!("new/image/fail.json.txt")),
+    ],
+    kind: "",
+    calls: true,
+};
 
-/// The engines that a policy can be for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Engine {
-    /// A policy document
+const RELEASE: Template = Template {
+    policy: include_str!("new/release/policy.rego.txt"),
+    test: include_str!("new/release/test.rego.txt"),
+    inputs: [
+        ("inputs/pass/release.json", include_str!("new/release/pass.json.txt")),
+        ("inputs/fail/release.json", include_str!("new/release/fail.json.txt")),
+    ],
+    ..IMAGE
+};
+
+const CHAINLOOP: Template = Template {
+    extension: "yaml",
+    policy: include_str!("new/chainloop/policy.yaml.txt"),
+    test: include_str!("new/chainloop/test.rego.txt"),
+    inputs: [
+        ("inputs/pass/evidence.json", "{\n  \"approved_by\": [\"ana\", \"ben\"]\n}\n"),
+        ("inputs/fail/evidence.json", "{\n  \"approved_by\": [\"ana\"]\n}\n"),
+    ],
+    kind: " --kind EVIDENCE",
+    calls: false,
+};
+
+const SETTINGS: &str = "# Options of `rego-platform gate` in this folder.\n[gate]\n";
+const WORKFLOW: &str = include_str!("new/workflow.yml.txt");
+
+/// What the policy of a project is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Project {
+    /// The SBOM and the attestations of an image
+    #[default]
+    Image,
+    /// The compliance of a project's version
+    Release,
+    /// A policy document about evidence
     Chainloop,
 }
 
-/// Create a starter policy with tests, or example policies with a sample service
+/// Create a project for a policy, or example policies with a sample service
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("contents").args(["name", "examples"]).required(true).multiple(true)),
-    after_help = "Writes NAME.rego, NAME_test.rego and input.json, or with `--examples` the folders \
-    `policies`, `release_gate`, `inputs` and `service`, or with `--for chainloop` NAME.yaml, NAME_test.rego \
-    and two inputs. Never overwrites files.\n\n\
+    after_help = "Writes a policy (NAME.rego, or NAME.yaml for `chainloop`), NAME_test.rego, an input that passes \
+    and one that fails, rego-platform.toml with the gate's options, and a workflow for GitHub Actions; or with \
+    `--examples` the folders `policies`, `release_gate`, `inputs` and `service`. Never overwrites files.\n\n\
     Examples:\n  \
     rego-platform new --examples\n  \
-    rego-platform new release --dir policies/release\n  \
+    rego-platform new image_policy\n  \
+    rego-platform new shipping --for release --dir policies/shipping\n  \
     rego-platform new approvals --for chainloop"
 )]
 pub(super) struct NewArgs {
@@ -54,9 +99,10 @@ pub(super) struct NewArgs {
     /// Write example policies, inputs for them and the data of a sample service instead
     #[arg(long)]
     examples: bool,
-    /// Write a policy document, a test of it and inputs, for the engine of this product
-    #[arg(long = "for", value_name = "PRODUCT", value_enum, conflicts_with = "examples")]
-    engine: Option<Engine>,
+    /// What the policy is about
+    #[arg(long = "for", value_name = "SUBJECT", value_enum, default_value_t)]
+    #[arg(conflicts_with = "examples")]
+    project: Project,
     /// The folder; created if it doesn't exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -76,59 +122,61 @@ pub(super) fn run(args: &NewArgs, options: &Options) -> Result<Exit, Error> {
         return Err(Error::configuration(message));
     }
     let text = match &args.name {
-        Some(name) if args.engine.is_some() => document(checked(name, &product)?, &args.dir)?,
-        Some(name) => policy(checked(name, &product)?, &args.dir, &product)?,
+        Some(name) => project(checked(name, &product)?, args, product)?,
         None => examples(&args.dir, &product)?,
     };
     output::to_stdout(text.as_bytes())?;
     Ok(Exit::Passed)
 }
 
-/// Writes a policy with its tests and an input. Returns what to print.
-fn policy(name: &str, dir: &Path, product: &Product) -> Result<String, Error> {
-    let fill = |text: &str| text.replace("NAME", name).replace("PRODUCT", product.as_str());
-    let paths = [format!("{name}.rego"), format!("{name}_test.rego"), "input.json".to_owned()]
-        .map(|file| dir.join(file));
-    refuse_existing(&paths)?;
-    let contents = [fill(POLICY), fill(TEST), INPUT.to_owned()];
-    let files: Vec<_> =
-        paths.iter().cloned().zip(contents.map(|text| text.into_bytes().into())).collect();
-    write(&files)?;
-    let paths = paths.map(|path| shown(&path));
-    let [policy, test, input] = &paths;
-    let product = option(product);
-    Ok(format!(
-        "wrote {}\n\nnext:\n  \
-        rego-platform test{product} {policy} {test}\n  \
-        rego-platform check{product} {policy} {test}\n  \
-        rego-platform new{product} --examples --dir examples  # with a sample service\n  \
-        rego-platform gate{product} --local examples/service -d {policy} -i {input}\n",
-        paths.join("\nwrote "),
-    ))
-}
-
-/// Writes a policy document with a test and inputs. Returns what to print.
-fn document(name: &str, dir: &Path) -> Result<String, Error> {
-    // The names of documents have hyphens, those of packages have none.
-    let fill = |text: &str| text.replace("PACKAGE", name).replace("NAME", &name.replace('_', "-"));
+/// Writes a project. Returns what to print.
+fn project(name: &str, args: &NewArgs, product: Product) -> Result<String, Error> {
+    let (template, product) = match args.project {
+        Project::Image => (IMAGE, product),
+        Project::Release => (RELEASE, product),
+        Project::Chainloop => (CHAINLOOP, Product::new("chainloop")?),
+    };
+    let option = option(&product);
+    let policy = format!("{name}.{}", template.extension);
+    let fill = |text: &str| {
+        // The names of documents have hyphens, those of packages have none.
+        let document =
+            if template.extension == "yaml" { name.replace('_', "-") } else { name.to_owned() };
+        let text =
+            text.replace("PACKAGE", name).replace("POLICY", &policy).replace("OPTION", &option);
+        let text = text.replace("PREFIX_", &product.env("")).replace("KIND", template.kind);
+        text.replace("NAME", &document).replace("PRODUCT", product.as_str())
+    };
+    let settings =
+        format!("{SETTINGS}data = [\"{policy}\"]\ninput = [\"{}\"]\n", template.inputs[0].0);
+    let [pass, fail] = template.inputs.map(|(path, text)| (path.to_owned(), text.to_owned()));
     let files = [
-        (format!("{name}.yaml"), fill(DOCUMENT)),
-        (format!("{name}_test.rego"), fill(DOCUMENT_TEST)),
-        ("inputs/pass/evidence.json".to_owned(), PASSING.to_owned()),
-        ("inputs/fail/evidence.json".to_owned(), FAILING.to_owned()),
+        (policy.clone(), fill(template.policy)),
+        (format!("{name}_test.rego"), fill(template.test)),
+        pass,
+        fail,
+        ("rego-platform.toml".to_owned(), settings),
+        (format!(".github/workflows/{name}.yml"), fill(WORKFLOW)),
     ];
-    let files = files.map(|(file, text)| (dir.join(file), text.into_bytes().into()));
+    let files = files.map(|(file, text)| (args.dir.join(file), text.into_bytes().into()));
     let paths = files.clone().map(|(path, _)| path);
     refuse_existing(&paths)?;
     write(&files)?;
     let paths = paths.map(|path| shown(&path));
-    let [document, test, pass, fail] = &paths;
+    let [policy, test, pass, fail, ..] = &paths;
+    let (sample, service) = if template.calls {
+        let sample = "--examples --dir examples  # with a sample service\n  ";
+        (format!("rego-platform new{option} {sample}"), " --local examples/service")
+    } else {
+        (String::new(), "")
+    };
+    let kind = template.kind;
     Ok(format!(
         "wrote {}\n\nnext:\n  \
-        rego-platform test {document} {test}\n  \
-        rego-platform check {document} {test}\n  \
-        rego-platform gate --product chainloop -d {document} --kind EVIDENCE -i {pass}\n  \
-        rego-platform gate --product chainloop -d {document} --kind EVIDENCE -i {fail}  # fails\n",
+        rego-platform test{option} {policy} {test}\n  \
+        rego-platform check{option} {policy} {test}\n  \
+        {sample}rego-platform gate{option}{service}{kind} -d {policy} -i {pass}\n  \
+        rego-platform gate{option}{service}{kind} -d {policy} -i {fail}  # fails\n",
         paths.join("\nwrote "),
     ))
 }

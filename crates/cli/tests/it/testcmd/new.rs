@@ -8,16 +8,30 @@ use crate::cli::Sandbox;
 #[test]
 fn the_files_it_writes_pass_their_tests_and_the_check() {
     for product in ["platform", "chainloop"] {
-        let sandbox = Sandbox::new();
-        let dir = sandbox.path("made");
-        let dir = dir.to_str().unwrap();
-        let run = sandbox.run(&["new", "release", "--dir", dir, "--product", product]);
-        let output = run.output().code(0).silent();
-        assert!(output.stdout.contains("rego-platform test"), "{output:#?}");
-        let output = sandbox.run(&["test", dir, "--product", product]).output().code(0).silent();
-        assert_eq!(output.stdout, "PASS: 5/5\n");
-        let output = sandbox.run(&["check", dir, "--product", product]).output().code(0);
-        assert_eq!(output.says("0 errors and 0 warnings in 2 files").stdout, "");
+        for (project, tests) in [("image", 5), ("release", 6), ("chainloop", 3)] {
+            let sandbox = Sandbox::new();
+            let dir = sandbox.path("made");
+            let dir = dir.to_str().unwrap();
+            let options = ["--for", project, "--dir", dir, "--product", product];
+            let run = sandbox.run(&[&["new", "shipping"], &options[..]].concat());
+            let output = run.output().code(0).silent();
+            assert!(output.stdout.contains("rego-platform test"), "{output:#?}");
+            let product = if project == "chainloop" { "chainloop" } else { product };
+            let output =
+                sandbox.run(&["test", dir, "--product", product]).output().code(0).silent();
+            assert_eq!(output.stdout, format!("PASS: {tests}/{tests}\n"));
+            let output = sandbox.run(&["check", dir, "--product", product]).output().code(0);
+            assert_eq!(output.says("0 errors and 0 warnings in 2 files").stdout, "");
+            sandbox.run(&["fmt", "--check", dir, "--product", product]).output().code(0);
+            let workflow =
+                std::fs::read_to_string(sandbox.path("made/.github/workflows/shipping.yml"))
+                    .unwrap();
+            let token = format!("{}_TOKEN", product.to_uppercase());
+            assert!(
+                workflow.contains(&format!("{token}: ${{{{ secrets.{token} }}}}")),
+                "{workflow}"
+            );
+        }
     }
 }
 
@@ -27,21 +41,51 @@ fn follow(sandbox: &Sandbox, made: &str) {
         made.lines().filter_map(|line| line.strip_prefix("  rego-platform ")).collect();
     assert!(commands.len() > 1, "{made}");
     for command in commands {
-        let (command, _) = command.split_once("  #").unwrap_or((command, ""));
+        let (command, comment) = command.split_once("  # ").unwrap_or((command, ""));
         let arguments: Vec<&str> = command.split(' ').collect();
-        sandbox.run(&arguments).within(sandbox.path(".")).output().code(0);
+        let code = i32::from(comment == "fails");
+        sandbox.run(&arguments).within(sandbox.path(".")).output().code(code);
     }
 }
 
 #[test]
 fn the_next_steps_work_in_an_empty_folder() {
     for product in ["platform", "chainloop"] {
-        for what in ["release", "--examples"] {
+        for what in [
+            &["shipping"][..],
+            &["shipping", "--for", "image"],
+            &["shipping", "--for", "release"],
+            &["shipping", "--for", "chainloop"],
+            &["--examples"],
+        ] {
             let sandbox = Sandbox::new();
-            let run = sandbox.run(&["new", what, "--product", product]);
+            let run = sandbox.run(&[&["new", "--product", product], what].concat());
             let made = run.within(sandbox.path(".")).output().code(0).silent();
             follow(&sandbox, &made.stdout);
         }
+    }
+}
+
+/// The settings that are written are a gate's, so that the workflow needs no options.
+#[test]
+fn the_settings_it_writes_gate() {
+    for project in ["image", "release", "chainloop"] {
+        let sandbox = Sandbox::new();
+        let within = |arguments: &[&str]| sandbox.run(arguments).within(sandbox.path(".")).output();
+        within(&["new", "shipping", "--for", project]).code(0);
+        within(&["new", "--examples", "--dir", "examples"]).code(0);
+        let workflow =
+            std::fs::read_to_string(sandbox.path(".github/workflows/shipping.yml")).unwrap();
+        let gate = workflow
+            .lines()
+            .find_map(|line| line.strip_prefix("      - run: rego-platform gate"))
+            .unwrap();
+        let mut arguments = vec!["gate", "--local", "examples/service"];
+        arguments.extend(gate.split_whitespace());
+        within(&arguments).code(0);
+        let file = if project == "chainloop" { "evidence" } else { project };
+        let failing = format!("inputs/fail/{file}.json");
+        within(&[&arguments[..], &["-i", &*failing]].concat()).code(1);
     }
 }
 
@@ -89,11 +133,11 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn nothing_is_overwritten() {
     let sandbox = Sandbox::new();
-    sandbox.write("made/input.json", "mine");
+    sandbox.write("made/rego-platform.toml", "mine");
     let dir = sandbox.path("made");
     let run = sandbox.run(&["new", "release", "--dir", dir.to_str().unwrap()]);
-    run.output().fails("input.json` already exists");
-    assert_eq!(std::fs::read_to_string(dir.join("input.json")).unwrap(), "mine");
+    run.output().fails("rego-platform.toml` already exists");
+    assert_eq!(std::fs::read_to_string(dir.join("rego-platform.toml")).unwrap(), "mine");
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
 }
 
