@@ -1,4 +1,4 @@
-//! Tests over tables, with the results of OPA 1.4.2 unless noted otherwise.
+//! Tests over tables, with the results of OPA 1.22.4 unless noted otherwise.
 
 use serde_json::{Value, json};
 

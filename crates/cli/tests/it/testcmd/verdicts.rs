@@ -1,4 +1,4 @@
-//! The tests that are found, and their outcomes, as in OPA 1.4.2 unless noted otherwise.
+//! The tests that are found, and their outcomes, as in OPA 1.22.4 unless noted otherwise.
 
 use super::test;
 
