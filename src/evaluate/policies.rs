@@ -27,7 +27,7 @@ use crate::load::{
 };
 use crate::observe::EvaluationSpan;
 use crate::rego::internal::compile::QueryContext;
-use crate::rego::internal::engine::Tracer;
+use crate::rego::internal::engine::{Reading, Tracer};
 use crate::rego::internal::program::Hooks;
 use crate::rego::syntax::tree::{FileId, Span, Version};
 use crate::rego::syntax::{ParseOptions, parse_query};
@@ -699,7 +699,18 @@ impl Policies {
             found.add_misordered(&outcome.misordered, texts);
             for reading in outcome.readings() {
                 let read = program.read_again(&query.compiled, &run, reading)?;
-                found.add_reading(reading, read, texts);
+                // Where the conditions decide the same without what is missing, it decides nothing.
+                let decides = reading != Reading::Negations
+                    || read.1.missing.is_empty()
+                    || read.1.unmade.is_some()
+                    || {
+                        let conditions = Reading::Conditions;
+                        let usual = program.read_again(&query.compiled, &run, conditions)?.0;
+                        QueryOutput::from(usual) != QueryOutput::from(read.0.clone())
+                    };
+                if decides {
+                    found.add_reading(reading, read, texts);
+                }
             }
             Ok(found)
         }));

@@ -20,7 +20,7 @@ use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
 pub use lower::{Input, lower, lower_document, lower_query};
-pub(crate) use lower::{destructures, function_name, member, push_part, result, unified};
+pub(crate) use lower::{destructures, function_name, member, push_part, result};
 pub use marks::Marks;
 pub(crate) use reads::RuleReads;
 
@@ -256,6 +256,36 @@ impl Op {
             _ => (None, None),
         };
         first.into_iter().chain(second)
+    }
+
+    /// Calls back with the terms of which an expression needs values, but for those in bodies within it.
+    pub(crate) fn each_operand(&self, found: &mut dyn FnMut(&Term)) {
+        match &self.kind {
+            OpKind::With(with, inner) => {
+                for with in with {
+                    if let WithValue::Term(term) = &with.value {
+                        found(term);
+                    }
+                }
+                inner.each_operand(found);
+            }
+            OpKind::Negated(inner) => inner.each_operand(found),
+            OpKind::Call(call) => call.args.iter().for_each(found),
+            _ => {
+                for side in self.sides() {
+                    match side {
+                        Side::Term(term) => found(term),
+                        Side::Ref(reference) => {
+                            if let Head::Var(slot) = reference.head {
+                                found(&Term::Var(slot));
+                            }
+                            reference.path.iter().for_each(&mut *found);
+                        }
+                        Side::Comprehension(_) => {}
+                    }
+                }
+            }
+        }
     }
 
     /// Makes an expression that the author wrote.

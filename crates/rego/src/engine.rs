@@ -10,6 +10,7 @@ mod context;
 mod deferred;
 mod error;
 mod groups;
+mod guess;
 mod host;
 mod machine;
 mod matches;

@@ -199,10 +199,18 @@ fn verdict_rules(
 ) -> Result<VerdictRules, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let (mut rules, mut beside) = (Vec::new(), Vec::new());
+    let is_called = |function: &String| {
+        let rules = package.rules.iter().filter(|rule| !is_function(rule));
+        let mut names = rules.filter_map(|rule| rule.path.get(package.path.len()));
+        names.any(|name| {
+            role(name, origin).is_some() && reach.reaches(&package.path, name, function)
+        })
+    };
     for rule in &package.rules {
         let Some(first) = rule.path.get(package.path.len()) else { continue };
         let Some(role) = role(first, origin) else { continue };
-        if role == Role::Exception && is_function(rule) {
+        // A function that a verdict rule calls is its helper, whatever its name is.
+        if is_function(rule) && (role == Role::Exception || is_called(first)) {
             continue;
         }
         let (message, hint) = if rule.path.len() > package.path.len() + 1 {

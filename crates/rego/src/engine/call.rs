@@ -397,6 +397,10 @@ impl<'p, 'r> Machine<'p, 'r> {
                 Ok(Some(value))
             }
             HostAnswer::Undefined => Ok(None),
+            HostAnswer::Pending => {
+                self.begin_guessing();
+                Ok(None)
+            }
             HostAnswer::Error(_) | HostAnswer::Fail(_) if self.makes_no_call(op) => Ok(None),
             HostAnswer::Error(error) => {
                 self.failed(&function.name, op.span, &error)?;

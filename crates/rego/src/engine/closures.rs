@@ -250,7 +250,7 @@ impl<'p> Machine<'p, '_> {
 
     /// Returns `true` if the remaining elements of an `every` needn't be looked at.
     fn ends_every(&self, op: &Op, holds: bool) -> bool {
-        if holds {
+        if holds || self.unknown && self.guessing {
             return false;
         }
         self.spared(op.reaches);

@@ -44,6 +44,9 @@ pub enum HostAnswer {
     Value(Value),
     /// No value: the expression is undefined.
     Undefined,
+    /// No value yet. The result of this evaluation isn't used: it goes on only to find the calls that can be made
+    /// together with this one.
+    Pending,
     /// A failure like that of a built-in function: the expression is undefined, or, if errors are
     /// strict, the first failure is the result's error.
     Error(builtins::Error),

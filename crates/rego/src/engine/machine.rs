@@ -15,7 +15,7 @@ use super::reading_state::ReadingState;
 use super::replaced::{DeferredValues, Mock, Replaced};
 use super::results::{RuleValue, SingleResult};
 use super::{ErrorCode, EvalError, Locals, TraceEvent, TraceNode, TraceOp, Tracer};
-use crate::core::{Body, Candidate, Core, Marks, Op, OpKind, Scope, Side, Term};
+use crate::core::{Body, Candidate, Core, Marks, Op, OpKind, Scope, SetId, Side, Term};
 use crate::index::Lookup;
 use crate::syntax::tree::Span;
 use crate::value::Value;
@@ -30,7 +30,7 @@ pub(super) enum Bound<'p> {
     Alias(u32),
     /// A term with unbound variables, of the frame that begins at the given slot.
     Term(&'p Term, u32),
-    /// No value, in a reading: the variable is an operand that is missing.
+    /// No value: in a reading, the variable is an operand that is missing; in a guess, an unknown one.
     Missing,
     /// A term that contains the variable itself, as in `x = {x: 1}`. Its members can be looked up,
     /// but it has no value.
@@ -123,6 +123,14 @@ pub(super) struct Machine<'p, 'r> {
     pub(super) survey: Option<Box<SurveyState>>,
     /// The state of the reading, if this is one.
     pub(super) reading: Option<Box<ReadingState>>,
+    /// Set once the result of a call isn't known, so that the evaluation only finds further calls.
+    pub(super) guessing: bool,
+    /// Set while the expression being evaluated depends on a result that isn't known.
+    pub(super) unknown: bool,
+    /// The queries of the bodies of which an expression was skipped.
+    pub(super) skipping: Vec<u64>,
+    /// The complete rules whose value isn't known.
+    pub(super) unknown_rules: HashSet<SetId>,
     /// `false` while `with` replaces the input or a part of it.
     pub(super) own_input: bool,
     /// Set if a reference to a field of the input has found something.
@@ -175,6 +183,10 @@ impl<'p, 'r> Machine<'p, 'r> {
             calls: BTreeMap::new(),
             survey: None,
             reading: None,
+            guessing: false,
+            unknown: false,
+            skipping: Vec::new(),
+            unknown_rules: HashSet::new(),
             own_input: true,
             found_field: Cell::new(false),
             suspects: Cell::new(Marks::NONE),
@@ -333,6 +345,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             self.run_surveyed(run, index, next)
         } else if self.reading.is_some() {
             self.run_reading(run, index, next)
+        } else if self.guessing {
+            self.run_guessing(run, index, next)
         } else {
             self.run_from(run, index, next)
         };
@@ -343,8 +357,14 @@ impl<'p, 'r> Machine<'p, 'r> {
     fn run_from(&mut self, run: &Run<'p>, mut index: usize, next: Next<'_, 'p, 'r>) -> Flow {
         loop {
             let Some(op) = run.body.get(index) else { return self.solved(run, next) };
+            let mark = self.trail.len();
             let step = self.step().and_then(|()| self.evaluate_single(run, op));
-            match step.map_err(|stop| stop.at(op.span))? {
+            let step = step.map_err(|stop| stop.at(op.span))?;
+            if self.unknown {
+                self.undo(mark);
+                return self.skip(run, index, op, next);
+            }
+            match step {
                 SingleResult::Yes => index += 1,
                 SingleResult::No => {
                     self.suspect(op.marks);
@@ -352,18 +372,25 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
                 SingleResult::Many => {
                     self.spared(op.operand_of > 0);
-                    let mut defined = false;
+                    let (mut defined, mut later) = (false, false);
                     let flow = self.deeper(|machine| {
                         let after = run.body.get(index + 1..).unwrap_or_default();
                         machine.evaluate_many(run, op, after, &mut |machine| {
                             defined = true;
-                            machine.run(run, index + 1, next)
+                            let own = machine.set_unknown(false);
+                            let flow = machine.run(run, index + 1, next);
+                            later |= machine.set_unknown(own);
+                            flow
                         })
                     });
                     if !defined {
                         self.suspect(op.marks);
                     }
-                    return flow.map_err(|stop| stop.at(op.span));
+                    flow.map_err(|stop| stop.at(op.span))?;
+                    if self.set_unknown(later) {
+                        self.skip(run, index, op, next)?;
+                    }
+                    return Ok(());
                 }
             }
         }
@@ -446,7 +473,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 self.spared(op.reaches);
                 let once = !self.spares_nothing(op.reaches);
                 let holds = self.holds(run, left, once, op.span)?
-                    || !self.is_unknown() && self.holds(run, right, once, op.span)?;
+                    || !self.ends_at_unknown() && self.holds(run, right, once, op.span)?;
                 Ok(holds.into())
             }
             OpKind::With(with, inner) => {

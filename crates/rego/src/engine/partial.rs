@@ -126,7 +126,7 @@ impl<'p> Machine<'p, '_> {
         }
         let document = document.into_value();
         if let CacheHint::Key(key) = hint
-            && !self.is_unknown()
+            && !self.unknown
         {
             let values = key.iter().filter_map(|part| match part {
                 PartialKey::Value(value) => Some(value),
@@ -203,7 +203,7 @@ impl<'p> Machine<'p, '_> {
     /// Makes and caches the whole document.
     fn extent(&mut self, run: &Run<'p>, id: SetId, set: &'p RuleSet) -> Result<Value, Stop> {
         let value = self.extent_of(run, set)?;
-        if !self.is_unknown() {
+        if !self.unknown {
             self.caches.keep_document(id, CachedRule::Value(value.clone()));
         }
         Ok(value)

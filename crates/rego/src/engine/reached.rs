@@ -218,8 +218,6 @@ pub(super) struct SurveyState {
     pub(super) found: Survey,
     /// `true` to spare nothing in bodies from which no call site is reached either.
     pub(super) fields: bool,
-    /// Set while the expression being evaluated depends on an answer that isn't known.
-    pub(super) unknown: bool,
     /// How the arguments of the function being called fit the heads of its definitions.
     pub(super) heads: Heads,
     /// Set once a call found no definition whose head fits, and none that selects other arguments.

@@ -19,9 +19,7 @@ use super::machine::{Bound, Flow, Machine, Next, Run, Stop};
 use super::reached::{MAX_RECORDS, address};
 use super::reading_state::{Missing, Reading};
 use super::reference::found_by;
-use crate::core::{
-    self, Call, Head, Marks, Op, OpKind, Ref, Resolved, Side, Target, Term, WithValue,
-};
+use crate::core::{self, Call, Head, Marks, Op, OpKind, Ref, Resolved, Side, Target, Term};
 use crate::syntax::tree::Span;
 use crate::value::{Value, deeper};
 
@@ -232,15 +230,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         (op, operand): (&'p Op, Span),
         next: Next<'_, 'p, 'r>,
     ) -> Flow {
-        let slots: Vec<u32> = match core::result(op) {
-            Some(slot) => vec![run.base + slot],
-            None => {
-                let slots = core::unified(op).into_iter().map(|slot| run.base + slot);
-                let is_free =
-                    |slot: &u32| matches!(self.slots.get(*slot as usize), Some(Bound::Free));
-                slots.filter(is_free).collect()
-            }
-        };
+        let slots = self.free_slots(run, op);
         if slots.is_empty() {
             return Ok(());
         }
@@ -260,7 +250,7 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Returns what is missing of the operands that an expression takes.
-    fn missing_in(&self, run: &Run<'p>, mut op: &'p Op) -> Option<Span> {
+    fn missing_in(&self, run: &Run<'p>, op: &'p Op) -> Option<Span> {
         let missing = self.reading.as_ref().map(|reading| &reading.missing)?;
         if missing.is_empty() {
             return None;
@@ -275,35 +265,7 @@ impl<'p, 'r> Machine<'p, 'r> {
                 }
             });
         };
-        loop {
-            op = match &op.kind {
-                OpKind::With(with, inner) => {
-                    let values = with.iter().filter_map(|with| match &with.value {
-                        WithValue::Term(term) => Some(term),
-                        _ => None,
-                    });
-                    values.for_each(&mut look);
-                    inner
-                }
-                OpKind::Negated(inner) => inner,
-                _ => break,
-            }
-        }
-        if let OpKind::Call(call) = &op.kind {
-            call.args.iter().for_each(&mut look);
-        }
-        for side in op.sides() {
-            match side {
-                Side::Term(term) => look(term),
-                Side::Ref(reference) => {
-                    if let Head::Var(slot) = reference.head {
-                        look(&Term::Var(slot));
-                    }
-                    reference.path.iter().for_each(&mut look);
-                }
-                Side::Comprehension(_) => {}
-            }
-        }
+        op.each_operand(&mut look);
         found
     }
 
@@ -353,7 +315,7 @@ impl<'p, 'r> Machine<'p, 'r> {
             reading.found.unmade.get_or_insert(op.span);
             return true;
         }
-        self.set_unknown(true);
+        self.unknown |= self.survey.is_some();
         self.survey.is_some()
     }
 

@@ -10,6 +10,8 @@ use crate::syntax::tree::Span;
 pub enum Reading {
     /// Everything as it is.
     Messages,
+    /// The conditions as they are; a message without a value changes nothing.
+    Conditions,
     /// Negated calls and look-ups with a missing operand hold.
     Negations,
     /// So do comparisons, and negated equalities don't.
@@ -70,14 +72,16 @@ impl ReadingState {
     pub(super) fn postponed(&self) -> Marks {
         match self.kind {
             Reading::Messages => Marks::ANY_MESSAGE,
-            Reading::Negations | Reading::Comparisons => Marks::ANY_MESSAGE.with(Marks::HEAD),
+            Reading::Conditions | Reading::Negations | Reading::Comparisons => {
+                Marks::ANY_MESSAGE.with(Marks::HEAD)
+            }
         }
     }
 
     /// The marks of expressions whose being undefined is read in another way.
     pub(super) fn judges(&self) -> Marks {
         match self.kind {
-            Reading::Messages => Marks::NONE,
+            Reading::Messages | Reading::Conditions => Marks::NONE,
             Reading::Negations => Marks::NEGATION,
             Reading::Comparisons => Marks::NEGATION.with(Marks::COMPARISON).with(Marks::EQUALITY),
         }

@@ -218,6 +218,10 @@ impl<'p, 'r> Machine<'p, 'r> {
         if Self::has_none(candidates) {
             return Ok(());
         }
+        if self.guessing && self.unknown_rules.contains(&id) {
+            self.unknown = true;
+            return Ok(());
+        }
         let flow = self.deeper(|machine| machine.complete_within(run, id, candidates, next));
         within_rule(flow)
     }
@@ -229,9 +233,15 @@ impl<'p, 'r> Machine<'p, 'r> {
         candidates: Candidates<'p>,
         next: NextWith<'_, 'p, 'r>,
     ) -> Flow {
+        let before = self.set_unknown(false);
         let (found, flow) = self.definitions(run, id, candidates, &[], |machine, rule, first| {
             machine.complete_rule(run, id, rule, first, candidates.early, next)
         });
+        let unknown = self.unknown;
+        self.unknown |= before;
+        if unknown && self.guessing {
+            self.unknown_rules.insert(id);
+        }
         if !found {
             self.caches.keep_document(id, CachedRule::Undefined);
             self.undefined_rule(id);

@@ -59,7 +59,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         let (mut defined, mut later) = (false, false);
         let flow = self.deeper(|machine| {
             machine.each_answer(&within, op, &mut |machine| {
-                if machine.is_unknown() {
+                if machine.unknown {
                     return Ok(());
                 }
                 defined = true;
@@ -116,14 +116,15 @@ impl<'p, 'r> Machine<'p, 'r> {
     }
 
     /// Sets whether what is being evaluated depends on an unknown answer; returns what was set.
+    #[inline]
     pub(super) fn set_unknown(&mut self, unknown: bool) -> bool {
-        self.survey.as_mut().is_some_and(|survey| std::mem::replace(&mut survey.unknown, unknown))
+        std::mem::replace(&mut self.unknown, unknown)
     }
 
-    /// Returns `true` if what is being evaluated depends on an answer that isn't known.
-    #[inline]
-    pub(super) fn is_unknown(&self) -> bool {
-        self.survey.as_ref().is_some_and(|survey| survey.unknown)
+    /// Returns `true` if what is being evaluated depends on an answer that isn't known, and nothing behind it is
+    /// reached.
+    pub(super) fn ends_at_unknown(&self) -> bool {
+        self.unknown && self.survey.is_some()
     }
 
     /// Returns `true` if an evaluation mustn't spare itself anything in bodies from which a call

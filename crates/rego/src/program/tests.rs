@@ -41,6 +41,7 @@ impl Host for Echo {
         self.arguments.borrow_mut().push(first.to_string());
         match first.as_str() {
             Some("nothing") => HostAnswer::Undefined,
+            Some(text) if text.starts_with('?') => HostAnswer::Pending,
             Some("stop") => HostAnswer::Fail(Arc::new(std::fmt::Error)),
             _ => HostAnswer::Value(first),
         }
@@ -274,4 +275,63 @@ fn annotations_that_cannot_be_read_are_reported_as_in_opa() {
         });
         assert_eq!(shown.collect::<Vec<_>>(), expected, "{text}");
     }
+}
+
+/// The calls of an evaluation that has no response to those whose argument begins with `?`.
+#[test]
+fn calls_that_need_no_pending_response_are_found_in_one_evaluation() {
+    for (rules, expected) in [
+        // Constructors, operators, assignments, functions.
+        ("x := [svc.ask(\"?a\"), svc.ask(\"?b\"), svc.ask(\"?c\")]", "?a ?b ?c"),
+        ("x := {\"a\": svc.ask(\"?a\"), \"b\": svc.ask(\"?b\")}", "?a ?b"),
+        ("x := {svc.ask(\"?a\"), svc.ask(\"?b\")}", "?a ?b"),
+        ("x := svc.ask(\"?a\") + svc.ask(\"?b\")", "?a ?b"),
+        ("x if { a := svc.ask(\"?a\"); b := svc.ask(\"?b\"); a == b }", "?a ?b"),
+        ("x := concat(svc.ask(\"?a\"), [lower(svc.ask(\"?b\")), svc.ask(\"?c\")])", "?a ?b ?c"),
+        ("x := f(\"?a\", \"?b\")\n\nf(a, b) := [svc.ask(a), svc.ask(b)]", "?a ?b"),
+        ("x := [f(\"?a\"), f(\"?b\")]\n\nf(a) := upper(svc.ask(a))", "?a ?b"),
+        // Rules.
+        ("x := [a, b, a]\n\na := svc.ask(\"?a\")\n\nb := svc.ask(\"?b\")", "?a ?b"),
+        ("x if { a; b }\n\na if svc.ask(\"?a\") == 1\n\nb if svc.ask(\"?b\") == 1", "?a ?b"),
+        ("x if { count(s) > 1; svc.ask(\"?b\") }\n\ns contains svc.ask(\"?a\")", "?a ?b"),
+        (
+            "x if { o.k == 1; svc.ask(\"?b\") }\n\no[k] := svc.ask(v) if some k, v in {\"k\": \"?a\"}",
+            "?a ?b",
+        ),
+        // Comprehensions, iterations, `every`, negations, `or`.
+        (
+            "x if { l := [svc.ask(i) | some i in [\"?a\", \"?b\"]]; count(l) > 1; svc.ask(\"?c\") }",
+            "?a ?b ?c",
+        ),
+        ("x if { some i in [\"?a\", \"?b\"]; svc.ask(i) == svc.ask(\"?c\") }", "?a ?c ?b ?c"),
+        ("x if { every i in [\"?a\", \"?b\"] { svc.ask(i) == 1 }; svc.ask(\"?c\") }", "?a ?b ?c"),
+        ("x if { not svc.ask(\"?a\") == 1; not svc.ask(\"?b\") }", "?a ?b"),
+        ("x if { svc.ask(\"?a\") == 1 with input as {}; svc.ask(\"?b\") }", "?a ?b"),
+        // What needs a response waits for it.
+        ("x := svc.ask(svc.ask(\"?a\"))", "?a"),
+        ("x if { a := svc.ask(\"?a\"); [y | y := svc.ask(a)]; svc.ask(\"?b\") }", "?a ?b"),
+        ("x if { a := svc.ask(\"?a\"); every i in a { svc.ask(i) }; svc.ask(\"?b\") }", "?a ?b"),
+        ("x if { some i in svc.ask(\"?a\"); svc.ask(i); svc.ask(\"?b\") }", "?a ?b"),
+        ("x if { a := svc.ask(\"?a\"); {\"k\": k} := a; svc.ask(k); svc.ask(\"?b\") }", "?a ?b"),
+        ("x := svc.ask(\"?a\") if true\nelse := svc.ask(\"?b\")", "?a"),
+        // A condition that doesn't hold, whatever the response is.
+        ("x if { svc.ask(\"?a\"); 1 == 2; svc.ask(\"?b\") }", "?a"),
+        ("x if { a := svc.ask(\"?a\"); b := svc.ask(\"b\"); b == \"c\"; svc.ask(a) }", "?a b"),
+    ] {
+        let (outcome, echo) = with_echo(&format!("package p\n\n{rules}\n"), "data.p.x");
+        let asked: Vec<String> =
+            echo.arguments.borrow().iter().map(|text| text.trim_matches('"').to_owned()).collect();
+        assert_eq!(asked.join(" "), expected, "{rules}");
+        assert!(outcome.result.is_ok(), "{rules}: {:?}", outcome.result);
+    }
+}
+
+/// Rules of which each takes the one before twice would take forever if all were evaluated again.
+#[test]
+fn an_unknown_rule_is_evaluated_once() {
+    let rules: Vec<String> =
+        (1..60).map(|index| format!("r{index} := [r{0}, r{0}]\n\n", index - 1)).collect();
+    let text = format!("package p\n\nr0 := svc.ask(\"?a\")\n\n{}", rules.concat());
+    let (_, echo) = with_echo(&text, "data.p.r59");
+    assert_eq!(echo.arguments.borrow().len(), 1);
 }

@@ -277,6 +277,14 @@ const SAID: &[&str] = &[
     "deny := {\"m\" | input.none} - {c.image | some c in input.list}",
     "deny contains object.get(images, input.name, \"x\") if input.none\n\nimages[c.name] := c.image if some c in input.list",
     "deny contains sprintf(\"%s\", [m]) if some m in images\n\nimages contains c.image if some c in input.list",
+    // An element on which a condition depends, and a detail of an item that is reported anyway.
+    "deny contains m if { some m in images; m == \"bad\" }\n\nimages contains c.image if some c in input.list",
+    "deny contains {\"msg\": \"x\"} if { some m in images; m.old }\n\nimages contains c.image if some c in input.list",
+    "deny contains m if { all := {c.image | some c in input.list}; count(all) > 5; some m in all }",
+    "deny contains {\"msg\": \"x\", \"all\": all} if { all := {c.image | some c in input.list}; count(all) > 5 }",
+    "warn contains {\"msg\": \"x\", \"all\": [c.image | some c in input.list]} if input.name",
+    // The conditions hold whatever the negation is read as; only the message has no value.
+    "deny contains msg if {\n\tnot high(input)\n\tmsg := shown(sprintf(\"%v\", [input.cpu]))\n}\n\nhigh(c) if {\n\tnot is_number(c.cpu)\n\tstartswith(c.cpu, \"$\")\n}\n\nshown(x) := concat(\" \", [\"wrong:\", x])",
 ];
 
 #[test]
@@ -291,6 +299,26 @@ fn a_violation_that_cant_be_said_cant_pass() {
         for ((status, kind), rules) in verdicts.iter().zip(rules) {
             assert_eq!((&**status, &**kind), expected, "{rules}");
         }
+    }
+}
+
+/// The variables of a reference that finds nothing have no values, whatever the comparison is read as.
+#[test]
+fn a_comparison_without_its_operand_leaves_violations_alone() {
+    let sandbox = Sandbox::new();
+    let rows = r#"{"rs": {"x": {"a": {"all": false}}, "y": {"b": {"role": "q"}}}}"#;
+    for (body, code) in [
+        ("some name, type; input.rs[name][type].all != true; m := concat(\" \", [name, type])", 1),
+        ("input.r.list[i] != \"\"; m := sprintf(\"%v\", [i])", 0),
+        ("input.r.list[i] > 3; is_number(i); m := \"x\"", 0),
+        ("not input.r.list[0] == 3; m := \"x\"", 1),
+        ("some i; input.r[i].a < 3; f(i); m := i", 0),
+    ] {
+        let text = format!(
+            "package p\n\ndeny contains m if {{ {body} }}\n\nf(x) if startswith(x, \"a\")\n"
+        );
+        let (found, kind, report) = judged(&sandbox, &text, rows, &[]);
+        assert_eq!((found, &*kind), (code, ""), "{body}: {report:#}");
     }
 }
 

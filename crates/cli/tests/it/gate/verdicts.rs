@@ -216,6 +216,15 @@ fn wrong_shapes_have_no_verdict() {
 }
 
 #[test]
+fn a_function_that_a_verdict_calls_is_its_helper() {
+    let sandbox = Sandbox::new();
+    let policy = "package p\n\ndeny contains \"http\" if deny_scheme(input.scheme)\n\n\
+                  deny_scheme(scheme) if scheme == \"http\"\n";
+    gate_with(&sandbox, policy, &["-i", "-"], "{\"scheme\": \"http\"}").code(1);
+    gate_with(&sandbox, policy, &["-i", "-"], "{\"scheme\": \"https\"}").code(0);
+}
+
+#[test]
 fn rules_and_items_of_conftest_and_gatekeeper_count() {
     let sandbox = Sandbox::new();
     for rule in [

@@ -253,11 +253,6 @@ pub(crate) fn result(op: &Op) -> Option<Slot> {
     }
 }
 
-/// Returns the variables of the patterns that an expression unifies.
-pub(crate) fn unified(op: &Op) -> BTreeSet<Slot> {
-    assigned_by(op).into_iter().flatten().collect()
-}
-
 /// Marks the message of a rule, and adds the rules whose elements it takes over.
 fn message_of_rule(rule: &mut Rule, marks_head: bool, used: &mut Used) {
     let mut given = Slots::new();
@@ -276,13 +271,23 @@ fn taken_over(term: &Term, direct: &mut Slots) {
         Term::Var(slot) => {
             direct.insert(*slot);
         }
-        // The violations and findings of a `result`, and collections of collections.
-        Term::Object(members) => members.iter().for_each(|(_, value)| taken_over(value, direct)),
+        // The message of an item, the violations and findings of a `result`, and collections of collections.
+        Term::Object(members) => {
+            let is_item = members.iter().any(|(key, _)| is_message(key));
+            let taken = members.iter().filter(|(key, _)| !is_item || is_message(key));
+            taken.for_each(|(_, value)| taken_over(value, direct));
+        }
         Term::Array(items) | Term::Set(items) => {
             items.iter().for_each(|item| taken_over(item, direct));
         }
         Term::Const(_) => {}
     }
+}
+
+/// Returns `true` for the member of an item that holds its message; the others are details of what is reported
+/// anyway.
+fn is_message(key: &Term) -> bool {
+    matches!(key, Term::Const(key) if matches!(key.as_str(), Some("msg" | "message")))
 }
 
 /// Marks the message of a body with a head, or only the messages of the comprehensions that build it. `direct`
@@ -301,10 +306,21 @@ fn message(
     };
     let has_call = body.iter().zip(&parts).any(is_call);
     let marks = if has_call { Marks::FUNCTION_MESSAGE } else { Marks::MESSAGE };
+    // The expressions through which nothing but a message passes.
+    let mut carries = parts.clone();
     for index in (0..body.len()).rev() {
         let Some(op) = body.get_mut(index) else { continue };
         if marks_head && parts.get(index).copied().unwrap_or(false) {
             op.marks.add(marks);
+        }
+        // Of an element on which a condition depends, nobody knows whether it would be reported.
+        let is_condition = |at: &usize| *at > index && !carries.get(*at).copied().unwrap_or(false);
+        direct.retain(|slot| {
+            let users = mentions.users(*slot);
+            users.first() != Some(&index) || !users.iter().any(is_condition)
+        });
+        if let Some(carries) = carries.get_mut(index) {
+            *carries |= mentions.new_at(index).any(|slot| direct.contains(&slot));
         }
         let outside = || mentions.besides(index).chain(given).chain(head).copied().collect();
         let is_new = |slot| !given.contains(&slot) && mentions.users(slot).first() == Some(&index);
