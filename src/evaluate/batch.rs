@@ -1,9 +1,9 @@
 //! One pass of an evaluation, which batches independent calls.
 //!
 //! Owns how a pass treats a call; `pass_loop` decides when passes end. A call whose answer is known
-//! returns it. Any other call is noted as pending and returns undefined, and from then on the pass
-//! is speculative: its result, errors, prints and coverage are discarded. Between passes the noted
-//! calls are fetched at once. The first pass that notes no call gives the evaluation's result.
+//! returns it. Any other call is noted as pending, and from then on the pass is speculative: its result,
+//! errors, prints and coverage are discarded. The engine skips what needs a pending response, and goes on
+//! with what needs none. Between passes the noted calls are fetched at once. The first pass that notes no call gives the evaluation's result.
 //!
 //! Calls after the first noted one are guesses: a guess never raises a failure, and never sends a
 //! prompt unless the budget allows it. Guesses share a slice of time and an allowance of calls and

@@ -221,6 +221,7 @@ impl Host for Scope {
         let answer = self.check_running().and_then(|()| self.calls.call(call.name, call.args));
         match answer {
             Ok(Some(value)) => HostAnswer::Value(value),
+            Ok(None) if !self.calls.is_exact() => HostAnswer::Pending,
             Ok(None) => HostAnswer::Undefined,
             Err(error) => HostAnswer::Fail(Arc::new(self.fail(error))),
         }

@@ -142,7 +142,7 @@ fn call(
     let arguments = values::all_from_engine(arguments).map_err(fail)?;
     match scope.call(&HostCall::new(name, &arguments)) {
         HostAnswer::Value(value) => values::to_engine(&value).map_err(fail),
-        HostAnswer::Undefined => Ok(EngineValue::Undefined),
+        HostAnswer::Undefined | HostAnswer::Pending => Ok(EngineValue::Undefined),
         HostAnswer::Error(error) => {
             Err(fail(Error::new(crate::ErrorKind::Policy, error.to_string())))
         }

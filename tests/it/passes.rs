@@ -4,6 +4,7 @@ mod engines;
 mod generate;
 mod guesses;
 mod property;
+mod rounds;
 mod together;
 mod world;
 
