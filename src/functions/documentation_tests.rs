@@ -1,16 +1,19 @@
-//! Compares the tables in `docs/reference/functions.md` with the table of functions.
+//! Compares the tables in `docs/reference/functions.md` and `optional-functions.md` with the table of
+//! functions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::fmt::Write as _;
 
 use super::known_fields::{KINDS, METADATA, STATUSES};
-use super::{FUNCTIONS, Field, Function, Type, effective_assessments, findings};
+use super::{Argument, FUNCTIONS, Field, Function, Type, effective_assessments, findings};
 use crate::resources::*;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/functions.md");
+const OPTIONAL_PATH: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/optional-functions.md");
 
-/// The marks around the part that is generated: what `UPDATE_DOCS=1` replaces.
+/// The marks around the generated lines of a page, which `UPDATE_DOCS=1` replaces.
 const BEGIN: &str = "<!-- The tables from here on are generated: `UPDATE_DOCS=1 cargo test the_documented_tables` -->\n";
 const END: &str = "<!-- The end of the generated tables -->\n";
 
@@ -106,7 +109,7 @@ fn reachable(ty: Type, found: &mut Vec<&'static [Field]>) {
 }
 
 fn section(function: &Function) -> String {
-    let mut out = format!("### `platform.{}`\n\n", function.signature());
+    let mut out = format!("## `platform.{}`\n\n", function.signature());
     let mut summary = function.summary.to_owned();
     summary[..1].make_ascii_uppercase();
     let _ = writeln!(out, "{summary}. {}\n", function.doc);
@@ -137,22 +140,29 @@ fn section(function: &Function) -> String {
     out
 }
 
-fn generated() -> String {
+/// Returns the sections of the optional functions, and the table of the objects in their filters and
+/// results.
+fn optional_functions() -> String {
     let optional = || FUNCTIONS.iter().filter(|function| function.optional);
     let mut out = optional().map(|function| section(function)).collect::<String>();
     let mut found = Vec::new();
     for function in optional() {
+        if let [Argument { ty: Type::Object(filters), .. }] = function.arguments {
+            filters.iter().for_each(|filter| reachable(filter.ty, &mut found));
+        }
         match function.result {
             Type::Object([Field { ty: Type::Array(row), .. }]) => reachable(**row, &mut found),
             other => reachable(other, &mut found),
         }
     }
-    out.push_str("### The objects in their results\n\n");
+    out.push_str("## Objects\n\n| field | type | |\n|---|---|---|\n");
     for resource in found {
-        let _ = writeln!(out, "**`{}`**\n", name(resource).unwrap());
-        out.push_str(&table("field", fields(resource)));
+        let object = name(resource).unwrap();
+        for (field, ty, doc) in fields(resource) {
+            let _ = writeln!(out, "| `{object}.{field}` | {} | {doc} |", type_name(ty));
+        }
     }
-    out.push_str(&known_values());
+    out.push('\n');
     out
 }
 
@@ -161,7 +171,7 @@ fn known_values() -> String {
     let list = |values: &[&str]| {
         values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
     };
-    let mut out = String::from("### Known values\n\n");
+    let mut out = String::from("## Known values\n\n");
     let kinds = format!("**Kinds** of materials and digests: {}", list(KINDS));
     let mut length = 0;
     for word in kinds.split(' ') {
@@ -182,17 +192,24 @@ fn known_values() -> String {
     out
 }
 
-#[test]
-fn the_documented_tables_are_those_of_the_functions() {
-    let text = std::fs::read_to_string(PATH).unwrap();
+/// Returns the lines of a page before its generated lines, which must be as expected.
+fn checked(path: &str, generated: &str) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    let expected = format!("{before}{BEGIN}\n{}{END}{after}", generated());
+    let expected = format!("{before}{BEGIN}\n{generated}{END}{after}");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(PATH, &expected).unwrap();
+        std::fs::write(path, &expected).unwrap();
     }
-    let is = std::fs::read_to_string(PATH).unwrap() == expected;
-    assert!(is, "the functions have changed: UPDATE_DOCS=1 writes the tables anew");
+    let is = std::fs::read_to_string(path).unwrap() == expected;
+    assert!(is, "{path}: the functions have changed: UPDATE_DOCS=1 writes the tables anew");
+    before.to_owned()
+}
+
+#[test]
+fn the_documented_tables_are_those_of_the_functions() {
+    let before = checked(PATH, &known_values());
+    checked(OPTIONAL_PATH, &optional_functions());
     // The others' tables are written by hand, as are their types.
     for function in FUNCTIONS.iter().filter(|function| !function.optional) {
         assert!(before.contains(&format!("## `platform.{}`", function.signature())));

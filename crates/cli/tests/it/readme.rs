@@ -292,3 +292,16 @@ fn no_line_is_longer_than_a_reader_can_follow() {
         }
     }
 }
+
+#[test]
+fn no_page_is_longer_than_its_limit() {
+    for page in pages() {
+        let limit = match page.strip_prefix(root()).unwrap().to_str().unwrap() {
+            "README.md" => 120,
+            "docs/reference/gate.md" => 150,
+            _ => 400,
+        };
+        let lines = std::fs::read_to_string(&page).unwrap().lines().count();
+        assert!(lines <= limit, "{}: {lines} of at most {limit} lines", page.display());
+    }
+}
