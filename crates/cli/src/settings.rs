@@ -96,25 +96,26 @@ pub(super) fn used(
             settings
         }
         Err(error) => {
-            let outputs = Place::of(gate).map(|place| place.outputs(gate)).unwrap_or_default();
+            let outputs =
+                SettingsFile::of(gate).map(|place| place.outputs(gate)).unwrap_or_default();
             Settings { failed: Some(error), outputs, ..Settings::default() }
         }
     }
 }
 
-/// Where a gate's file is, and what it may do.
-struct Place {
+/// The path of a gate's settings file, and whether it is trusted.
+struct SettingsFile {
     path: PathBuf,
     trust: Trust,
     timeout: Duration,
 }
 
-impl Place {
+impl SettingsFile {
     /// Finds the file, unless the command line names policies.
     fn of(gate: &ArgMatches) -> Option<Self> {
         let named = gate.get_one::<PathBuf>("settings").cloned();
         let is_trusted = named.is_some() || gate.get_flag("trust_settings");
-        let has_policies = is_given(gate, "data") || is_given(gate, "bundle");
+        let has_policies = ["data", "bundle", "contract"].iter().any(|id| is_given(gate, id));
         let path = if has_policies { named } else { named.or_else(find) }?;
         let timeout = gate.get_one::<Duration>("timeout").copied().unwrap_or(MAX_DURATION);
         Some(Self { path, trust: if is_trusted { Trust::Full } else { Trust::None }, timeout })
@@ -147,7 +148,7 @@ fn complete(
     command: NewCommand,
 ) -> Result<Option<Completed>, Error> {
     let profile = profile(gate);
-    let Some(Place { path, trust, timeout }) = Place::of(gate) else {
+    let Some(SettingsFile { path, trust, timeout }) = SettingsFile::of(gate) else {
         return match profile {
             None => Ok(None),
             Some(profile) => {

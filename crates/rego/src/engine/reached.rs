@@ -122,6 +122,11 @@ impl Lacking {
 impl ClosedObjects {
     pub(super) fn new(kind: &InputKind, input: Option<&Value>) -> Self {
         let mut closed = Self { data: kind.closed_data.clone(), ..Self::default() };
+        // The gate makes the elements that hold documents.
+        let documents = input.filter(|_| kind.combined).and_then(Value::as_array);
+        for element in documents.into_iter().flat_map(|items| items.iter()) {
+            closed.add(element, Lacking::AllBut(Arc::default()));
+        }
         for ClosedObject { member, except, required } in &kind.closed {
             let lacking = Lacking::AllBut(Arc::clone(except));
             let found = match member {

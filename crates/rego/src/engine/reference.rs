@@ -496,7 +496,8 @@ impl<'p, 'r> Machine<'p, 'r> {
         let mut alternatives = Alternatives::new(run);
         tried_each(run, value);
         let keys = self.matches(run, value, rest, other, found_by)?;
-        let is_input = !self.closed.is_empty() && self.is_input(value);
+        let is_input =
+            !self.closed.is_empty() && matches!(value, Value::Object(_)) && self.is_input(value);
         let mut tried = |machine: &mut Self, key: &Value, item: &Value| {
             // Who iterates over the input reads no member of what the gate adds to it.
             if is_input && machine.is_excluded(run, item, rest) {

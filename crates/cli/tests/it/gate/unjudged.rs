@@ -619,6 +619,20 @@ fn combined_documents_have_the_shape_that_is_read() {
         let expected = if misshapen { (2, "other-shape") } else { (0, "") };
         assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
     }
+    // An element of the combined input has no other members than the gate gives it.
+    for (body, absent) in [
+        ("input[_].name == \"x\"", true),
+        ("some f in input; f.name == \"x\"", true),
+        ("some f in input; f.content.name == \"x\"", true),
+        ("some f in input; object.get(f, \"name\", \"\") == \"x\"", false),
+        ("some f in input; f.path == \"x\"", false),
+        ("some f in input; f.contents.other == \"x\"", false),
+    ] {
+        let text = format!("package p\n\ndeny contains \"x\" if {{ {body} }}\n");
+        let (code, kind, report) = judged(&sandbox, &text, "{\"name\": \"x\"}", &["--combine"]);
+        let expected = if absent { (2, "absent-member") } else { (0, "") };
+        assert_eq!((code, &*kind), expected, "{body}\n{report:#}");
+    }
     for (body, input) in
         [("{\"name\": n} := input; n == 1", "[1]"), ("some {\"name\": n} in input; n == 1", "[1]")]
     {
