@@ -20,6 +20,9 @@ use crate::Error;
 /// The time for which an idle thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// The stack of a thread, in bytes, whatever the process' default is. Deep evaluations grow it.
+const STACK: usize = 4 << 20;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A bounded pool of threads for evaluations. Clones are cheap and share the threads.
@@ -110,7 +113,7 @@ impl Pool {
         let first = state.threads == 1;
         drop(state);
         let shared = Arc::clone(&self.0);
-        let thread = thread::Builder::new().name("rego-evaluation".to_owned());
+        let thread = thread::Builder::new().name("rego-evaluation".to_owned()).stack_size(STACK);
         if let Err(error) = thread.spawn(move || shared.serve()) {
             self.0.lock().threads -= 1;
             if first {
