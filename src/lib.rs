@@ -159,13 +159,16 @@ pub mod api;
 pub mod check;
 pub mod context;
 pub mod evaluate;
+#[doc(hidden)]
 pub mod explain;
 pub mod functions;
 pub mod load;
 mod platform;
 pub mod register;
+#[doc(hidden)]
 pub mod setting;
 pub mod sources;
+#[doc(hidden)]
 pub mod testing;
 pub mod text;
 

@@ -17,7 +17,6 @@ use crate::rego::Value;
 
 use crate::client::{Api, Client, Content, Context, RequestedForm, Token, download};
 use crate::context::ContextValue;
-use crate::evaluate::{Answers, EvaluateOptions};
 use crate::flight::Flights;
 use crate::functions::{Answer, Function, FunctionSet, Request};
 use crate::observe::{CallSpan, Observers};
@@ -69,11 +68,6 @@ impl Platform {
     #[cfg(feature = "context")]
     pub fn from_context() -> Result<Self, Error> {
         Self::builder().context()?.build()
-    }
-
-    /// Returns the options of evaluations whose calls this platform answers, with the defaults.
-    pub fn options(&self) -> EvaluateOptions {
-        EvaluateOptions::new(Answers::Service(self.clone()))
     }
 
     /// The values that are used, and where each came from: the program, an environment variable, a key of the

@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use regorus::Engine;
+use regorus::{Engine, Value as EngineValue};
 
-use super::engine::has_extension;
 use super::values;
 use crate::check::{self, OtherCall};
 use crate::load::{self, HostFunction, LoadOptions};
@@ -129,4 +128,9 @@ fn has_function(engine: &Engine, name: &str) -> bool {
     // It names a function that it doesn't find, before it looks at the arguments.
     let asked = Engine::new().eval_query(format!("{name}()"), false);
     !asked.is_err_and(|error| error.to_string().contains("could not find function"))
+}
+
+/// Returns `true` if an engine has an extension of this name.
+fn has_extension(engine: &Engine, name: &str) -> bool {
+    engine.clone().add_extension(name.to_owned(), 0, Box::new(|_| Ok(EngineValue::Null))).is_err()
 }

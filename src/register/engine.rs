@@ -115,8 +115,9 @@ impl Registration {
     /// built-ins are as strict as the options say. It may set the input. The engine itself isn't changed, apart from
     /// what regorus prepares before its first evaluation.
     ///
-    /// The time doesn't end a `regorus::CompiledPolicy`, which has a timer of its own: evaluate the engine, which is
-    /// as fast.
+    /// A `regorus::CompiledPolicy` has a timer of its own, which nobody can set: it runs to its end, and exceeding the
+    /// time is an error after that. Evaluate the engine, which is as fast, or use
+    /// [`evaluate_async`](Self::evaluate_async), which returns in time and leaves the thread to it.
     ///
     /// Works on any thread, even inside an async runtime, whose thread it then blocks.
     ///
@@ -246,15 +247,10 @@ fn add(
     engine.add_extension(name.to_owned(), arity, Box::new(extension)).is_ok()
 }
 
-/// Returns `true` if an engine has an extension of this name.
-pub(super) fn has_extension(engine: &Engine, name: &str) -> bool {
-    engine.clone().add_extension(name.to_owned(), 0, Box::new(|_| Ok(EngineValue::Null))).is_err()
-}
-
 /// Makes regorus analyze an engine's policies, once for all clones.
 pub(super) fn prepare(engine: &mut Engine) {
     // There is no such rule. An error of the policies, and a panic, come again with the evaluation.
-    let prepare = || stacker::grow(super::STACK, || engine.eval_rule("data".to_owned()));
+    let prepare = || stacker::grow(super::STACK, || engine.eval_rule(String::new()));
     let _ = catch_unwind(AssertUnwindSafe(prepare));
 }
 

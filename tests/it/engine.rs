@@ -437,6 +437,25 @@ fn options_without_an_effect_are_refused() {
     }
 }
 
+#[test]
+fn the_time_of_a_compiled_policy_is_the_budget() {
+    let emulator = start(EmulatorOptions::default());
+    let text = "package p\n\nx := count([1 | some a in input.n; some b in input.n; a + b < 0])\n";
+    let (mut engine, functions) = engine(&emulator, text);
+    let compiled = engine.compile_with_entrypoint(&"data.p.x".into()).unwrap();
+    let numbers: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+    let input = Value::from_json_str(&format!(r#"{{"n": [{}]}}"#, numbers.join(","))).unwrap();
+    let mut options = client(&emulator).options();
+    options.budget.timeout = Duration::from_millis(500);
+    let started = std::time::Instant::now();
+    let evaluate = move |_: &mut Engine| compiled.eval_with_input(input.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let error =
+        runtime.block_on(functions.evaluate_async(engine, options, evaluate)).result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("the registry is away")]
 struct Away;

@@ -7,7 +7,7 @@
 //! says the cause; [`Error::report`] adds the sources that say more.
 
 use crate::Setting;
-use crate::text::escape;
+use crate::text::{escape, escape_for_log};
 use std::sync::Arc;
 
 /// Defines the kinds from one table: the documentation, the constructor of errors, the name and the code of
@@ -155,7 +155,7 @@ impl std::fmt::Debug for Error {
         } else {
             write!(f, "{}", self.kind())?;
             for found in self.diagnostics() {
-                write!(f, "\n{}", found.render())?;
+                write!(f, "\n{}", escape_for_log(&found.render()))?;
             }
         }
         match self.hint() {

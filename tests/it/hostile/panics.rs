@@ -40,7 +40,7 @@ fn a_hook_that_prints_everything_sees_no_secret() {
     // Every panic was printed, with its message and its backtrace.
     let panics = shown.matches("PANIC ").count();
     assert!(panics >= 6 * FUNCTIONS.len() + 6, "{panics} panics: {shown}");
-    assert!(shown.contains("Unauthenticated") && shown.contains("panics.rs"), "{shown}");
+    assert!(shown.contains("unauthenticated: ") && shown.contains("panics.rs"), "{shown}");
     for secret in ["canary-", "signed-"] {
         let at = shown.find(secret);
         assert_eq!(at.map(|at| &shown[at.saturating_sub(200)..at]), None, "`{secret}` is shown");
