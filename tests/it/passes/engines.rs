@@ -159,7 +159,7 @@ fn a_failed_call_fails_the_evaluation_even_if_the_policy_swallows_it() {
         engine.set_input_json(input).unwrap();
         match engine.eval_rule("data.p.result".to_owned()) {
             Err(error) => {
-                assert!(error.to_string().contains("platform.discover: "), "{how}: {error}")
+                assert!(error.to_string().contains("platform.discover: "), "{how}: {error}");
             }
             Ok(_) => {
                 let error = functions.check(&engine).expect_err(how);
