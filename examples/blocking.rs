@@ -6,9 +6,9 @@
 
 use std::error::Error;
 
+use rego_platform::evaluate::Policies;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token, Value};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let text = std::fs::read_to_string("testdata/inputs/release_compliance/fail.json")?;
     let input = Value::from_json(&text)?;
-    let options = EvaluateOptions::new(Answers::Service(platform));
+    let options = platform.options();
     let output = policies.evaluate(&query, Some(&input), &options).result?;
 
     // An undefined rule isn't an empty one: here it is an error, not a pass.

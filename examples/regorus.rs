@@ -1,11 +1,9 @@
-//! The functions on a `regorus::Engine`: register, check, evaluate.
+//! A regorus engine with the functions: add policies, check, evaluate.
 //!
 //! `cargo run --example regorus`
 use std::error::Error;
 
-use rego_platform::evaluate::{Answers, EvaluateOptions};
-use rego_platform::regorus::{Engine, Value};
-use rego_platform::{Platform, Token};
+use rego_platform::{Platform, Token, Value};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
 const POLICY: &str = r#"package release
@@ -43,18 +41,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         .token(Token::new(service.default_token())?)
         .build()?;
 
-    let mut engine = Engine::new();
-    let functions = platform.register(&mut engine)?;
-    engine.add_policy("release.rego".into(), POLICY.into())?;
-    let options = EvaluateOptions::new(Answers::Service(platform));
-    functions.check(&engine, &options)?; // a misspelt function is refused here, reached or not
+    let mut host = platform.regorus()?;
+    host.add_policy("release.rego", POLICY)?;
+    host.check()?; // a misspelled function is refused here, reached or not
 
-    engine.set_input(Value::from_json_file("testdata/inputs/release/fail.json")?);
-    let evaluated = functions
-        .evaluate(&mut engine, &options, |engine| engine.eval_rule("data.release.deny".into()));
+    let input = std::fs::read_to_string("testdata/inputs/release/fail.json")?;
+    let evaluated = host.evaluate("data.release.deny", Value::from_json(&input)?);
     println!("{}", evaluated.ledger.table());
-    for violation in evaluated.result?.as_set()? {
-        println!("{violation}");
+    let output = evaluated.result?;
+    for violation in output.value().and_then(Value::as_set).ok_or("the rule isn't a set")? {
+        println!("{}", violation.to_json());
     }
+
+    // Without an image, the call is never made: that is an error, and not a pass.
+    let error = host.eval_rule("data.release.deny", Value::from_json("{}")?);
+    println!("{:?}", error.err().ok_or("an empty input passed")?);
     Ok(())
 }

@@ -149,7 +149,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let dry = EvaluateOptions::new(Answers::Responder(Arc::new(Store)));
     let mut held = verdict("dry run", policies.evaluate(&query, Some(&good), &dry))?;
-    let real = EvaluateOptions::new(Answers::Service(platform));
+    let real = platform.options();
     held &= verdict("good", policies.evaluate(&query, Some(&good), &real))?;
     held &= !verdict("bad", policies.evaluate(&query, Some(&bad), &real))?;
     println!("the login was asked {} times", asked.load(Ordering::Relaxed));

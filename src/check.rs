@@ -44,6 +44,8 @@ pub use fix::{Fixed, fix};
 #[doc(hidden)]
 pub use ignore::silenced;
 pub(crate) use names::{constant, unknown_function};
+#[cfg(feature = "regorus-core")]
+pub(crate) use regorus::PREFIX as REGORUS;
 pub use rules::{RULES, Rule, rule, rules};
 #[doc(hidden)]
 pub use unknown::{INPUT_FILE, MISSING_DATA, SIGNERS, is_in};

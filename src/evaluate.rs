@@ -12,10 +12,12 @@ mod builder;
 mod call;
 mod cancellation;
 mod coverage;
+mod difference;
 mod dispatcher;
 mod environment;
 mod evaluation;
 mod fetch;
+mod inconclusive;
 mod ledger;
 mod memory;
 mod network;
@@ -56,9 +58,7 @@ pub use survey::{
 
 use cancellation::cancelled;
 pub(crate) use coverage::{CoverageTracer, Covered, Shortcut};
-#[cfg(feature = "regorus-core")]
 pub(crate) use environment::Environment;
-#[cfg(feature = "regorus-core")]
 pub(crate) use evaluation::{Callable, Ended, Evaluation, Record, cancel_on_drop};
 #[doc(hidden)]
 pub use network::is_network;
@@ -66,9 +66,8 @@ pub use network::is_network;
 pub use opa_error::{OpaError, OpaLocation};
 #[doc(hidden)]
 pub use output::{compact, pretty};
-#[doc(hidden)]
-pub use policies::OtherEngine;
 #[cfg(feature = "regorus-core")]
+pub(crate) use policies::{Role, SecondEngine};
 pub(crate) use {
     pass_loop::PassOutcome,
     scope::{Calls, Scope},

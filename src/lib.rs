@@ -5,8 +5,8 @@
 //! (interface section 4.7; [`functions::FUNCTIONS`] has their arguments, results and costs), and
 //! five more that read the rest of the interface, once a host enables them
 //! ([`functions::FunctionSet`]). This crate checks the calls, sends them, verifies the answers, and
-//! makes sure that a failed call never ends as a pass. Policies are evaluated by a
-//! `regorus::Engine` of the host's own, or by this crate's Rego implementation ([`rego`]), which gives
+//! makes sure that a failed call never ends as a pass. Policies are evaluated by regorus, by another interpreter of the
+//! host's, or by this crate's Rego implementation ([`rego`]), which gives
 //! OPA 1.22.4's answers or an error. The command of the same name is built on it.
 //!
 //! Items that are hidden here serve the crates of gates and of the command, and may change with any version.
@@ -15,58 +15,38 @@
 //!
 //! | You have | Use |
 //! |---|---|
-//! | a `regorus::Engine` | `Platform::register`: the functions on it, and evaluations with everything that those of this crate have |
+//! | a gate on regorus | `Platform::regorus`: a value, or an error for whatever couldn't be judged |
+//! | a `regorus::Engine` that you evaluate | `Platform::register`, or `Platform::register_direct` for calls one at a time |
+//! | another interpreter | [`Platform::registration`]: the functions, and passes to evaluate in |
 //! | policies to evaluate | [`evaluate::Policies`]: OPA's answers, independent calls sent together, limits on what a policy does |
 //! | policies to look at, not to evaluate | [`check`] |
 //! | a question without a policy | [`Platform::call`], [`Platform::call_async`], [`Platform::download`] |
 //! | products, projects, environments, assessments, a product's compliance | [`Platform::api`], async and blocking ([`api`]) |
 //! | no service to ask | the emulator (the crate `rego-platform-emulator`), a recording ([`evaluate::Answers::Replay`]) or answers of your own ([`evaluate::Responder`]) |
-//! | functions of your own that policies call | [`evaluate::HostFunction`], for `Platform::register_with` or in [`evaluate::load::LoadOptions`] |
+//! | functions of your own that policies call | [`evaluate::HostFunction`], for `Platform::regorus_with`, [`Platform::registration`] or in [`evaluate::load::LoadOptions`] |
 //!
 //! # On regorus
 //!
-//! ```
-//! # #[cfg(feature = "regorus")]
+//! ```no_run
+//! # #[cfg(all(feature = "regorus", feature = "context"))]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
-//! use rego_platform::evaluate::{Answers, EvaluateOptions};
-//! use rego_platform::regorus::Engine;
-//! use rego_platform::Platform;
+//! use rego_platform::{Platform, Value};
 //!
-//! # let service =
-//! #     Emulator::start(Dataset::load("testdata/platform".as_ref())?, EmulatorOptions::default())?;
-//! # let builder = Platform::builder()
-//! #     .controlplane_url(service.controlplane_url())
-//! #     .base_url(service.base_url())
-//! #     .token(rego_platform::Token::new(service.default_token())?);
-//! # let _ = stringify! {
-//! let builder = Platform::builder().context()?;
-//! # };
-//! let platform = builder.build()?;
-//! let mut engine = Engine::new();
-//! let functions = platform.register(&mut engine)?;
-//! let policy = r#"package p
-//!
-//! kind := platform.discover(input.image, "").kind"#;
-//! engine.add_policy("p.rego".to_owned(), policy.to_owned())?;
-//! let options = EvaluateOptions::new(Answers::Service(platform));
-//! functions.check(&engine, &options)?; // a misspelt function is refused here, reached or not
-//!
-//! engine.set_input_json(
-//!     r#"{"image": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477"}"#,
-//! )?;
-//! let evaluated =
-//!     functions.evaluate(&mut engine, &options, |engine| engine.eval_rule("data.p.kind".into()));
-//! assert_eq!(evaluated.ledger.calls.len(), 1);
-//! assert_eq!(evaluated.result?, "CONTAINER_IMAGE".into());
+//! let mut host = Platform::from_context()?.regorus()?;
+//! host.add_policy_from_file("release.rego")?;
+//! host.check()?; // a misspelled function is refused here, reached or not
+//! let input = Value::from_json(r#"{"image": "sha256:…"}"#)?;
+//! let denied = host.eval_rule("data.release.deny", input)?;
+//! println!("{}", denied.to_json());
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "regorus"))]
+//! # #[cfg(not(all(feature = "regorus", feature = "context")))]
 //! # fn main() {}
 //! ```
 //!
-//! The verdict is regorus', which isn't always OPA's (`docs/reference/regorus.md`); [`evaluate::Policies`] gives
-//! OPA's, and bounds what a policy does.
+//! Both regorus and this crate's engine evaluate, in the same passes, and have to agree: regorus' result isn't always
+//! OPA's (`docs/reference/regorus.md`). [`Registration`] has the functions for an engine of the host's own, and for
+//! any other interpreter.
 //!
 //! # On this crate's engine
 //!
@@ -75,7 +55,7 @@
 //! use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 //! use rego_platform::evaluate::load::LoadOptions;
 //! use rego_platform::evaluate::sources::Sources;
-//! use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
+//! use rego_platform::evaluate::Policies;
 //! use rego_platform::Value;
 //! use rego_platform::{Platform, Token};
 //!
@@ -105,7 +85,7 @@
 //! let input = Value::from_json(
 //!     r#"{"image": "sha256:8fa6a879c355b05ef8c7f69c7b6ac9639f6dfe210bead32bde743cb549b69477"}"#,
 //! )?;
-//! let options = EvaluateOptions::new(Answers::Service(platform));
+//! let options = platform.options();
 //! let evaluated = policies.evaluate(&query, Some(&input), &options);
 //!
 //! // An error isn't a verdict, and neither is a rule that has no value: both must block a gate.
@@ -125,7 +105,8 @@
 //! # Errors
 //!
 //! - Every failure is an [`Error`] whose [`kind`](Error::kind) is for programs. `Display` is one
-//!   line without its source; [`Error::report`] adds the sources and [`Error::hint`] the next step.
+//!   line with the cause; [`Error::report`] adds the sources that say more, and [`Error::hint`] the next step. `Debug`,
+//!   which `main` prints, has all of them, and the lines of the policy.
 //!   None of them contains a token or a signed address; all may repeat text of a policy or of the
 //!   service, so escape them ([`text`]) where that matters.
 //! - The first failed call ends the evaluation with its error, even if the policy would have
@@ -151,7 +132,7 @@
 //! |---|---|---|
 //! | `context` | yes | `Platform::from_context`: the configuration file of the service's own command-line client |
 //! | `grpc` | yes | `discover` and `download_artifact` over gRPC, the only address in that file |
-//! | `regorus` | yes | `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface; its built-in functions |
+//! | `regorus` | yes | `Platform::regorus`, `Platform::register` and the re-export of `regorus`, whose minor version is part of this crate's interface; its built-in functions |
 //! | `regorus-core` | by `regorus` | the same without the functions that regorus makes optional |
 //! | `ring` | yes | TLS with ring, unless the host supplies another provider ([`PlatformBuilder::crypto_provider`]) |
 //! | `crypto` | no | the built-in functions `crypto.*`, `io.jwt.*` and `providers.aws.sign_req` |
@@ -178,14 +159,16 @@ pub mod api;
 pub mod check;
 pub mod context;
 pub mod evaluate;
+#[doc(hidden)]
 pub mod explain;
 pub mod functions;
 pub mod load;
 mod platform;
-#[cfg(feature = "regorus-core")]
 pub mod register;
+#[doc(hidden)]
 pub mod setting;
 pub mod sources;
+#[doc(hidden)]
 pub mod testing;
 pub mod text;
 
@@ -203,8 +186,9 @@ pub use rego_platform_client::{
 #[cfg(feature = "artifact-store")]
 pub use rego_platform_client::{ArtifactStore, ArtifactStoreBuilder};
 
-#[cfg(feature = "regorus-core")]
 pub use register::Registration;
+#[cfg(feature = "regorus-core")]
+pub use register::RegorusHost;
 pub use rego::{self, Value};
 #[cfg(feature = "regorus-core")]
 pub use regorus;

@@ -174,7 +174,7 @@ async fn spans_have_parents_across_threads() {
     let (emulator, policies) = (emulator(), policies());
     let platform = builder(&emulator).build().unwrap();
     let query = policies.query("data.p.x").unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = platform.options();
     let mut hosts = Vec::new();
 
     let span = tracing::info_span!("async host");
@@ -228,7 +228,7 @@ fn each_end_is_reported_once() {
     let told = Arc::new(ReportedEvents::default());
     let platform = builder(&emulator).observer(told.clone()).build().unwrap();
     let query = policies.query("data.p.x").unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = platform.options();
     policies.evaluate(&query, None, &options).result.unwrap();
     let request = "request GET Some(\"/discover/{digest}\")";
     let mut expected = vec![
@@ -286,7 +286,7 @@ fn the_hosts_headers_go_to_the_service_alone() {
          .references[i].downloadable; platform.download_artifact(r)])\n"
     );
     let policies = Policies::builder().load(&Sources::text("p.rego", text)).unwrap();
-    let mut options = EvaluateOptions::new(Answers::Service(platform));
+    let mut options = platform.options();
     options.trace = Some(TraceParent::new(parent).unwrap());
     let query = policies.query("data.p.x").unwrap();
     policies.evaluate(&query, None, &options).result.unwrap();
@@ -523,7 +523,7 @@ fn settings_that_contradict_each_other_are_refused() {
     let other = builder(&emulator).product(Product::new("acme").unwrap()).build().unwrap();
     let policies = policies();
     let query = policies.query("data.p.x").unwrap();
-    let options = EvaluateOptions::new(Answers::Service(other));
+    let options = other.options();
     let error = policies.evaluate(&query, None, &options).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert_eq!(emulator.requests().len(), 0);
@@ -542,14 +542,14 @@ fn a_client_of_the_hosts_sends_the_requests_and_must_not_follow_redirects() {
     let client = reqwest::Client::builder().redirect(policy).user_agent("own/1").build().unwrap();
 
     let platform = builder(&emulator).http_client(client).build().unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform));
+    let options = platform.options();
     policies.evaluate(&query, None, &options).result.unwrap();
 
     let location = ("location".to_owned(), format!("{}/infoz", emulator.controlplane_url()));
     let kind = FaultKind::Status { status: 302, headers: vec![location], body: None };
     emulator.set_faults(vec![Fault::new(FaultTarget::Route(RouteKind::Discover), kind)]);
     let platform = builder(&emulator).http_client(follows).build().unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform));
+    let options = platform.options();
     let error = policies.evaluate(&query, None, &options).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{}", error.report());
 }

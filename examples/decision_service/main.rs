@@ -21,7 +21,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use rego_platform::evaluate::sources::{SourceLimits, Sources};
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies, Pool};
+use rego_platform::evaluate::{Policies, Pool};
 use rego_platform::{CallEvent, ErrorKind, EvaluationEvent, Observer, Platform, Token};
 use rego_platform::{TraceParent, Value, rustls, text};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
@@ -86,7 +86,7 @@ async fn decide(
         Ok(body) => body.get_str("input").cloned(),
         Err(error) => return refused(StatusCode::BAD_REQUEST, "invalid-json", &error.to_string()),
     };
-    let mut options = EvaluateOptions::new(Answers::Service(service.platform.clone()));
+    let mut options = service.platform.options();
     options.budget.timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(1000).min(30_000));
     options.pool = Some(service.pool.clone());
     let parent = headers.get("traceparent").and_then(|value| value.to_str().ok());

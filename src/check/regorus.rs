@@ -233,7 +233,7 @@ pub(super) static ROWS: &[Row] = &[
 ];
 
 /// The beginning of all codes here.
-pub(super) const PREFIX: &str = "regorus/";
+pub(crate) const PREFIX: &str = "regorus/";
 
 /// Finds the places that are known to differ.
 pub(super) fn differences(all: &Inspected<'_>) -> Vec<Diagnostic> {

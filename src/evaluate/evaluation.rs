@@ -131,7 +131,8 @@ impl Evaluation {
             let scope = scope.sharing(self.memory.clone());
             async move {
                 let Some(pool) = pool else { return Ok(pass(scope)) };
-                match pool.run(move || pass(scope), session.ended()?).await? {
+                let ends = (session.ended()?, session.overdue()?);
+                match pool.run(move || pass(scope), ends).await? {
                     Some(done) => Ok(done),
                     None if session.is_cancelled() => Err(cancelled()),
                     None => Err(session.out_of_time()),

@@ -35,6 +35,11 @@ impl Reservation {
         Self { of, held: AtomicU64::new(0) }
     }
 
+    /// A reservation of the same memory, which holds nothing so far.
+    pub fn sibling(&self) -> Self {
+        Self::new(self.of.clone())
+    }
+
     /// Holds at least `bytes` from now on.
     ///
     /// # Errors

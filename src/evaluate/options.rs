@@ -9,7 +9,7 @@ use super::pool::Pool;
 use crate::http::Http;
 use crate::observe::Observer;
 use crate::rego::internal::engine::InputKind;
-use crate::{NotFound, TraceParent};
+use crate::{NotFound, Platform, TraceParent};
 
 /// The options of one evaluation.
 #[derive(Debug, Clone)]
@@ -75,5 +75,12 @@ impl EvaluateOptions {
             trace: None,
             memory: None,
         }
+    }
+}
+
+impl Platform {
+    /// Returns the options of evaluations whose calls this platform answers, with the defaults.
+    pub fn options(&self) -> EvaluateOptions {
+        EvaluateOptions::new(Answers::Service(self.clone()))
     }
 }

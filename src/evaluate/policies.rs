@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::coverage::{CoverageTracer, Covered};
 use super::evaluation::{Callable, Ended, Evaluation, Record, cancel_on_drop};
@@ -38,26 +38,37 @@ use crate::rego::{
 use crate::runtime::refuse_blocking;
 use crate::sources::Sources;
 use crate::sources::{DataSource, ModuleSource, RegoVersion};
-use crate::{Diagnostic, Error, Limit, Position};
+use crate::{Diagnostic, Error, ErrorKind, Limit, Position};
 
 /// Loaded policies, ready for evaluation. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Policies {
     inner: Arc<Inner>,
-    /// The engine that evaluates them, instead of this crate's own.
-    other: Option<Arc<dyn OtherEngine>>,
+    /// What a second engine is for, if it evaluates them too.
+    role: Option<Role>,
 }
 
-/// An engine that evaluates policies instead of this crate's own.
-pub trait OtherEngine: Send + Sync {
-    /// Evaluates a query.
+/// An engine that evaluates policies in the passes of this crate's own, with the same responses.
+pub(crate) trait SecondEngine: Send + Sync {
+    /// Evaluates a query in a pass. Returns its prints too.
     fn evaluate(
         &self,
         policies: &Policies,
+        scope: Scope,
         query: &Query,
         input: Option<&Value>,
         options: &EvaluateOptions,
-    ) -> Evaluated;
+    ) -> (Result<QueryOutput, Error>, Vec<Print>);
+}
+
+/// What a second engine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "regorus-core"), allow(dead_code))]
+pub(crate) enum Role {
+    /// Its result is that of the evaluation; this crate's engine finds what couldn't be judged.
+    Replaces,
+    /// Its result has to equal that of this crate's engine.
+    Confirms,
 }
 
 struct Inner {
@@ -71,6 +82,8 @@ struct Inner {
     callable: Callable,
     /// The types that mocks are compared with, in tests.
     mocks: Option<Arc<Mocks>>,
+    /// The second engine, once policies with a role for it were made.
+    second: OnceLock<Arc<dyn SecondEngine>>,
 }
 
 impl std::fmt::Debug for Policies {
@@ -150,20 +163,7 @@ pub struct Evaluated {
 }
 
 impl Evaluated {
-    /// An evaluation of another engine.
-    #[doc(hidden)]
-    pub fn of_other(
-        policies: &Policies,
-        result: Result<QueryOutput, Error>,
-        prints: Vec<Print>,
-        (ledger, record): (Ledger, Record),
-    ) -> Self {
-        let policies = Some(policies.clone());
-        Self { prints, ledger, record, policies, ..Self::ended(result) }
-    }
-
-    #[doc(hidden)]
-    pub fn failed(error: Error) -> Self {
+    pub(crate) fn failed(error: Error) -> Self {
         Self::ended(Err(error))
     }
 
@@ -228,6 +228,22 @@ struct PassResult {
     reached: Reached,
     decoded: HashSet<Value>,
     calls: BTreeMap<u32, u64>,
+}
+
+impl PassResult {
+    fn of(output: Result<QueryOutput, Error>) -> Self {
+        Self {
+            output,
+            prints: Vec::new(),
+            failed_at: None,
+            covered: Covered::default(),
+            cases: Vec::new(),
+            swallowed: Vec::new(),
+            reached: Reached::default(),
+            decoded: HashSet::new(),
+            calls: BTreeMap::new(),
+        }
+    }
 }
 
 impl PassOutcome for PassResult {
@@ -320,8 +336,10 @@ impl Policies {
         let reachable = ReachableCalls::of(&program);
         let mocks = holds_mocks.then(|| Arc::new(Mocks::new(product.clone(), silenced_mocks)));
         let callable = Callable::new(product, host_functions);
-        let inner = Inner { program, packages, data, enabled, called, reachable, callable, mocks };
-        Ok(Self { inner: Arc::new(inner), other: None })
+        let second = OnceLock::new();
+        let inner =
+            Inner { program, packages, data, enabled, called, reachable, callable, mocks, second };
+        Ok(Self { inner: Arc::new(inner), role: None })
     }
 
     /// Returns all packages, by path.
@@ -467,35 +485,21 @@ impl Policies {
         input: Option<&Value>,
         options: &EvaluateOptions,
     ) -> Evaluated {
-        match &self.other {
-            Some(other) => other.evaluate(self, query, input, options),
-            None => self.evaluate_with(query, input, options, None),
-        }
-    }
-
-    /// Evaluates with this crate's own engine, whatever was chosen.
-    #[doc(hidden)]
-    pub fn evaluate_on_own(
-        &self,
-        query: &Query,
-        input: Option<&Value>,
-        options: &EvaluateOptions,
-    ) -> Evaluated {
         self.evaluate_with(query, input, options, None)
     }
 
-    /// Returns the same policies, which `other` evaluates if it is given.
-    #[doc(hidden)]
+    /// Returns the same policies, which the second engine `engine` evaluates too. Policies that share their
+    /// program share the first one.
+    #[cfg(feature = "regorus-core")]
     #[must_use]
-    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
-        self.other = other;
+    pub(crate) fn with_second(
+        mut self,
+        role: Role,
+        engine: impl FnOnce() -> Arc<dyn SecondEngine>,
+    ) -> Self {
+        self.inner.second.get_or_init(engine);
+        self.role = Some(role);
         self
-    }
-
-    /// Returns a number that no other loaded policies have.
-    #[doc(hidden)]
-    pub fn identity(&self) -> usize {
-        Arc::as_ptr(&self.inner).addr()
     }
 
     /// Returns the texts and data, and the options with which they were loaded.
@@ -603,6 +607,46 @@ impl Policies {
         options: &EvaluateOptions,
         tracer: Option<&dyn Tracer>,
     ) -> PassResult {
+        let (Some(role), Some(second)) = (self.role, self.inner.second.get()) else {
+            return self.own_pass(scope, query, input, options, tracer);
+        };
+        let beside = scope.sibling();
+        let judges = role == Role::Confirms || options.reached;
+        let mut own = if judges {
+            self.own_pass(scope, query, input, options, tracer)
+        } else {
+            PassResult::of(Ok(QueryOutput::default()))
+        };
+        // The responses are missing, or the evaluation has failed whatever the other engine makes of it.
+        let is_verdict = |error: &Error| error.kind() == ErrorKind::Policy;
+        if !beside.is_exact() || own.output.as_ref().is_err_and(|error| !is_verdict(error)) {
+            return own;
+        }
+        let (theirs, prints) = second.evaluate(self, beside, query, input, options);
+        if role == Role::Replaces {
+            own.prints = prints;
+            own.output = theirs.and_then(|theirs| own.output.map(|_| theirs));
+            return own;
+        }
+        own.output = match theirs {
+            Err(error) if !is_verdict(&error) => Err(error),
+            theirs => match super::difference::between(&own.output, &theirs) {
+                Some(difference) => Err(difference),
+                None => own.output,
+            },
+        };
+        own
+    }
+
+    /// Runs one pass on this crate's engine.
+    fn own_pass(
+        &self,
+        scope: Scope,
+        query: &Query,
+        input: Option<&Value>,
+        options: &EvaluateOptions,
+        tracer: Option<&dyn Tracer>,
+    ) -> PassResult {
         let program = &self.inner.program;
         let scope = scope.texts(program.sources()).mocks(self.inner.mocks.clone());
         let covering = CoverageTracer::default();
@@ -619,19 +663,7 @@ impl Policies {
         let Ok(outcome) = outcome else {
             let error = Error::internal("the evaluation panicked")
                 .with_hint("report this with the policy that causes it");
-            let (swallowed, reached, calls) = (Vec::new(), Reached::default(), BTreeMap::new());
-            let output = Err(error);
-            return PassResult {
-                output,
-                prints,
-                failed_at: None,
-                covered,
-                cases,
-                swallowed,
-                reached,
-                decoded: HashSet::new(),
-                calls,
-            };
+            return PassResult { prints, covered, cases, ..PassResult::of(Err(error)) };
         };
         let mut reached = Reached::default();
         let surveyed = options.reached && scope.is_exact() && scope.failure().is_none();

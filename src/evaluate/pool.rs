@@ -20,6 +20,9 @@ use crate::Error;
 /// The time for which an idle thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// The stack of a thread, in bytes, whatever the process' default is. Deep evaluations grow it.
+const STACK: usize = 4 << 20;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A bounded pool of threads for evaluations. Clones are cheap and share the threads.
@@ -69,11 +72,12 @@ impl Pool {
     }
 
     /// Runs `job` on one of the threads and waits for its result; `None` if `ended` was ready
-    /// before a thread was. A job that runs keeps its own time.
+    /// before a thread was, or `overdue` before the job was done. A job keeps its own time; one that doesn't
+    /// keeps its thread, too.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
-        ended: impl Future<Output = ()>,
+        (ended, overdue): (impl Future<Output = ()>, impl Future<Output = ()>),
     ) -> Result<Option<T>, Error> {
         let (sender, mut receiver) = tokio::sync::oneshot::channel();
         let turn = Arc::new(Turn::default());
@@ -84,7 +88,7 @@ impl Pool {
                 let _ = sender.send(span.in_scope(job));
             }
         }))?;
-        let mut ended = pin!(ended);
+        let (mut ended, mut overdue) = (pin!(ended), pin!(overdue));
         poll_fn(|cx| {
             if let Poll::Ready(done) = receiver.poll_unpin(cx) {
                 return Poll::Ready(done.map(Some).map_err(|_| {
@@ -93,7 +97,8 @@ impl Pool {
                 }));
             }
             let is_over = !turn.is_taken() && ended.as_mut().poll(cx).is_ready();
-            if is_over && turn.take() { Poll::Ready(Ok(None)) } else { Poll::Pending }
+            let is_over = is_over && turn.take() || overdue.as_mut().poll(cx).is_ready();
+            if is_over { Poll::Ready(Ok(None)) } else { Poll::Pending }
         })
         .await
     }
@@ -110,7 +115,7 @@ impl Pool {
         let first = state.threads == 1;
         drop(state);
         let shared = Arc::clone(&self.0);
-        let thread = thread::Builder::new().name("rego-evaluation".to_owned());
+        let thread = thread::Builder::new().name("rego-evaluation".to_owned()).stack_size(STACK);
         if let Err(error) = thread.spawn(move || shared.serve()) {
             self.0.lock().threads -= 1;
             if first {
@@ -178,7 +183,7 @@ mod tests {
     #[test]
     fn a_pool_starts_no_more_threads_than_its_bound() {
         let pool = Pool::new(NonZeroUsize::new(2).unwrap());
-        let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n, pending())).collect();
+        let jobs: Vec<_> = (0..50).map(|n| pool.run(move || n, (pending(), pending()))).collect();
         let all = block_on(futures_util::future::join_all(jobs));
         assert!(all.into_iter().zip(0..).all(|(done, n)| done.unwrap() == Some(n)));
         assert!(pool.0.lock().threads <= 2);
@@ -187,21 +192,22 @@ mod tests {
     #[test]
     fn a_job_that_panics_does_not_end_its_thread() {
         let pool = Pool::new(NonZeroUsize::MIN);
-        let panics = pool.run(|| std::panic::resume_unwind(Box::new("gone")), pending());
+        let panics =
+            pool.run(|| std::panic::resume_unwind(Box::new("gone")), (pending(), pending()));
         assert!(block_on(panics).map(|_: Option<()>| ()).is_err());
-        assert_eq!(block_on(pool.run(|| 1, pending())).unwrap(), Some(1));
+        assert_eq!(block_on(pool.run(|| 1, (pending(), pending()))).unwrap(), Some(1));
     }
 
     #[test]
     fn a_job_that_waits_for_a_thread_ends_with_its_caller() {
         let pool = Pool::new(NonZeroUsize::MIN);
         let (go, gone) = std::sync::mpsc::channel::<()>();
-        let busy = pool.run(move || gone.recv().is_ok(), pending());
+        let busy = pool.run(move || gone.recv().is_ok(), (pending(), pending()));
         let mut busy = pin!(busy);
         assert!((&mut busy).now_or_never().is_none());
-        assert_eq!(block_on(pool.run(|| 1, ready(()))).unwrap(), None);
+        assert_eq!(block_on(pool.run(|| 1, (ready(()), pending()))).unwrap(), None);
         go.send(()).unwrap();
         assert_eq!(block_on(busy).unwrap(), Some(true));
-        assert_eq!(block_on(pool.run(|| 2, pending())).unwrap(), Some(2));
+        assert_eq!(block_on(pool.run(|| 2, (pending(), pending()))).unwrap(), Some(2));
     }
 }

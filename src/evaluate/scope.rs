@@ -108,6 +108,16 @@ impl Scope {
         }
     }
 
+    /// Returns a scope of the same pass, which fails and prints on its own.
+    pub(super) fn sibling(&self) -> Self {
+        let (calls, environment) = (Arc::clone(&self.calls), Arc::clone(&self.environment));
+        Self {
+            memory: self.memory.sibling(),
+            ..Self::new(calls, environment, self.deadline, self.timeout)
+                .cancelled_by(self.cancelled.clone())
+        }
+    }
+
     /// Sets the handle that cancels the evaluation.
     #[must_use]
     pub(crate) fn cancelled_by(mut self, cancelled: Option<super::Cancellation>) -> Self {
@@ -147,7 +157,6 @@ impl Scope {
     }
 
     /// Returns the time at which the pass must end.
-    #[cfg(feature = "regorus-core")]
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -177,7 +186,7 @@ impl Scope {
     }
 
     /// Fails if the pass has failed before, is cancelled, has printed too much or is out of time.
-    fn check_running(&self) -> Result<(), Error> {
+    pub(crate) fn check_running(&self) -> Result<(), Error> {
         if let Some(error) = self.failure.get() {
             return Err(error.clone());
         }

@@ -111,6 +111,9 @@ pub(crate) struct Session {
     pub(super) trace: Option<TraceParent>,
 }
 
+/// The time after its deadline within which a pass should have ended by itself.
+const GRACE: Duration = Duration::from_millis(100);
+
 /// The size of answers that guesses of one evaluation may read; guesses that turn out to be needed
 /// don't count.
 const GUESS_BYTES: u64 = 256 << 20;
@@ -174,6 +177,12 @@ impl Session {
             }
             timer.as_mut().poll(cx)
         }))
+    }
+
+    /// Returns a future that ends when a pass is overdue, which looks at the time only where it can.
+    pub fn overdue(&self) -> Result<impl Future<Output = ()> + use<>, Error> {
+        let _entered = Runtime::clock()?.handle().enter();
+        Ok(tokio::time::sleep_until((self.deadline + GRACE).into()))
     }
 
     /// Returns what sends a call; `None` for a call that a recording or a responder answers.

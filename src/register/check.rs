@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use regorus::Engine;
+use regorus::{Engine, Value as EngineValue};
 
-use super::pass::has_extension;
 use super::values;
 use crate::check::{self, OtherCall};
 use crate::load::{self, HostFunction, LoadOptions};
@@ -15,19 +14,36 @@ use crate::rego::internal::builtins::{self, Run};
 use crate::sources::{DataSource, ModuleSource, RegoVersion, Sources};
 use crate::{Diagnostic, Error, Level};
 
-/// Returns the problems for which a load would refuse the policies of `engine`.
-pub(super) fn errors(engine: &Engine, options: &LoadOptions) -> Result<Vec<Diagnostic>, Error> {
-    let sources = sources(engine)?;
-    let mut options = options.clone();
-    // The calls are known after a first look; a second one knows the host's own extensions.
-    let calls = calls(&sources, &options);
-    let declared = extensions(engine, &options, &calls);
-    let missing = missing(engine, calls);
-    options.host_functions.extend(declared);
-    let mut found = load::compile(&sources, &options, &check::errors, None).findings;
-    found.retain(|finding| finding.level == Level::Error);
-    found.extend(missing);
-    Ok(found)
+/// The policies of an engine, as a load sees them.
+pub(super) struct Checked {
+    pub(super) sources: Sources,
+    /// The options, with the extensions that the host added itself.
+    pub(super) options: LoadOptions,
+    /// The problems for which a load would refuse them, and functions that the engine lacks.
+    pub(super) refused: Vec<Diagnostic>,
+    /// The places where regorus is known to differ.
+    pub(super) differences: Vec<Diagnostic>,
+}
+
+impl Checked {
+    pub(super) fn of(engine: &Engine, options: &LoadOptions) -> Result<Self, Error> {
+        let sources = sources(engine)?;
+        let mut options = options.clone();
+        // The calls are known after a first look; a second one knows the host's own extensions.
+        let calls = calls(&sources, &options);
+        let declared = extensions(engine, &options, &calls);
+        let missing = missing(engine, calls);
+        options.host_functions.extend(declared);
+        let mut refused = load::compile(&sources, &options, &check::errors, None).findings;
+        refused.retain(|finding| finding.level == Level::Error);
+        refused.extend(missing);
+        let mut differences = check::check_for_regorus(&sources, options.clone());
+        // Which functions the engine has is known exactly.
+        differences.retain(|found| {
+            found.code.starts_with(check::REGORUS) && found.code != "regorus/function"
+        });
+        Ok(Self { sources, options, refused, differences })
+    }
 }
 
 /// Returns what an engine was given, as sources.
@@ -112,4 +128,9 @@ fn has_function(engine: &Engine, name: &str) -> bool {
     // It names a function that it doesn't find, before it looks at the arguments.
     let asked = Engine::new().eval_query(format!("{name}()"), false);
     !asked.is_err_and(|error| error.to_string().contains("could not find function"))
+}
+
+/// Returns `true` if an engine has an extension of this name.
+fn has_extension(engine: &Engine, name: &str) -> bool {
+    engine.clone().add_extension(name.to_owned(), 0, Box::new(|_| Ok(EngineValue::Null))).is_err()
 }

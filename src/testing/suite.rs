@@ -3,12 +3,10 @@
 //! Owns loading, the names of tests, selecting tests by name, and the result of a test before it is
 //! reported.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::find::TestRule;
 use super::{Case, TestOutcome, cases, find};
-use crate::evaluate::OtherEngine;
 use crate::evaluate::{Covered, Evaluated, Policies};
 use crate::load::LoadOptions;
 use crate::rego::Sources as Texts;
@@ -114,11 +112,11 @@ impl Suite {
         Ok(Self { policies, members })
     }
 
-    /// Returns the same suite, which `other` evaluates if it is given.
+    /// Returns the same suite with what `change` makes of its policies.
     #[doc(hidden)]
     #[must_use]
-    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
-        self.policies = self.policies.evaluated_by(other);
+    pub fn map_policies(mut self, change: impl Fn(Policies) -> Policies) -> Self {
+        self.policies = change(self.policies);
         self
     }
 

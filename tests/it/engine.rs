@@ -4,12 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rego_platform::evaluate::{Answers, EvaluateOptions, HostFunction};
+use rego_platform::evaluate::{EvaluateOptions, HostFunction};
+use rego_platform::regorus::utils::limits::ExecutionTimerConfig;
 use rego_platform::regorus::{Engine, Value};
 use rego_platform::{
     Error, ErrorKind, EvaluationEvent, Observer, Platform, Product, Registration, Token,
@@ -182,7 +184,7 @@ level_2 contains r.digest if {
 fn walking(emulator: &Emulator) -> (Engine, Registration, EvaluateOptions) {
     let (mut engine, registration) = engine(emulator, WALK);
     engine.set_input_json(&format!(r#"{{"digest":"{CLEAN_IMAGE}"}}"#)).unwrap();
-    (engine, registration, EvaluateOptions::new(Answers::Service(client(emulator))))
+    (engine, registration, client(emulator).options())
 }
 
 fn level_2(engine: &mut Engine) -> anyhow::Result<Value> {
@@ -193,7 +195,7 @@ fn level_2(engine: &mut Engine) -> anyhow::Result<Value> {
 fn independent_calls_are_sent_together() {
     let emulator = start(EmulatorOptions::default());
     let (mut engine, functions, options) = walking(&emulator);
-    functions.check(&engine, &options).unwrap();
+    functions.check(&engine).unwrap();
     let evaluated = functions.evaluate(&mut engine, &options, level_2);
     assert!(evaluated.result.unwrap().as_set().unwrap().len() > 5);
     assert_eq!(evaluated.ledger.passes, 3, "{}", evaluated.ledger.table());
@@ -258,8 +260,8 @@ fn functions_of_the_host_are_batched_and_get_values_without_loss() {
                   same if acme.echo(given) == given\n\nkept := type_name(acme.echo(given).s)\n\n\
                   big := acme.echo(given)[1] == 123456789012345678901234567890\n";
     engine.add_policy("p.rego".to_owned(), policy.to_owned()).unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
-    functions.check(&engine, &options).unwrap();
+    let options = platform.options();
+    functions.check(&engine).unwrap();
     let mut rule = |rule: &str| {
         functions.evaluate(&mut engine, &options, |engine| engine.eval_rule(rule.to_owned()))
     };
@@ -283,7 +285,6 @@ fn functions_of_the_host_are_batched_and_get_values_without_loss() {
 fn check_refuses_what_a_load_would() {
     let emulator = start(EmulatorOptions::default());
     let platform = client(&emulator);
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
     let findings = |policy: &str, change: &dyn Fn(&Registration, &mut Engine)| {
         let mut engine = Engine::new();
         let functions = platform.register(&mut engine).unwrap();
@@ -291,7 +292,7 @@ fn check_refuses_what_a_load_would() {
         engine.add_policy("p.rego".to_owned(), format!("package p\n\n{policy}\n")).unwrap();
         engine.add_data_json(r#"{"known": 1}"#).unwrap();
         change(&functions, &mut engine);
-        let found = functions.check(&engine, &options);
+        let found = functions.check(&engine);
         found.map_or_else(
             |error| error.diagnostics().iter().map(rego_platform::Diagnostic::render).collect(),
             |()| Vec::new(),
@@ -342,7 +343,7 @@ fn our_built_in_functions_can_replace_those_of_regorus() {
     let (mut engine, functions) = engine(&emulator, &format!("package p\n\n{policy}"));
     functions.replace_builtins(&mut engine);
     engine.set_input_json(r#"{"x": "y"}"#).unwrap();
-    let mut options = EvaluateOptions::new(Answers::Service(client(&emulator)));
+    let mut options = client(&emulator).options();
     let result =
         functions.evaluate(&mut engine, &options, |e| e.eval_rule("data.p.result".to_owned()));
     let expected = Value::from_json_str(r#"["{1}", false, "a", true]"#).unwrap();
@@ -358,27 +359,17 @@ fn our_built_in_functions_can_replace_those_of_regorus() {
 }
 
 #[test]
-fn an_engine_that_panicked_is_not_used_again() {
+fn a_panic_is_an_error_and_leaves_the_engine_as_it_was() {
     let emulator = start(EmulatorOptions::default());
     let (mut engine, functions, options) = walking(&emulator);
-    let mut before = engine.clone();
     let panics = functions.evaluate(&mut engine, &options, |_| -> anyhow::Result<Value> {
         std::panic::resume_unwind(Box::new("gone"))
     });
     let error = panics.result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);
-    assert!(error.to_string().contains("panicked"), "{error}");
-    for functions in [&functions, &functions.clone()] {
-        for engine in [&mut engine.clone(), &mut engine] {
-            let error = functions.evaluate(engine, &options, level_2).result.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Configuration);
-            assert!(error.to_string().contains("this engine panicked"), "{error}");
-            let error = functions.run(engine, level_2).unwrap_err();
-            assert!(error.to_string().contains("this engine panicked"), "{error}");
-        }
-    }
+    assert!(error.to_string().contains("panicked, in the closure or the interpreter"), "{error}");
     assert!(emulator.requests().is_empty());
-    assert!(functions.evaluate(&mut before, &options, level_2).result.is_ok());
+    assert!(functions.evaluate(&mut engine, &options, level_2).result.is_ok());
 }
 
 #[test]
@@ -393,26 +384,178 @@ fn a_panic_while_an_answer_is_missing_ends_the_evaluation() {
 }
 
 #[test]
-fn a_closure_that_changes_the_engine_is_refused() {
+fn the_engine_stays_as_it_was() {
     let emulator = start(EmulatorOptions::default());
-    let changes: [fn(&mut Engine); 2] = [
-        |engine| {
-            engine.add_policy("q.rego".to_owned(), "package q\nx := 1".to_owned()).unwrap();
-        },
-        |engine| engine.add_data_json(r#"{"more": 1}"#).unwrap(),
-    ];
+    let text = "package p\n\nx := [print(input.n), platform.discover(input.digest, \"\").kind]\n\n\
+                wrong := to_number(\"x\")\n";
+    let (mut engine, functions) = engine(&emulator, text);
+    let limit = Duration::from_millis(200);
+    let timer = ExecutionTimerConfig { limit, check_interval: NonZeroU32::MIN };
+    engine.set_execution_timer_config(timer);
+    engine.set_strict_builtin_errors(false);
+    engine.set_gather_prints(true);
+    engine.set_input_json(r#"{"n": "of the host"}"#).unwrap();
+    misbehave(&emulator, &["discover:latency=300ms"]);
+    let options = client(&emulator).options();
+    let mut passes = 0;
+    let evaluated = functions.evaluate(&mut engine, &options, |engine| {
+        passes += 1;
+        // Each pass has a new clone, to which a policy of this name can be added.
+        engine.add_policy("q.rego".to_owned(), "package q\n\nx := 1".to_owned())?;
+        engine.set_input_json(&format!(r#"{{"n": "changed", "digest": "{CLEAN_IMAGE}"}}"#))?;
+        engine.eval_rule("data.p.x".to_owned())
+    });
+    assert_eq!(
+        evaluated.result.unwrap(),
+        Value::from_json_str(r#"[true, "CONTAINER_IMAGE"]"#).unwrap()
+    );
+    assert_eq!((passes, evaluated.prints.len()), (2, 1));
+    assert!(evaluated.prints[0].contains("changed"), "{:?}", evaluated.prints);
+
+    assert_eq!(engine.get_packages().unwrap(), ["data.p"]);
+    assert_eq!(engine.eval_rule("data.p.wrong".to_owned()).unwrap(), Value::Undefined, "lenient");
+    let printed = engine.eval_query("print(input.n)".to_owned(), false);
+    assert!(printed.is_ok());
+    assert!(engine.take_prints().unwrap()[0].contains("of the host"));
+    let numbers = "count([1 | some a in numbers.range(1, 3000); some b in numbers.range(1, 3000); a + b < 0])";
+    let error = engine.eval_query(numbers.to_owned(), false).unwrap_err();
+    assert!(format!("{error:#}").contains("time limit"), "{error:#}");
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let emulator = start(EmulatorOptions::default());
+    let (mut engine, functions, options) = walking(&emulator);
+    let changes: [fn(&mut EvaluateOptions); 2] =
+        [|options| options.coverage = true, |options| options.reached = true];
     for change in changes {
-        let (mut engine, functions, options) = walking(&emulator);
-        let before = emulator.requests().len();
-        let evaluated = functions.evaluate(&mut engine, &options, |engine| {
-            change(engine);
-            level_2(engine)
-        });
-        let error = evaluated.result.unwrap_err();
+        let mut options = options.clone();
+        change(&mut options);
+        let error = functions.evaluate(&mut engine, &options, level_2).result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.to_string().contains("changes the engine's policies or data"), "{error}");
-        assert!(emulator.requests().len() <= before + 1, "only what its first pass reached");
+        assert!(error.to_string().contains("option not supported"), "{error}");
     }
+}
+
+#[test]
+fn the_time_of_a_compiled_policy_is_the_budget() {
+    let emulator = start(EmulatorOptions::default());
+    let text = "package p\n\nx := count([1 | some a in input.n; some b in input.n; a + b < 0])\n";
+    let (mut engine, functions) = engine(&emulator, text);
+    let compiled = engine.compile_with_entrypoint(&"data.p.x".into()).unwrap();
+    let numbers: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+    let input = Value::from_json_str(&format!(r#"{{"n": [{}]}}"#, numbers.join(","))).unwrap();
+    let mut options = client(&emulator).options();
+    options.budget.timeout = Duration::from_millis(500);
+    let started = std::time::Instant::now();
+    let evaluate = move |_: &mut Engine| compiled.eval_with_input(input.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let error =
+        runtime.block_on(functions.evaluate_async(engine, options, evaluate)).result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the registry is away")]
+struct Away;
+
+#[test]
+fn errors_say_their_cause_and_keep_their_source() {
+    let emulator = start(EmulatorOptions::default());
+    let policy = "package p\n\nhost := acme.away(1)\n\nbroken := 1 / input.zero\n";
+    let away = HostFunction::pure("acme.away", 1, |_| Err(Error::host(Away)));
+    let platform = client(&emulator);
+    let mut engine = Engine::new();
+    let functions = platform.register_with(&mut engine, [away]).unwrap();
+    engine.add_policy("p.rego".to_owned(), policy.to_owned()).unwrap();
+    engine.set_input_json(r#"{"zero": 0}"#).unwrap();
+    let options = platform.options();
+    let source = |error: &Error| {
+        std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<Away>)
+    };
+    let mut fails = |evaluate: &dyn Fn(&mut Engine) -> anyhow::Result<Value>| {
+        functions.evaluate(&mut engine, &options, evaluate).result.unwrap_err()
+    };
+
+    let error = fails(&|engine| engine.eval_rule("data.p.host".to_owned()));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Host, "acme.away: the registry is away")
+    );
+    assert!(source(&error));
+
+    let error = fails(&|_| Err(Away.into()));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Policy, "the registry is away")
+    );
+    assert!(source(&error));
+
+    let error = fails(&|_| Err(Error::host(Away).into()));
+    assert_eq!(error.kind(), ErrorKind::Host);
+
+    let error = fails(&|engine| engine.eval_rule("data.p.broken".to_owned()));
+    assert_eq!(error.kind(), ErrorKind::Policy);
+    assert!(error.to_string().starts_with("p.rego:5:"), "{error}");
+    assert!(error.to_string().contains("divide by zero"), "{error}");
+    // What `main` prints.
+    let printed = format!("{error:?}");
+    assert!(printed.contains("5 | broken := 1 / input.zero\n"), "{printed}");
+}
+
+/// A module with a function that calls another one, and so on.
+fn nested(depth: usize) -> String {
+    let functions: String = (1..=depth).map(|n| format!("f{n}(x) := f{}(x)\n\n", n - 1)).collect();
+    format!(
+        "package p\n\nx := f{depth}(input.digest)\n\nf0(x) := platform.discover(x, \"\").kind\n\n{functions}"
+    )
+}
+
+#[test]
+fn deep_policies_end_with_a_result_or_an_error() {
+    let emulator = start(EmulatorOptions::default());
+    let image = Value::from("CONTAINER_IMAGE");
+    for depth in [600, 3000] {
+        let (mut engine, functions) = engine(&emulator, &nested(depth));
+        engine.set_input_json(&format!(r#"{{"digest": "{CLEAN_IMAGE}"}}"#)).unwrap();
+        let options = client(&emulator).options();
+        let x = |engine: &mut Engine| engine.eval_rule("data.p.x".to_owned());
+        let waited = functions.evaluate(&mut engine, &options, x).result;
+        assert_eq!(waited.unwrap(), image, "{depth}");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let awaited = runtime.block_on(functions.evaluate_async(engine, options, x)).result;
+        assert_eq!(awaited.unwrap(), image, "{depth}");
+    }
+}
+
+#[test]
+fn functions_that_are_called_directly_answer_a_plain_evaluation() {
+    let emulator = start(EmulatorOptions::default());
+    let mut engine = Engine::new();
+    let functions = client(&emulator).register_direct(&mut engine).unwrap();
+    let policy = format!(
+        "{POLICY}\n\nagain := platform.discover(input.digest, \"\").kind\n\nall := [kind, again]"
+    );
+    engine.add_policy("p.rego".to_owned(), policy).unwrap();
+    functions.check(&engine).unwrap();
+    engine.set_input_json(&format!(r#"{{"digest": "{CLEAN_IMAGE}"}}"#)).unwrap();
+    let all = std::thread::scope(|scope| {
+        let mut engine = engine.clone();
+        scope.spawn(move || engine.eval_rule("data.p.all".to_owned())).join().unwrap()
+    });
+    assert_eq!(all.unwrap().as_array().unwrap().len(), 2);
+    assert_eq!(emulator.requests().len(), 2);
+    engine.set_input_json(r#"{"digest": "nonsense"}"#).unwrap();
+    let error = engine.eval_rule("data.p.kind".to_owned()).unwrap_err();
+    assert!(error.to_string().contains("platform.discover: "), "{error}");
+    let http =
+        "package h\n\nx := http.send({\"method\": \"get\", \"url\": \"http://127.0.0.1:1\"})";
+    engine.add_policy("h.rego".to_owned(), http.to_owned()).unwrap();
+    assert!(engine.eval_rule("data.h.x".to_owned()).is_err(), "never undefined");
+    let options = client(&emulator).options();
+    let error = functions.evaluate(&mut engine, &options, level_2).result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
 }
 
 #[test]
@@ -421,11 +564,10 @@ fn a_platform_of_another_product_is_refused() {
     let (mut engine, functions, _) = walking(&emulator);
     let product = Product::new("other").unwrap();
     let other = Platform::builder().product(product).build().unwrap();
-    let options = EvaluateOptions::new(Answers::Service(other));
+    let options = other.options();
     let error = functions.evaluate(&mut engine, &options, level_2).result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("`other`"), "{error}");
-    assert_eq!(functions.check(&engine, &options).unwrap_err().kind(), ErrorKind::Configuration);
 }
 
 #[derive(Debug, Default)]

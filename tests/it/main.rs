@@ -19,6 +19,7 @@ mod embedding;
 mod emulator;
 mod engine;
 mod functions;
+mod host;
 mod hostile;
 mod interpreter;
 mod passes;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rego_platform::Value;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::{ModuleSource, Sources};
-use rego_platform::evaluate::{Answers, EvaluateOptions, Evaluated, Policies};
+use rego_platform::evaluate::{EvaluateOptions, Evaluated, Policies};
 use rego_platform::functions::FunctionSet;
 use rego_platform::{Error, Platform, PlatformBuilder, Token};
 use rego_platform_emulator::{Emulator, EmulatorOptions};
@@ -63,7 +63,7 @@ pub fn value(platform: &Platform, module: &str, query: &str) -> Result<Value, Er
 }
 
 pub fn options(platform: &Platform) -> EvaluateOptions {
-    EvaluateOptions::new(Answers::Service(platform.clone()))
+    platform.options()
 }
 
 pub fn evaluate(

@@ -90,7 +90,7 @@ fn memo() {
         .unwrap();
     let arguments = [Value::from(digest(0, 0)), Value::from("")];
     let answer = engine_value(&platform.call("discover", &arguments).unwrap());
-    let live = EvaluateOptions::new(Answers::Service(platform));
+    let live = platform.options();
 
     let ours = |text: &str| {
         let policies = loaded(&[("p.rego".to_owned(), text.to_owned())]);

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use rego_platform::Value;
+use rego_platform::evaluate::Policies;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::Sources;
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
 
 use support::service::{Content, Service, TOKEN, digest};
@@ -232,7 +232,7 @@ fn engines() {
         .build()
         .unwrap();
     let input = format!(r#"{{"digest":"{}"}}"#, digest(0, 0));
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = platform.options();
 
     let sources = Sources::text("walk.rego", OURS);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
@@ -309,7 +309,7 @@ fn walk(depth: usize, width: usize) {
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query(&format!("count(data.walk.level_{depth})")).unwrap();
     let input = Value::from_json(&format!(r#"{{"digest":"{}"}}"#, digest(0, 0))).unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform));
+    let options = platform.options();
     let started = Instant::now();
     let evaluated = policies.evaluate(&query, Some(&input), &options);
     let took = started.elapsed();

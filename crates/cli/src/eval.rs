@@ -178,8 +178,8 @@ impl Work<'_> {
         let (evaluated, explanation, known) = {
             let load = args.load.options(context.product.clone(), options.timeout)?;
             let within = args.context(&load)?;
-            let other = args.evaluation.engine.other();
-            if other.is_some() && (args.package.is_some() || !args.imports.is_empty()) {
+            let engine = &args.evaluation.engine;
+            if engine.name().is_some() && (args.package.is_some() || !args.imports.is_empty()) {
                 let message = "regorus evaluates no query with `--package` or `--import`";
                 return Err(Error::configuration(message)
                     .with_hint("write the whole path, such as `data.release.deny`"));
@@ -189,7 +189,7 @@ impl Work<'_> {
                 .fetcher(&args.evaluation.network, options, false)
                 .without(&args.load.ignore);
             let sources = evaluation::read(&args.data, &args.bundle, &fetcher, &load.product)?;
-            let policies = Policies::load(&sources, load)?.evaluated_by(other);
+            let policies = engine.policies(Policies::load(&sources, load)?);
             let file = args.input.as_deref();
             let (query, reads_file) = query_about_file(&policies, &args.query, within, file)?;
             if reads_file && file.is_none() {

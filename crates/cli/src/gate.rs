@@ -632,7 +632,8 @@ fn load(
     options.skip_verify = args.skip_verify;
     options.bundle_keys = bundle_keys(&args.bundle_key, cli.timeout)?;
     options.allow_warnings = args.allow_warnings;
-    Ok(Gate::load(&paths, &options)?.evaluated_by(args.evaluation.engine.other()))
+    let gate = Gate::load(&paths, &options)?;
+    Ok(gate.map_policies(|policies| args.evaluation.engine.policies(policies)))
 }
 
 fn arguments(given: &[String]) -> Result<BTreeMap<String, String>, Error> {

@@ -18,7 +18,6 @@ mod completions;
 mod context;
 mod destinations;
 mod emulate;
-mod engines;
 mod errors;
 mod eval;
 mod evaluation;

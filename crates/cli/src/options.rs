@@ -4,12 +4,11 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rego_platform::check::declared_functions;
-use rego_platform::evaluate::OtherEngine;
+use rego_platform::evaluate::Policies;
 use rego_platform::functions::FunctionSet;
 use rego_platform::http::{AllowedHost, Http};
 use rego_platform::load::LoadOptions;
@@ -22,7 +21,6 @@ use secrecy::SecretString;
 #[cfg(feature = "formats")]
 use super::parse_config;
 use super::{option_files, stdin};
-use crate::engines::Regorus;
 
 pub(super) const SERVICE: &str = "Service options";
 pub(super) const LIMITS: &str = "Limits";
@@ -244,12 +242,12 @@ impl EngineArgs {
         }
     }
 
-    /// Returns what evaluates policies instead of this crate's own engine.
-    pub fn other(&self) -> Option<Arc<dyn OtherEngine>> {
+    /// Returns policies that are evaluated on this engine.
+    pub fn policies(&self, policies: Policies) -> Policies {
         match self.engine {
-            Engine::Opa => None,
-            Engine::Regorus => Some(Arc::new(Regorus::new(false))),
-            Engine::Both => Some(Arc::new(Regorus::new(true))),
+            Engine::Opa => policies,
+            Engine::Regorus => policies.on_regorus(false),
+            Engine::Both => policies.on_regorus(true),
         }
     }
 }

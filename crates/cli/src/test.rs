@@ -208,7 +208,8 @@ impl Work<'_> {
         let suite = Suite::load(sources, load)?;
         // Each test has a deadline of its own.
         watchdog::stop();
-        let mut suite = suite.evaluated_by(self.args.evaluation.engine.other());
+        let mut suite =
+            suite.map_policies(|policies| self.args.evaluation.engine.policies(policies));
         let all = suite.tests().count();
         if let Some(pattern) = &self.pattern {
             suite.retain(|name| pattern.is_match(name));

@@ -4,10 +4,10 @@
 //! for a person. The mapping from the service's answers to kinds is in `client::answer`.
 //!
 //! Messages are lowercase, without a full stop, with the user's own input in backticks. `Display`
-//! never repeats the source: print the chain with [`Error::report`].
+//! says the cause; [`Error::report`] adds the sources that say more.
 
 use crate::Setting;
-use crate::text::escape;
+use crate::text::{escape, escape_for_log};
 use std::sync::Arc;
 
 /// Defines the kinds from one table: the documentation, the constructor of errors, the name and the code of
@@ -120,7 +120,9 @@ type Source = Arc<dyn std::error::Error + Send + Sync + 'static>;
 /// A failure, cheap to clone.
 ///
 /// Never contains a token or a signed URL.
-#[derive(Debug, Clone)]
+/// `Debug` is what a person reads when `main` returns it: the diagnostics with their lines of source, or the message
+/// with its sources, and the hint.
+#[derive(Clone)]
 pub struct Error(Box<Details>);
 
 #[derive(Debug, Clone)]
@@ -146,6 +148,23 @@ impl std::fmt::Display for Error {
     }
 }
 
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.diagnostics().is_empty() {
+            write!(f, "{}: {}", self.kind(), self.report())?;
+        } else {
+            write!(f, "{}", self.kind())?;
+            for found in self.diagnostics() {
+                write!(f, "\n{}", escape_for_log(&found.render()))?;
+            }
+        }
+        match self.hint() {
+            Some(hint) => write!(f, "\n  = help: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl std::error::Error for Error {
     /// The error itself, not the `Arc` around it, so that a host can downcast it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
@@ -168,7 +187,7 @@ impl Error {
         }))
     }
 
-    /// Creates the error of a host function from the host's own, which stays its
+    /// Creates the error of a host function from the host's own, which gives the message and stays its
     /// [`source`](std::error::Error::source).
     ///
     /// ```
@@ -182,7 +201,8 @@ impl Error {
     /// assert!(error.source().unwrap().downcast_ref::<ParseIntError>().is_some());
     /// ```
     pub fn host(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::host_failed("the host's function failed").with_source(error)
+        let error = error.into();
+        Self::host_failed(error.to_string()).with_source(error)
     }
 
     /// Creates an error of the policies from diagnostics, each with a position in the author's text.

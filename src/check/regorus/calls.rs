@@ -7,7 +7,7 @@ use super::{Places, View};
 use crate::check::File;
 use crate::check::model::{data_path, function_name};
 use crate::check::names::package_path;
-use crate::rego::internal::builtins::lookup;
+use crate::rego::internal::builtins::{Builtin, lookup};
 use crate::rego::internal::types::Function;
 use crate::rego::syntax::tree::{Rule, With};
 use crate::rego::syntax::visit::{self, Node};
@@ -30,8 +30,10 @@ pub(super) fn result_arguments(view: &View<'_>, out: &mut Places) {
         if let Some(function) = host {
             return Some(usize::from(function.arity()));
         }
-        let builtin =
-            lookup(name).filter(|builtin| builtin.infix.is_none() && !builtin.relation)?;
+        let has_result = |builtin: &&Builtin| {
+            builtin.infix.is_none() && !builtin.relation && builtin.name != "print"
+        };
+        let builtin = lookup(name).filter(has_result)?;
         Some(Function::parse(builtin.signature).ok()?.args.len())
     };
     for (_, file) in &view.files {

@@ -6,9 +6,9 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::process::Command;
 
+use rego_platform::evaluate::Policies;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::Sources;
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Error, ErrorKind, Platform, Token, TokenFuture, TokenProvider};
 
 use super::script;
@@ -40,7 +40,7 @@ fn a_hook_that_prints_everything_sees_no_secret() {
     // Every panic was printed, with its message and its backtrace.
     let panics = shown.matches("PANIC ").count();
     assert!(panics >= 6 * FUNCTIONS.len() + 6, "{panics} panics: {shown}");
-    assert!(shown.contains("Unauthenticated") && shown.contains("panics.rs"), "{shown}");
+    assert!(shown.contains("unauthenticated: ") && shown.contains("panics.rs"), "{shown}");
     for secret in ["canary-", "signed-"] {
         let at = shown.find(secret);
         assert_eq!(at.map(|at| &shown[at.saturating_sub(200)..at]), None, "`{secret}` is shown");
@@ -106,7 +106,7 @@ fn everything_public() {
     let sources = Sources::text("p.rego", text);
     let policies = Policies::load(&sources, LoadOptions::default()).unwrap();
     let query = policies.query("data.p.x").unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform));
+    let options = platform.options();
     let evaluated = policies.evaluate(&query, None, &options);
     shows(|| panic!("{evaluated:?} {options:?}"));
     shows(|| evaluated.result.unwrap());

@@ -149,6 +149,26 @@ fn a_failed_call_fails_the_evaluation_even_if_the_policy_swallows_it() {
             }
         }
     }
+    // Calls that are made directly, by an engine that the host evaluates. `check` refuses the one place where regorus
+    // ignores the failure.
+    let mut ignored = Vec::new();
+    for (how, policy) in &policies {
+        let mut engine = Engine::new();
+        let functions = platform.register_direct(&mut engine).unwrap();
+        engine.add_policy("p.rego".to_owned(), format!("package p\n\n{policy}\n")).unwrap();
+        engine.set_input_json(input).unwrap();
+        match engine.eval_rule("data.p.result".to_owned()) {
+            Err(error) => {
+                assert!(error.to_string().contains("platform.discover: "), "{how}: {error}");
+            }
+            Ok(_) => {
+                let error = functions.check(&engine).expect_err(how);
+                assert_eq!(error.diagnostics()[0].code, "regorus/with-value", "{how}");
+                ignored.push(*how);
+            }
+        }
+    }
+    assert_eq!(ignored, ["with a built-in as a rule that fails"]);
 }
 
 const LEVELS: &str = r#"package p

@@ -38,7 +38,7 @@ fn of(evaluated: &Evaluated) -> Ending {
 fn in_a_task(policies: &Policies, platform: &Platform, input: &str) -> Ending {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let query = policies.query("data.p.out").unwrap();
-    let options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = platform.options();
     let input = Value::from_json(input).unwrap();
     of(&runtime.block_on(policies.evaluate_async(query, Some(input), options)))
 }
@@ -80,7 +80,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
         let prompts = bench.server.take_prompts(world);
         (of(&evaluated), evaluated, prompts)
     };
-    let options = |platform: &Platform| EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = |platform: &Platform| platform.options();
     let mut one = options(&bench.many);
     one.budget.one_at_a_time = true;
     let (expected, exact, prompts) = run(&one);
@@ -121,7 +121,7 @@ fn case(bench: &Bench, world: u64, tally: &mut Tally) {
 
 /// The same on regorus.
 fn on_regorus(bench: &Bench, world: u64, text: &str, given: &str, tally: &mut Tally) {
-    let options = |platform: &Platform| EvaluateOptions::new(Answers::Service(platform.clone()));
+    let options = |platform: &Platform| platform.options();
     let run = |options: &EvaluateOptions| {
         let ended = engines::on_regorus(&bench.many, text, "data.p.out", given, options);
         let end = ending_of(ended.value.clone());

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rego_platform::Value;
+use rego_platform::evaluate::Policies;
 use rego_platform::evaluate::load::LoadOptions;
 use rego_platform::evaluate::sources::Sources;
-use rego_platform::evaluate::{Answers, EvaluateOptions, Policies};
 use rego_platform::{Platform, Token};
 use rego_platform_emulator::{Dataset, Emulator, EmulatorOptions};
 
@@ -92,7 +92,7 @@ pub fn run(time: Duration, least: usize) -> Report {
 fn evaluate(policies: &Policies, platform: &Platform) -> Result<Value, rego_platform::Error> {
     let query = policies.query("data.soak.verdict").unwrap();
     let input = Value::from_json(INPUT).unwrap();
-    let mut options = EvaluateOptions::new(Answers::Service(platform.clone()));
+    let mut options = platform.options();
     options.budget.timeout = Duration::from_secs(10);
     let evaluated = policies.evaluate(&query, Some(&input), &options);
     evaluated.result.map(|output| output.value().cloned().expect("the verdict is defined"))

@@ -12,9 +12,8 @@ mod refusals;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
-use rego_platform::evaluate::{OtherEngine, Policies, is_network};
+use rego_platform::evaluate::{Policies, is_network};
 use rego_platform::http::Http;
 use rego_platform::load::LoadOptions;
 use rego_platform::load::roles::PackageOrigin;
@@ -253,12 +252,12 @@ impl Gate {
         }
     }
 
-    /// Returns the same gate, whose policies `other` evaluates if it is given.
+    /// Returns the same gate with what `change` makes of its policies.
     #[doc(hidden)]
     #[must_use]
-    pub fn evaluated_by(mut self, other: Option<Arc<dyn OtherEngine>>) -> Self {
+    pub fn map_policies(mut self, change: impl Fn(Policies) -> Policies) -> Self {
         for check in &mut self.checks {
-            check.policies = check.policies.clone().evaluated_by(other.clone());
+            check.policies = change(check.policies.clone());
         }
         self
     }

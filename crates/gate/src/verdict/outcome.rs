@@ -52,7 +52,7 @@ pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Ver
     let fails = |output: &QueryOutput| {
         self::verdict(output, context).is_ok_and(|verdict| verdict.status == Status::Failed)
     };
-    match inconclusive::cannot_pass(evaluated, &fails) {
+    match evaluated.inconclusive(&fails) {
         Some((error, at)) => none(&error, at),
         None if verdict.status == Status::Skipped => (verdict, Vec::new()),
         None => (verdict, inconclusive::remarks(name, evaluated, &fails, context.product)),

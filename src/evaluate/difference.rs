@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rego_platform::evaluate::QueryOutput;
-use rego_platform::rego::value::{Object, Set};
-use rego_platform::{Error, Value};
-use rego_platform_client::text::shorten;
+use super::query::QueryOutput;
+use crate::rego::value::{Object, Set};
+use crate::text::shorten;
+use crate::{Error, Value};
 
 /// The longest part of a value that a message shows, in characters.
 const SHOWN: usize = 200;

@@ -5,15 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rego_platform::evaluate::Policies;
-use rego_platform::load::LoadOptions;
-use rego_platform::rego::syntax::tree::{Expr, ExprKind, Module, Term, TermKind};
-use rego_platform::rego::syntax::visit;
-use rego_platform::sources::ModuleSource;
+use crate::evaluate::Policies;
+use crate::load::LoadOptions;
+use crate::rego::syntax::tree::{Expr, ExprKind, Module, Term, TermKind};
+use crate::rego::syntax::visit;
+use crate::sources::ModuleSource;
 
 /// Returns a module for each package that replaces functions of the host and doesn't call them itself,
 /// except where they are replaced.
-pub(super) fn stand_ins(policies: &Policies, options: &LoadOptions) -> Vec<ModuleSource> {
+pub(super) fn of(policies: &Policies, options: &LoadOptions) -> Vec<ModuleSource> {
     let functions = functions(options);
     let mut packages: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let mut called: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -1,0 +1,166 @@
+//! What an evaluation couldn't judge, and so can't pass with.
+//!
+//! Owns the order in which it is looked for, and its wording.
+
+use super::policies::Evaluated;
+use super::query::QueryOutput;
+use super::survey::{OtherReading, Reached};
+use crate::text::escape;
+use crate::{Diagnostic, Error, Position};
+
+/// Whether a result fails its input.
+type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
+
+impl Evaluated {
+    /// Returns the error of a result that can't count as a pass, and its place: a call was reached that couldn't be
+    /// made, or something else that couldn't be judged. `fails` tells a result that would fail the input. Needs
+    /// [`EvaluateOptions::reached`](super::EvaluateOptions::reached).
+    #[doc(hidden)]
+    pub fn inconclusive(&self, fails: Fails<'_>) -> Option<(Error, Option<Position>)> {
+        let reached = &self.reached;
+        let (diagnostic, at) = unmade(reached)
+            .or_else(|| misshapen(reached))
+            .or_else(|| absent(reached))
+            .or_else(|| misordered(reached))
+            .or_else(|| unsaid(reached))
+            .or_else(|| undecided(reached, fails))
+            .or_else(|| undecoded(self))?;
+        Some((Error::policy(vec![diagnostic]), at))
+    }
+}
+
+/// What couldn't be judged, and its place.
+type Unjudged = (Diagnostic, Option<Position>);
+
+/// Describes the first of several findings of one kind, and how many more there are.
+fn problem<T>(
+    all: &[T],
+    code: &'static str,
+    message: String,
+    hint: impl Into<String>,
+    at: Option<&Position>,
+) -> Unjudged {
+    let message = match all.len().saturating_sub(1) {
+        0 => message,
+        more => format!("{message} (and {more} more)"),
+    };
+    (Diagnostic::error(code, message).with_hint(hint), at.cloned())
+}
+
+/// A call that was reached couldn't be made.
+fn unmade(reached: &Reached) -> Option<Unjudged> {
+    let call = reached.unmade.first()?;
+    let of_input = call.field.as_ref().filter(|field| **field != call.operand);
+    let why =
+        of_input.map_or_else(String::new, |field| format!(": `{}` is missing", escape(field)));
+    let operand = escape(&call.operand);
+    if call.unfit {
+        let message = format!(
+            "call skipped: no definition of the function fits the arguments of `{operand}`"
+        );
+        let hint = "take the argument as a variable, and look up its members in the body";
+        return Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)));
+    }
+    let message = format!("call skipped: argument `{operand}` is undefined{why}");
+    let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
+    let hint = format!(
+        "if the rule is meant only for inputs that have it, say so in a statement before the \
+         call: `{statement}`"
+    );
+    Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
+}
+
+/// The input has another shape than the policy reads.
+fn misshapen(reached: &Reached) -> Option<Unjudged> {
+    let own = reached.misshapen.first()?;
+    let what = if own.of_element { "an element of the input" } else { "the input" };
+    let (reference, found) = (escape(&own.reference), with_article(own.found));
+    let message = format!("`{reference}` is read, and {what} is {found}, not an object");
+    let hint = "give the policy the documents that it is written for";
+    Some(problem(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
+}
+
+/// A member is read that an object can't have.
+fn absent(reached: &Reached) -> Option<Unjudged> {
+    let own = reached.absent.first()?;
+    let reference = escape(&own.reference);
+    let message = format!("missing member: neither the gate nor the service set `{reference}`");
+    let argument = reference.strip_prefix("input.args.").map(|rest| rest.split('.').next());
+    let hint = match argument.flatten() {
+        Some(name) => format!(
+            "pass the argument (`--arg {name}=VALUE`), or read it with a default: `object.get`"
+        ),
+        None => "read it with a default: `object.get`".to_owned(),
+    };
+    Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))
+}
+
+/// Values of different types were put in order.
+fn misordered(reached: &Reached) -> Option<Unjudged> {
+    let own = reached.misordered.first()?;
+    let (left, right) = (with_article(own.types.0), with_article(own.types.1));
+    let expression = escape(&own.expression);
+    let message =
+        format!("ordering of different types: `{expression}` compares {left} with {right}");
+    let hint = "convert both sides to one type, as with `to_number`, or test the type in a \
+                statement before: `is_number(…)`";
+    Some(problem(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
+}
+
+/// The conditions of a violation hold, and its message has no value.
+fn unsaid(reached: &Reached) -> Option<Unjudged> {
+    let own = reached.unsaid.first()?;
+    let operand = escape(&own.operand);
+    let message = format!("violation without a message: `{operand}` is undefined");
+    let hint = format!(
+        "use `object.get` with a default in the message; if the rule is meant only for inputs that \
+         have it, add the condition `{operand}`"
+    );
+    Some(problem(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
+}
+
+/// A negated call has no operand, and would make a violation.
+fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
+    let mut readings = reached.readings.iter().filter(|reading| !reading.comparisons);
+    let reading = readings.find(|reading| is_undecided(reading, fails))?;
+    let all = &reading.missing;
+    let Some(own) = all.first() else {
+        let message = "call not made: whether it is needed depends on something that is missing";
+        let hint = "add a statement before it that names what the rule needs of the input";
+        let at = reading.unmade.as_ref();
+        return Some(problem(all, "undecided-call", message.to_owned(), hint, at));
+    };
+    let (expression, operand) = (escape(&own.expression), escape(&own.operand));
+    let message = format!("neither true nor false: `{expression}`, since `{operand}` is missing");
+    let hint = format!(
+        "if the rule is meant only for inputs that have it, add the statement `{operand}` before; if not, \
+         `import future.keywords.not`"
+    );
+    Some(problem(all, "undecided-negation", message, hint, Some(&own.position)))
+}
+
+fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
+    reading.unmade.is_some() || fails(&reading.output)
+}
+
+/// Content that isn't text was searched as if it were.
+fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
+    let all = &evaluated.reached.undecoded;
+    let function = all.first()?;
+    let mut sites = evaluated.sites().into_iter();
+    let site = sites.find(|site| site.function == *function && site.reached > 0);
+    let function = escape(function);
+    let message =
+        format!("content not decoded: an artifact of `{function}` isn't text, so it is base64");
+    let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
+    Some(problem(all, "undecoded-content", message, hint, site.as_ref().map(|site| &site.position)))
+}
+
+/// Returns the name of a type with its article.
+fn with_article(name: &str) -> String {
+    match name {
+        "array" | "object" => format!("an {name}"),
+        "null" => name.to_owned(),
+        _ => format!("a {name}"),
+    }
+}
