@@ -11,6 +11,9 @@ use serde::Serialize;
 pub(crate) struct Refusal {
     #[serde(skip)]
     status: StatusCode,
+    /// What an error of the service or of a policy is; of any other refusal, whose fault it is.
+    #[serde(skip)]
+    kind: ErrorKind,
     code: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -19,7 +22,9 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), errors: Vec::new() }
+        let is_clients = status.is_client_error();
+        let kind = if is_clients { ErrorKind::InvalidArgument } else { ErrorKind::Internal };
+        Self { status, kind, code, message: message.into(), errors: Vec::new() }
     }
 
     /// A request with something wrong in it.
@@ -53,7 +58,18 @@ impl Refusal {
             }
             _ => error.report(),
         };
-        Self { errors: OpaError::all(error, place), ..Self::internal(message) }
+        let errors = OpaError::all(error, place);
+        Self { errors, kind: error.kind(), ..Self::internal(message) }
+    }
+
+    /// Returns the kind of the error.
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the reason.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// Returns it as a value, as it stands among other answers and in the log of decisions.

@@ -26,6 +26,7 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/", only(post(data::default_decision), "POST"))
         .with_document("/v0/data", || only(post(data::post_v0), "POST"))
         .with_document("/v1/data", || read_only(get(data::get_v1).post(data::post_v1), "GET, POST"))
+        .route("/v1/batch/call", only(post(call::post_many), "POST"))
         .with_document("/v1/batch/data", || only(post(batch::post), "POST"))
         .route("/v1/query", only(get(query::get).post(query::post), "GET, POST"))
         .route("/v1/call/{function}", only(post(call::post), "POST"))
