@@ -6,6 +6,9 @@ use rego_platform::evaluate::{OpaError, compact, pretty};
 use rego_platform::{Error, ErrorKind, Position, Value};
 use serde::Serialize;
 
+/// How OPA's message begins if a list of errors says more.
+const LISTED: &str = "error(s) occurred";
+
 /// A request that isn't answered, with the reason.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Refusal {
@@ -42,7 +45,7 @@ impl Refusal {
         let errors = OpaError::all(error, None);
         let parsed = errors.iter().all(|error| error.code != "rego_parse_error");
         let what = if parsed { "compiling" } else { "parsing" };
-        Self { errors, ..Self::invalid(format!("error(s) occurred while {what} query")) }
+        Self { errors, ..Self::invalid(format!("{LISTED} while {what} query")) }
     }
 
     /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
@@ -50,7 +53,7 @@ impl Refusal {
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
         let message = match error.kind() {
             _ if !error.diagnostics().is_empty() => {
-                "error(s) occurred while evaluating query".to_owned()
+                format!("{LISTED} while evaluating query")
             }
             // A client has a token, too, with which it asks this server.
             ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
@@ -67,9 +70,13 @@ impl Refusal {
         self.kind
     }
 
-    /// Returns the reason.
-    pub fn message(&self) -> &str {
-        &self.message
+    /// Returns the reason as one text: where the message only announces a list, the list's messages.
+    pub fn reason(&self) -> String {
+        if self.errors.is_empty() || !self.message.starts_with(LISTED) {
+            return self.message.clone();
+        }
+        let messages: Vec<&str> = self.errors.iter().map(|error| error.message.as_str()).collect();
+        messages.join("; ")
     }
 
     /// Returns it as a value, as it stands among other answers and in the log of decisions.
@@ -82,9 +89,15 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut text = serde_json::to_string_pretty(&self).unwrap_or_default();
         text.push('\n');
-        of_text(self.status, text)
+        let mut response = of_text(self.status, text);
+        response.extensions_mut().insert(Reason(self.reason()));
+        response
     }
 }
+
+/// Why a request isn't answered, beside the response that says so.
+#[derive(Debug, Clone)]
+pub(crate) struct Reason(pub String);
 
 /// Returns an answer with `value`, unless that has more than `most` bytes as JSON.
 pub(crate) fn json(

@@ -77,7 +77,7 @@ pub(super) async fn post_many(
                 return Err(failure(ErrorKind::NotAnswered, message));
             }
             let made = call.make(&app, &set, &asking, body.parsing, batch).await;
-            made.map_err(|Undecided { refusal, .. }| failure(refusal.kind(), refusal.message()))
+            made.map_err(|Undecided { refusal, .. }| failure(refusal.kind(), &refusal.reason()))
         }
     });
     let made: Vec<_> = stream::iter(make_each).buffered(TOGETHER).collect().await;
@@ -114,7 +114,7 @@ impl Call {
         let wrong = || Refusal::invalid("a call isn't an object with `function` and `arguments`");
         let name = call.get_str("function").and_then(Value::as_str).ok_or_else(wrong)?;
         if functions::function(name).is_none() {
-            return Ok(Err(failure(ErrorKind::InvalidArgument, unknown().message())));
+            return Ok(Err(failure(ErrorKind::InvalidArgument, &unknown().reason())));
         }
         Self::new(name, call.get_str("arguments").cloned()).map(Ok)
     }
