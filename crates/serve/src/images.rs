@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 use rego_platform::evaluate::{Recording, compact};
 use rego_platform::{Error, Value};
 use rego_platform_gate::InputSource;
-use rego_platform_gate::model::{Effect, Outcome, Run, Violation};
+use rego_platform_gate::model::{Effect, Outcome, Run};
 use sha2::{Digest as _, Sha256};
 
 use super::answer::object;
@@ -96,25 +96,14 @@ impl ImageDecision {
     }
 
     fn of(run: &Run) -> Self {
-        let found = || {
-            let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
-            verdicts.flat_map(|verdict| &verdict.violations)
-        };
-        let messages = |wanted: &dyn Fn(&Violation) -> bool| -> Vec<String> {
-            found().filter(|own| wanted(own)).map(|own| own.message.clone()).collect()
-        };
-        let reasons = match run.outcome {
-            Outcome::Passed => Vec::new(),
-            Outcome::Failed => messages(&Violation::fails),
-            Outcome::NoVerdict => {
-                let causes = run.causes.iter().map(|cause| &cause.error);
-                causes.chain(&run.failure).map(|failure| failure.message.clone()).collect()
-            }
-        };
-        // What a report says as a whole also says why there is nothing more to say.
-        let reasons = if reasons.is_empty() { run.reasons.clone() } else { reasons };
-        let warnings = messages(&|own| own.effect == Effect::Warns);
-        Self { outcome: run.outcome, reasons: bounded(reasons), warnings: bounded(warnings) }
+        let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
+        let found = verdicts.flat_map(|verdict| &verdict.violations);
+        let warnings = found.filter(|own| own.effect == Effect::Warns);
+        Self {
+            outcome: run.outcome,
+            reasons: bounded(run.explanations().into_iter().map(str::to_owned).collect()),
+            warnings: bounded(warnings.map(|own| own.message.clone()).collect()),
+        }
     }
 
     pub fn passed(&self) -> bool {
