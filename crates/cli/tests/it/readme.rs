@@ -83,7 +83,7 @@ fn examples(page: &str) -> Vec<Example> {
                 // No command escapes for want of a word that is known here.
                 let language = language.split([' ', ',']).next().unwrap_or_default();
                 let known =
-                    ["sh", "rust", "python", "json", "yaml", "toml", "rego", "mermaid", "text"];
+                    ["sh", "rust", "go", "python", "json", "yaml", "toml", "rego", "mermaid", "text"];
                 let plain = language.is_empty() && !line.contains("rego-platform ");
                 assert!(plain || known.contains(&language), "`{language}`: {line}");
             }
