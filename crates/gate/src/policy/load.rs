@@ -326,6 +326,7 @@ impl Gate {
     }
 
     /// Returns `true` if a verdict may depend on this member of `input`.
+    #[doc(hidden)]
     pub fn reads_field(&self, name: &str) -> bool {
         self.checks.iter().any(|check| check.reads.fields.has(name))
     }

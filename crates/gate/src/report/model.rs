@@ -348,6 +348,7 @@ impl Run {
 
     /// Returns why it didn't pass, in the words of policies and errors: what makes inputs fail, or else why
     /// there is no verdict. Empty if it passed.
+    #[doc(hidden)]
     pub fn explanations(&self) -> Vec<&str> {
         let own: Vec<&str> = match self.outcome {
             Outcome::Passed => return Vec::new(),

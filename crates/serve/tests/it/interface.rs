@@ -187,8 +187,9 @@ async fn a_batch_of_calls_has_an_answer_for_each_in_their_order() {
     let answer = served.post("/v1/batch/call", &body).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let results = answer.json().get_str("results").cloned().unwrap();
-    let results: Vec<Value> = results.as_array().unwrap().iter().cloned().collect();
     let kinds: Vec<String> = results
+        .as_array()
+        .unwrap()
         .iter()
         .map(|result| match result.get_str("error") {
             Some(error) => error.get_str("kind").and_then(Value::as_str).unwrap().to_owned(),
