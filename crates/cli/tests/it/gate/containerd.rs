@@ -87,3 +87,29 @@ fn what_is_wrong_is_no_verdict_with_a_reason() {
         sandbox.run(&[&arguments[..], &own].concat()).output().code(2);
     }
 }
+
+/// Runs the script of `examples/containerd` with the paths of this machine.
+#[cfg(unix)]
+#[test]
+fn the_example_verifies_an_image() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.write("p.rego", POLICY.replace("DIGEST", CLEAN_IMAGE));
+    let token = sandbox.write("token", "a-token");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/containerd/rego-platform");
+    let script = std::fs::read_to_string(example).unwrap();
+    let script = script
+        .replace("/usr/local/bin/rego-platform", env!("CARGO_BIN_EXE_rego-platform"))
+        .replace("/etc/rego-platform/policies", &policy)
+        .replace("/etc/rego-platform/token", &token);
+    let script = sandbox.write("script", script);
+    for (name, reason) in
+        [(NAME, "passed\n".to_owned()), ("evil.example/a:1", "failed: ".to_owned())]
+    {
+        let arguments = [script.as_str(), "-name", name, "-digest", CLEAN_IMAGE];
+        let mut command = std::process::Command::new("sh");
+        let output = command.args(arguments).stdin(std::process::Stdio::null()).output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(stdout.starts_with(&reason), "{output:?}");
+        assert_eq!(output.status.success(), name == NAME, "{output:?}");
+    }
+}
