@@ -171,9 +171,9 @@ async fn a_review_is_answered_in_the_clients_time() {
     let platform = platform(&emulator);
     let served = serve(&[("p.rego", ASKING)], Answers::Service(platform.clone()), |_| {});
     let began = Instant::now();
-    let denied = served.post("/v1/admission?timeout=1s", &review(pod(&reference("good")))).await;
+    let denied = served.post("/v1/admission?timeout=5s", &review(pod(&reference("good")))).await;
     assert!(!is_allowed(&denied) && status(&denied).1.contains("timed out"), "{denied:?}");
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     super::support::until("the calls are given up", || platform.calls_in_flight() == 0).await;
 
     for (path, body) in [
