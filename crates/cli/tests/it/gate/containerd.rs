@@ -74,17 +74,17 @@ fn what_is_wrong_is_no_verdict_with_a_reason() {
         (&with_payload, "", "payload of containerd: expected a descriptor"),
         (&with_payload, "[]", "payload of containerd: expected a descriptor"),
     ] {
-        let output = verify(&sandbox, POLICY, arguments, stdin).code(2);
+        let output = verify(&sandbox, POLICY, arguments, stdin).fails(reason);
         assert!(output.stdout.starts_with(&format!("no verdict: {reason}")), "{}", output.stdout);
         assert_eq!(output.stdout.lines().count(), 1, "{}", output.stdout);
     }
     let unknown = "package p\n\ndeny contains \"x\" if platform.discover(input.imge, \"\").x\n";
-    let output = verify(&sandbox, unknown, &own, "").code(2);
+    let output = verify(&sandbox, unknown, &own, "").fails("imge");
     assert!(output.stdout.starts_with("no verdict: "), "{}", output.stdout);
     let file = sandbox.path("policy.rego").to_str().unwrap().to_owned();
     for option in [["-f", "json"], ["-i", &file]] {
         let arguments = [&["gate", "-d", &file][..], &option, &["--containerd"]].concat();
-        sandbox.run(&[&arguments[..], &own].concat()).output().code(2);
+        sandbox.run(&[&arguments[..], &own].concat()).output().fails("cannot be used with");
     }
 }
 
