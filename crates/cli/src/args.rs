@@ -125,6 +125,7 @@ const RARE: &[&str] = &[
     "capabilities",
     "concurrency",
     "config",
+    "containerd",
     "eager_prompts",
     "explain",
     "fail_fast",

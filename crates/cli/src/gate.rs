@@ -3,6 +3,7 @@
 //! Owns the options and their conflicts. [`rego_platform_gate`] owns the verdict, a file for each format
 //! the reports, and `outputs` their destinations.
 
+mod containerd;
 pub(super) mod diff;
 mod human;
 mod images;
@@ -45,6 +46,7 @@ use super::paths::is_address;
 use super::remote::{Fetcher, Given, RemoteArgs};
 use super::stdin::Stdin;
 use super::{Exit, evaluation, hint, option_files, values, watchdog};
+use containerd::{ContainerdArgs, PulledImage};
 use images::ImageArgs;
 use interrupt::Interrupt;
 use outputs::{Accepted, Look, Output, OutputFormat, Reports};
@@ -80,6 +82,8 @@ pub(super) struct GateCommand {
     reports: ReportArgs,
     #[command(flatten)]
     settings: SettingsArgs,
+    #[command(flatten)]
+    containerd: ContainerdArgs,
 }
 
 /// The outcome of reading the settings file of a gate.
@@ -318,11 +322,14 @@ pub(super) fn run(
     options: &Options,
     reporter: Reporter,
 ) -> Result<Exit, Error> {
-    let GateCommand { nested, mut args, reports, settings } = command;
+    let GateCommand { nested, mut args, mut reports, settings, containerd } = command;
     if let Some(Nested::Merge(args)) = &nested {
         return merge::run(args, options);
     }
     args.input.append(&mut args.inputs);
+    if containerd.is_given() {
+        reports.format = Some(OutputFormat::Reason);
+    }
     if let Some(used) = &settings.used {
         reporter.note(&format!("options are also those of `{}`", escape(&used.path)));
     }
@@ -354,7 +361,10 @@ pub(super) fn run(
         }
         inventory.settings.clone_from(&settings.used);
         let written = reports.output.iter().map(|output| output.file.as_path());
-        let prepared = prepare(&args, options, reporter, written.chain(record), inventory)?;
+        let mut stdin = Stdin::default();
+        let image = containerd.image(&mut stdin)?;
+        let given = (&mut stdin, image.as_ref());
+        let prepared = prepare(&args, given, options, reporter, written.chain(record), inventory)?;
         evaluate(prepared, options, reporter, interrupt, args.explain)
     })
 }
@@ -416,6 +426,7 @@ pub(super) fn tool() -> Tool {
 /// Loads the policies and finds the inputs, among which the `written` files aren't.
 fn prepare<'a>(
     args: &GateArgs,
+    (stdin, pulled): (&mut Stdin, Option<&PulledImage>),
     options: &Options,
     reporter: Reporter,
     written: impl Iterator<Item = &'a Path>,
@@ -426,7 +437,7 @@ fn prepare<'a>(
             "policies are named with `-d`, or in the folder `policy`; other arguments are inputs",
         ));
     }
-    let has_input = args.images.any() || args.all_inputs().next().is_some();
+    let has_input = args.images.any() || pulled.is_some() || args.all_inputs().next().is_some();
     if args.no_input && has_input {
         let other = if args.images.any() { "--image" } else { "--input" };
         return Err(Error::configuration(format!(
@@ -435,8 +446,7 @@ fn prepare<'a>(
         .with_hint("use only one of them"));
     }
     watchdog::again(options.timeout)?;
-    let mut stdin = Stdin::default();
-    let (context, emulator) = Context::resolve(options, reporter, &mut stdin)?;
+    let (context, emulator) = Context::resolve(options, reporter, stdin)?;
     let ignore = Ignore::new(&args.load.ignore)?.with_written(written);
     let arguments = arguments(&args.arg)?;
     let mut values = values::parse(&args.set)?;
@@ -481,7 +491,13 @@ fn prepare<'a>(
     let parser =
         if is_attestation || gate.has_kinds() { Some(Parser::Json) } else { args.parser.parser };
     let from = (&gate, parser);
-    let mut places = places(args, &ignore, from, &mut stdin, inventory, &mut metadata.materials)?;
+    let mut places = places(args, &ignore, from, stdin, inventory, &mut metadata.materials)?;
+    if let Some(image) = pulled {
+        let mut account = Account::new(&image.reference);
+        account.taken = 1;
+        inventory.inputs.push(account.into());
+        places.push(InputSource::Document(image.reference.clone(), image.input().into()));
+    }
     if let Some(signatures) = &signatures {
         let (fetcher, has_tags) = (args.fetcher(options), gate.is_for_images());
         for image in args.images.fetch(&fetcher, signatures, options.timeout, has_tags)? {

@@ -127,7 +127,7 @@ fn option(setting: Setting) -> Option<String> {
         rego_platform_serve::setting::EXPOSED => "`--expose` allows other addresses",
         #[cfg(feature = "serve")]
         rego_platform_serve::setting::CLIENTS => {
-            "`--auth-token-file` or `--tls-client-ca` says who may ask"
+            "`--auth-token-file`, `--tls-client-ca` or `--webhook-secret` says who may ask"
         }
         DATA_SET => "`rego-platform new --examples` writes one",
         _ => return None,

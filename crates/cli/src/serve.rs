@@ -19,7 +19,7 @@ use rego_platform_gate::model::{AnsweredBy, Service};
 use rego_platform_gate::{Gate, GateOptions, RunOptions};
 use rego_platform_serve::{
     Access, AccessToken, GateRun, Journal, Load, Loaded, LogDestination, Server, ServerOptions,
-    Tls, Upload,
+    Tls, Upload, WebhookSecret,
 };
 
 use super::context::Context;
@@ -64,6 +64,9 @@ pub(super) struct ServeArgs {
     /// Public key (PEM) that has to have signed each bundle; repeatable, one suffices
     #[arg(long, value_name = "FILE")]
     bundle_key: Vec<PathBuf>,
+    /// Keep the webhooks' verdicts about images for this time
+    #[arg(long, value_name = "TIME", value_parser = options::duration, hide_short_help = true)]
+    decision_cache: Option<Duration>,
     #[command(flatten)]
     log: LogArgs,
     #[command(flatten)]
@@ -100,7 +103,7 @@ struct LogArgs {
 /// Who may ask.
 #[derive(Debug, Args)]
 struct AccessArgs {
-    /// Listen beyond loopback; needs `--auth-token-file` or `--tls-client-ca`
+    /// Listen beyond loopback; needs `--auth-token-file`, `--tls-client-ca` or `--webhook-secret`
     #[arg(long, help_heading = ACCESS)]
     expose: bool,
     /// Answer only requests with one of the tokens in this file, a line each
@@ -115,6 +118,11 @@ struct AccessArgs {
     /// Answer only clients with a certificate of these authorities (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = ACCESS)]
     tls_client_ca: Option<PathBuf>,
+    /// Answer webhooks only at addresses that end with `/` and the secret in this file
+    ///
+    /// For clients that can't send a token: `/v1/admission/SECRET` and `/v1/provider/SECRET`.
+    #[arg(long, value_name = "FILE", help_heading = ACCESS)]
+    webhook_secret: Option<PathBuf>,
 }
 
 /// The bounds on requests.
@@ -173,6 +181,7 @@ pub(super) fn run(args: ServeArgs, options: &Options, reporter: Reporter) -> Res
     server.bounds.queue = args.bounds.queue;
     server.bounds.memory = args.bounds.max_memory;
     server.bounds.grace = args.bounds.grace;
+    server.decision_cache = args.decision_cache;
     server.decision_log = args.log.destination(&context, options)?;
     if args.access.expose && server.access.tls.is_none() {
         let message =
@@ -228,8 +237,13 @@ fn check_log(args: &ServeArgs, options: &Options) -> Result<(), Error> {
     let log = args.log.decision_log.as_deref().filter(|log| *log != "-" && !is_address(log));
     let Some(log) = log.map(Path::new) else { return Ok(()) };
     let access = &args.access;
-    let secrets =
-        [&access.auth_token_file, &access.tls_cert, &access.tls_key, &access.tls_client_ca];
+    let secrets = [
+        &access.auth_token_file,
+        &access.tls_cert,
+        &access.tls_key,
+        &access.tls_client_ca,
+        &access.webhook_secret,
+    ];
     let secrets = secrets.into_iter().flatten().cloned();
     let secrets = secrets.chain(args.bundle_key.iter().cloned());
     let others = options.read().chain(args.load.read()).chain(args.remote.read()).chain(secrets);
@@ -404,6 +418,12 @@ impl AccessArgs {
                     Error::configuration(message).with_hint("write one on a line of its own")
                 );
             }
+        }
+        if let Some(path) = &self.webhook_secret {
+            let text = stdin::text(read("the webhook secret", path)?, &path.display().to_string())?;
+            let secret = WebhookSecret::new(text.trim());
+            access.webhook_secret =
+                Some(secret.map_err(|error| option_files::in_file(path, "can't be used", error))?);
         }
         if let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) {
             let authorities = self.tls_client_ca.as_ref();

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::answer::Refusal;
+use super::routes::WEBHOOKS;
 use super::setting;
 use super::tls::Tls;
 
@@ -31,6 +32,30 @@ pub struct Access {
     pub tokens: Vec<AccessToken>,
     /// Encryption, and the certificates that clients must show; none by default.
     pub tls: Option<Tls>,
+    /// The secret at the end of the webhooks' addresses, which stands for a token; none by default, and their
+    /// addresses have none. With it alone, an exposed server answers the webhooks and `GET /health` only.
+    pub webhook_secret: Option<WebhookSecret>,
+}
+
+/// The secret at the end of the webhooks' addresses, for clients that can't send a token. Only its digest is kept.
+#[derive(Debug, Clone)]
+pub struct WebhookSecret(AccessToken);
+
+impl WebhookSecret {
+    /// Creates a secret from its text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when it has less than 16 characters, or others than letters, digits,
+    /// `-`, `.`, `_` and `~`.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if !text.bytes().all(is_plain) {
+            let message = "the webhook secret has a character other than letters, digits, `-`, `.`, `_` and `~`";
+            let hint = "`openssl rand -hex 32` makes a good one";
+            return Err(Error::configuration(message).with_hint(hint));
+        }
+        AccessToken::new(text).map(Self)
+    }
 }
 
 /// A token that a client may carry. Only its digest is kept.
@@ -79,12 +104,16 @@ impl Access {
             let error = wrong(format!("other machines could reach `{listen}`"));
             return Err(error.with_hint("listen on 127.0.0.1").by_setting(setting::EXPOSED));
         }
-        let knows = self.tls.as_ref().is_some_and(Tls::knows_clients);
-        if self.expose && self.tokens.is_empty() && !knows {
+        if self.expose && self.is_open() && self.webhook_secret.is_none() {
             let error = wrong(format!("anyone who reaches `{listen}` could ask"));
             return Err(error.by_setting(setting::CLIENTS));
         }
         Ok(())
+    }
+
+    /// Returns `true` if neither a token nor a certificate says who may ask.
+    fn is_open(&self) -> bool {
+        self.tokens.is_empty() && !self.tls.as_ref().is_some_and(Tls::knows_clients)
     }
 
     /// Returns why a request isn't answered, if its client may not ask.
@@ -99,8 +128,15 @@ impl Access {
             let message = "the request is for another host than this machine's loopback";
             return refused(StatusCode::FORBIDDEN, message);
         }
-        let is_health = request.uri().path() == "/health";
-        if !self.tokens.is_empty() && !is_health && !self.has_token(request.headers()) {
+        let path = request.uri().path();
+        if let (Some(secret), Some(given)) = (&self.webhook_secret, webhook_secret(path)) {
+            let is_right = secret.0.0.ct_eq(&digest(given)).into();
+            let message = "the address doesn't end with the webhook secret";
+            return if is_right { None } else { refused(StatusCode::UNAUTHORIZED, message) };
+        }
+        // Exposed by the webhook secret alone, it is nobody else's.
+        let needs_token = !self.tokens.is_empty() || self.expose && self.is_open();
+        if needs_token && path != "/health" && !self.has_token(request.headers()) {
             return refused(StatusCode::UNAUTHORIZED, "the request has no valid token");
         }
         None
@@ -123,6 +159,14 @@ impl Access {
         let equal = |all, token: &AccessToken| all | token.0.ct_eq(&given);
         self.tokens.iter().fold(subtle::Choice::from(0), equal).into()
     }
+}
+
+/// Returns what follows the address of a webhook, and may be the secret.
+fn webhook_secret(path: &str) -> Option<&str> {
+    WEBHOOKS.iter().find_map(|address| {
+        let rest = path.strip_prefix(address)?;
+        if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+    })
 }
 
 fn is_of_page(headers: &HeaderMap) -> bool {

@@ -6,11 +6,17 @@ use rego_platform::evaluate::{OpaError, compact, pretty};
 use rego_platform::{Error, ErrorKind, Position, Value};
 use serde::Serialize;
 
+/// How OPA's message begins if a list of errors says more.
+const LISTED: &str = "error(s) occurred";
+
 /// A request that isn't answered, with the reason.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Refusal {
     #[serde(skip)]
     status: StatusCode,
+    /// What an error of the service or of a policy is; of any other refusal, whose fault it is.
+    #[serde(skip)]
+    kind: ErrorKind,
     code: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -19,7 +25,9 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), errors: Vec::new() }
+        let is_clients = status.is_client_error();
+        let kind = if is_clients { ErrorKind::InvalidArgument } else { ErrorKind::Internal };
+        Self { status, kind, code, message: message.into(), errors: Vec::new() }
     }
 
     /// A request with something wrong in it.
@@ -37,7 +45,7 @@ impl Refusal {
         let errors = OpaError::all(error, None);
         let parsed = errors.iter().all(|error| error.code != "rego_parse_error");
         let what = if parsed { "compiling" } else { "parsing" };
-        Self { errors, ..Self::invalid(format!("error(s) occurred while {what} query")) }
+        Self { errors, ..Self::invalid(format!("{LISTED} while {what} query")) }
     }
 
     /// An evaluation that ended with an error. An error of the policy has OPA's message, and any other its
@@ -45,7 +53,7 @@ impl Refusal {
     pub fn of_evaluation(error: &Error, place: Option<&Position>) -> Self {
         let message = match error.kind() {
             _ if !error.diagnostics().is_empty() => {
-                "error(s) occurred while evaluating query".to_owned()
+                format!("{LISTED} while evaluating query")
             }
             // A client has a token, too, with which it asks this server.
             ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
@@ -53,7 +61,22 @@ impl Refusal {
             }
             _ => error.report(),
         };
-        Self { errors: OpaError::all(error, place), ..Self::internal(message) }
+        let errors = OpaError::all(error, place);
+        Self { errors, kind: error.kind(), ..Self::internal(message) }
+    }
+
+    /// Returns the kind of the error.
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the reason as one text: where the message only announces a list, the list's messages.
+    pub fn reason(&self) -> String {
+        if self.errors.is_empty() || !self.message.starts_with(LISTED) {
+            return self.message.clone();
+        }
+        let messages: Vec<&str> = self.errors.iter().map(|error| error.message.as_str()).collect();
+        messages.join("; ")
     }
 
     /// Returns it as a value, as it stands among other answers and in the log of decisions.
@@ -66,9 +89,15 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut text = serde_json::to_string_pretty(&self).unwrap_or_default();
         text.push('\n');
-        of_text(self.status, text)
+        let mut response = of_text(self.status, text);
+        response.extensions_mut().insert(Reason(self.reason()));
+        response
     }
 }
+
+/// Why a request isn't answered, beside the response that says so.
+#[derive(Debug, Clone)]
+pub(crate) struct Reason(pub String);
 
 /// Returns an answer with `value`, unless that has more than `most` bytes as JSON.
 pub(crate) fn json(

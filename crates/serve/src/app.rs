@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rego_platform::Value;
 use rego_platform::evaluate::{EvaluateOptions, Pool, SharedMemory};
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub memory: SharedMemory,
     pub metrics: Arc<Metrics>,
     pub decision_log: Option<DecisionLog>,
+    /// The time for which decisions about images are kept.
+    pub decision_cache: Option<Duration>,
     /// Names this server in the log of decisions and in its configuration.
     pub id: String,
     pub requests: AtomicU64,

@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::answer::Refusal;
 use super::app::App;
 use super::decision_log::{Event, Subject, bindings};
+use super::parameters::{Parameters, timeout};
 use super::policy_set::{PolicySet, Prepared};
 
 /// The address of a client.
@@ -30,26 +31,47 @@ pub(crate) struct Asking {
     trace: Option<TraceParent>,
     number: u64,
     began: Instant,
+    /// The time that the client waits.
+    timeout: Option<Duration>,
 }
 
 impl FromRequestParts<App> for Asking {
-    type Rejection = std::convert::Infallible;
+    type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let mut parents = parts.headers.get_all("traceparent").iter();
         let only = parents.next().filter(|_| parents.next().is_none());
         let parent = only.and_then(|value| value.to_str().ok());
         let trace = parent.and_then(|text| TraceParent::new(text).ok());
-        Ok(Self { peer, trace, number: app.number(), began: Instant::now() })
+        let parameters = Parameters::of(&parts.uri);
+        let timeout = parameters.last("timeout").map(timeout).transpose()?;
+        Ok(Self { peer, trace, number: app.number(), began: Instant::now(), timeout })
     }
 }
 
 impl Asking {
+    /// Returns the time limit of all evaluations of this request.
+    pub fn limit(&self, app: &App) -> Duration {
+        let most = app.evaluate.budget.timeout;
+        self.timeout.map_or(most, |timeout| timeout.min(most))
+    }
+
+    /// Returns the same request of a client that waits for this time, or for what `change` makes of its own.
+    pub fn waiting(mut self, change: impl FnOnce(Option<Duration>) -> Option<Duration>) -> Self {
+        self.timeout = change(self.timeout);
+        self
+    }
+
+    /// Returns the same request without a client that waits.
+    pub fn without_limit(&self) -> Self {
+        Self { timeout: None, ..self.clone() }
+    }
+
     /// Returns the options of an evaluation for this request, which ends in the request's time.
     pub fn options(&self, app: &App) -> EvaluateOptions {
         let mut options = app.evaluate.clone();
-        options.budget.timeout = options.budget.timeout.saturating_sub(self.began.elapsed());
+        options.budget.timeout = self.limit(app).saturating_sub(self.began.elapsed());
         options.pool = Some(app.pool.clone());
         options.memory = Some(app.memory.clone());
         options.observer = Some(app.metrics.clone());
@@ -163,7 +185,7 @@ pub(crate) async fn decide(
     if let (Some(id), Some(recording)) = (id, recording) {
         let answer = |output: &QueryOutput| match subject {
             Subject::Query(_) => Some(bindings(output)),
-            Subject::Document(_) | Subject::Gate => output.value().cloned(),
+            Subject::Document(_) | Subject::Route(_) => output.value().cloned(),
         };
         let outcome = result.as_ref().map(answer).map_err(Refusal::value);
         let event = Event {

@@ -14,8 +14,10 @@ use rego_platform::{CallEvent, EvaluationEvent, Observer};
 const BUCKETS: [f64; 10] = [1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1, 1.0];
 
 /// The names of handlers, each for the addresses that begin with it.
-const HANDLERS: [&str; 10] = [
+const HANDLERS: [&str; 13] = [
     "v0/data",
+    "v1/admission",
+    "v1/batch/call",
     "v1/batch/data",
     "v1/call",
     "v1/compile",
@@ -23,6 +25,7 @@ const HANDLERS: [&str; 10] = [
     "v1/data",
     "v1/gate",
     "v1/policies",
+    "v1/provider",
     "v1/query",
     "v1/status",
 ];

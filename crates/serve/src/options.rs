@@ -28,6 +28,9 @@ pub struct ServerOptions {
     pub bounds: Bounds,
     /// Where decisions are logged; nowhere by default.
     pub decision_log: Option<LogDestination>,
+    /// The time for which the webhooks keep a verdict about an image; none by default. A changed response of the
+    /// service then counts after this time; changed policies count at once.
+    pub decision_cache: Option<Duration>,
     /// Hears what happens.
     pub journal: Arc<dyn Journal>,
 }
@@ -42,6 +45,7 @@ impl ServerOptions {
             gate,
             bounds: Bounds::default(),
             decision_log: None,
+            decision_cache: None,
             journal,
         }
     }

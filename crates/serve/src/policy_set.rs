@@ -17,6 +17,7 @@ use rego_platform_gate::Gate;
 use sha2::{Digest as _, Sha256};
 
 use super::answer::Refusal;
+use super::images::ImageDecisions;
 
 /// The name of the policies where OPA names bundles.
 pub(crate) const POLICIES: &str = "policies";
@@ -59,6 +60,8 @@ pub(crate) struct PolicySet {
     pub revision: String,
     pub activated: DateTime<Utc>,
     prepared: Cache<Key, Query>,
+    /// The decisions about images by these policies.
+    pub images: ImageDecisions,
 }
 
 /// A query, and `true` if it was prepared before.
@@ -69,7 +72,8 @@ impl PolicySet {
         let Loaded { policies, gate } = loaded;
         let revision = revision(&policies)?;
         let prepared = Cache::new(PREPARED);
-        Ok(Self { policies, gate, revision, activated: Utc::now(), prepared })
+        let images = ImageDecisions::default();
+        Ok(Self { policies, gate, revision, activated: Utc::now(), prepared, images })
     }
 
     fn prepare(

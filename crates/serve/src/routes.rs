@@ -1,5 +1,6 @@
 //! The interface: which address is answered where, and what holds for all of them.
 
+mod admission;
 mod batch;
 mod call;
 mod data;
@@ -7,29 +8,38 @@ mod gate;
 mod guard;
 mod health;
 mod policies;
+mod provider;
 mod query;
 mod status;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 
 use super::answer::Refusal;
 use super::app::App;
 
+/// The addresses of the webhooks.
+pub(crate) const WEBHOOKS: [&str; 2] = [admission::ROUTE, provider::ROUTE];
+
 /// Returns the interface.
 pub(crate) fn router(app: &App) -> Router {
+    // The secret was compared before.
+    let secret = if app.access.webhook_secret.is_some() { "/{secret}" } else { "" };
     let evaluating = Router::new()
+        .route(&format!("{}{secret}", admission::ROUTE), only(post(admission::post), "POST"))
+        .route(&format!("{}{secret}", provider::ROUTE), only(post(provider::post), "POST"))
         .route("/", only(post(data::default_decision), "POST"))
         .with_document("/v0/data", || only(post(data::post_v0), "POST"))
         .with_document("/v1/data", || read_only(get(data::get_v1).post(data::post_v1), "GET, POST"))
+        .route("/v1/batch/call", only(post(call::post_many), "POST"))
         .with_document("/v1/batch/data", || only(post(batch::post), "POST"))
         .route("/v1/query", only(get(query::get).post(query::post), "GET, POST"))
         .route("/v1/call/{function}", only(post(call::post), "POST"))
-        .route("/v1/gate", only(post(gate::post), "POST"))
+        .route(gate::ROUTE, only(post(gate::post), "POST"))
         .route("/health/{*path}", only(get(health::policy), "GET"))
         .route("/v1/policies/{*id}", read_only(get(policies::one), "GET"))
         .route_layer(from_fn_with_state(app.clone(), guard::admit));
@@ -44,6 +54,7 @@ pub(crate) fn router(app: &App) -> Router {
         .fallback(missing)
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(app.clone(), guard::check))
+        .layer(from_fn(provider::respond_always))
         .layer(from_fn_with_state(app.clone(), guard::measure))
         .with_state(app.clone())
 }

@@ -46,8 +46,16 @@ impl Server {
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when other machines could ask without a token or a certificate, or the
     /// address can't be listened on; the errors of loading.
     pub fn start(load: Load, options: ServerOptions) -> Result<Self, Error> {
-        let ServerOptions { listen, access, evaluate, gate, bounds, decision_log, journal } =
-            options;
+        let ServerOptions {
+            listen,
+            access,
+            evaluate,
+            gate,
+            bounds,
+            decision_log,
+            decision_cache,
+            journal,
+        } = options;
         access.check(listen)?;
         let policies = PolicyStore::new(load)?;
         let decision_log = decision_log
@@ -72,6 +80,7 @@ impl Server {
             memory: SharedMemory::new(bounds.memory),
             metrics: Arc::new(Metrics::default()),
             decision_log,
+            decision_cache,
             id: Uuid::new_v4().to_string(),
             requests: AtomicU64::default(),
             bounds: bounds.clone(),

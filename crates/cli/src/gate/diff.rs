@@ -14,6 +14,7 @@ use super::{GateArgs, Interrupt, Prepared, evaluate, prepare, tool};
 use crate::Exit;
 use crate::options::Options;
 use crate::output::{self, Reporter};
+use crate::stdin::Stdin;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DiffFormat {
@@ -55,7 +56,8 @@ pub(crate) fn run(args: DiffArgs, options: &Options, reporter: Reporter) -> Resu
     let mut load = |policies: Vec<PathBuf>| {
         gate.data.truncate(common);
         gate.data.extend(policies);
-        prepare(&gate, options, reporter, std::iter::empty(), &mut Inventory::default())
+        let given = (&mut Stdin::default(), None);
+        prepare(&gate, given, options, reporter, std::iter::empty(), &mut Inventory::default())
     };
     let (mut before, mut after) = (load(before)?, load(after)?);
     after.share_answers(&before);

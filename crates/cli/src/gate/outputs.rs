@@ -18,7 +18,7 @@ use rego_platform_gate::reports::view::View;
 use rego_platform_gate::repository;
 
 use super::human::Human;
-use super::json;
+use super::{containerd, json};
 use crate::destinations::{self, Reads};
 use crate::output;
 
@@ -28,6 +28,8 @@ pub(super) enum OutputFormat {
     Human,
     Json,
     Other(ReportFormat),
+    /// The line that containerd reads; no value of an option.
+    Reason,
 }
 
 impl ValueEnum for OutputFormat {
@@ -44,6 +46,7 @@ impl ValueEnum for OutputFormat {
         let name = match self {
             Self::Human => "human",
             Self::Json => "json",
+            Self::Reason => return None,
             Self::Other(format) => ReportFormat::NAMES.iter().find(|(_, named)| named == format)?.0,
         };
         Some(PossibleValue::new(name))
@@ -73,6 +76,7 @@ impl OutputFormat {
                 });
             }
             Self::Json => return Box::new(json::Json),
+            Self::Reason => return Box::new(containerd::Reason),
             Self::Other(format) => format,
         };
         form.report(&options(more))

@@ -68,7 +68,7 @@ impl FileOption {
 
     /// Returns the options of the command line that are given instead of this one.
     pub fn replaced_by(&self) -> &'static [&'static str] {
-        if self.id == "input" { &["inputs", "no_input", "image"] } else { &[] }
+        if self.id == "input" { &["inputs", "no_input", "image", "containerd"] } else { &[] }
     }
 }
 

@@ -4,6 +4,7 @@ mod account;
 mod attest;
 mod bundle_keys;
 mod conftest;
+mod containerd;
 mod contracts;
 mod destinations;
 mod documents;

@@ -82,8 +82,9 @@ fn examples(page: &str) -> Vec<Example> {
             (Some(language), line) => {
                 // No command escapes for want of a word that is known here.
                 let language = language.split([' ', ',']).next().unwrap_or_default();
-                let known =
-                    ["sh", "rust", "python", "json", "yaml", "toml", "rego", "mermaid", "text"];
+                let known = [
+                    "sh", "rust", "go", "python", "json", "yaml", "toml", "rego", "mermaid", "text",
+                ];
                 let plain = language.is_empty() && !line.contains("rego-platform ");
                 assert!(plain || known.contains(&language), "`{language}`: {line}");
             }

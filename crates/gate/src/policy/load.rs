@@ -324,6 +324,12 @@ impl Gate {
         self.checks.iter().any(|check| check.context.reads_input)
     }
 
+    /// Returns `true` if a verdict may depend on this member of `input`.
+    #[doc(hidden)]
+    pub fn reads_field(&self, name: &str) -> bool {
+        self.checks.iter().any(|check| check.reads.fields.has(name))
+    }
+
     /// Returns the packages that are evaluated, in the order of reports.
     pub fn policies(&self) -> &[Policy] {
         &self.policies

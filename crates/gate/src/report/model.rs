@@ -346,6 +346,25 @@ impl Run {
         }
     }
 
+    /// Returns why it didn't pass, in the words of policies and errors: what makes inputs fail, or else why
+    /// there is no verdict. Empty if it passed.
+    #[doc(hidden)]
+    pub fn explanations(&self) -> Vec<&str> {
+        let own: Vec<&str> = match self.outcome {
+            Outcome::Passed => return Vec::new(),
+            Outcome::Failed => {
+                let failing = self.violations().filter(|(_, _, found)| found.fails());
+                failing.map(|(_, _, found)| found.message.as_str()).collect()
+            }
+            Outcome::NoVerdict => {
+                let causes = self.causes.iter().map(|cause| &cause.error);
+                causes.chain(&self.failure).map(|failure| failure.message.as_str()).collect()
+            }
+        };
+        // An input may fail or have no verdict for a reason that is no violation, such as the rules of the run.
+        if own.is_empty() { self.reasons.iter().map(String::as_str).collect() } else { own }
+    }
+
     /// Returns every violation, with its verdict and input.
     pub(crate) fn violations(&self) -> impl Iterator<Item = (&Input, &Verdict, &Violation)> {
         self.inputs.iter().flat_map(|input| {

@@ -9,14 +9,12 @@ use rego_platform::{Error, Value};
 use crate::answer::object;
 use crate::policy_set::{POLICIES, timestamp};
 
-/// The path of a gate's run in the log: with a slash before it, as no document's has.
-const GATE: &str = "/v1/gate";
-
 /// What is decided about.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
-    /// All policies, as a gate.
-    Gate,
+    /// All policies, as a gate, by the address that asks for its verdict: with a slash before it, as no
+    /// document's path has.
+    Route(&'static str),
     /// A document, by its path in an address.
     Document(String),
     /// A query, by its text.
@@ -52,7 +50,7 @@ impl Event {
             Err(error) => (None, Some(error)),
         };
         let (path, query) = match self.subject {
-            Subject::Gate => (Some(GATE.to_owned()), None),
+            Subject::Route(route) => (Some(route.to_owned()), None),
             Subject::Document(path) => (Some(path), None),
             Subject::Query(text) => (None, Some(text)),
         };

@@ -1,13 +1,11 @@
 //! A gate's verdict over inputs: `/v1/gate`.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use rego_platform::evaluate::{CancelOnDrop, Cancellation, Recording};
-use rego_platform::{Error, Value};
+use rego_platform::Value;
 use rego_platform_gate::InputSource;
 use rego_platform_gate::model::Exit;
 
@@ -16,8 +14,11 @@ use crate::app::App;
 use crate::body::Members;
 use crate::decide::{Asking, identity};
 use crate::decision_log::{Event, Subject};
+use crate::judgement::judge;
 use crate::parameters::Parameters;
-use crate::policy_set::PolicySet;
+
+/// Where it is answered, and the path of its entries in the log.
+pub(super) const ROUTE: &str = "/v1/gate";
 
 /// Answers with the report of a run over `{"inputs": {NAME: INPUT, …}}`. One without a verdict is an error.
 pub(super) async fn post(
@@ -41,7 +42,12 @@ pub(super) async fn post(
     let set = app.policies.current();
     let id = identity(&app);
     let began = Instant::now();
-    let outcome = run(&app, &set, &asking, sources, id.is_some()).await;
+    let outcome = judge(&app, &set, &asking, sources, id.is_some()).await;
+    let outcome = outcome.and_then(|(run, recording)| {
+        let report = Value::from_serialize(&run);
+        let report = report.map_err(|error| Refusal::internal(error.to_string()))?;
+        Ok((run.exit, report, recording))
+    });
     let (outcome, recording) = match outcome {
         Ok((exit, report, recording)) => (Ok((exit, report)), recording),
         Err(refusal) => (Err(refusal), None),
@@ -53,7 +59,7 @@ pub(super) async fn post(
             outcome: report.map_err(Refusal::value),
             recording: Ok(recording.unwrap_or_default()),
             metrics: asking.metrics(body.parsing, began.elapsed()).into_iter().collect(),
-            ..asking.event(&app, &set, id, Subject::Gate)
+            ..asking.event(&app, &set, id, Subject::Route(ROUTE))
         };
         asking.log(&app, &set, event).await?;
     }
@@ -66,37 +72,4 @@ pub(super) async fn post(
         Exit::NoVerdict => StatusCode::INTERNAL_SERVER_ERROR,
     };
     json(status, &report, parameters.is_pretty(), app.bounds.answer)
-}
-
-/// Runs the gate away from the threads that answer. Dropping the future cancels the run.
-async fn run(
-    app: &App,
-    set: &Arc<PolicySet>,
-    asking: &Asking,
-    sources: Vec<InputSource>,
-    record: bool,
-) -> Result<(Exit, Value, Option<Recording>), Refusal> {
-    // Its client may leave.
-    let cancel = CancelOnDrop(Cancellation::new());
-    let time = asking.options(app).budget.timeout;
-    let (running, set, asking) = (app.clone(), Arc::clone(set), asking.clone());
-    let cancellation = cancel.0.clone();
-    let run = tokio::task::spawn_blocking(move || {
-        let mut options = asking.options(&running);
-        options.cancellation = Some(cancellation);
-        // The run as a whole ends in time; the report has the limit that was set, not what was left of it.
-        options.budget.timeout = running.evaluate.budget.timeout;
-        let refuse = |error: &Error| Refusal::of_evaluation(error, None);
-        let gate = set.gate.as_ref().map_err(refuse)?;
-        let mut options = (running.gate.0)(options);
-        options.record |= record;
-        let (run, recording) = gate.run(sources, &options, &mut ()).map_err(|e| refuse(&e))?;
-        let report = Value::from_serialize(&run);
-        let report = report.map_err(|error| Refusal::internal(error.to_string()))?;
-        Ok::<_, Refusal>((run.exit, report, recording))
-    });
-    // The time of a run is that of all its inputs together.
-    let timed_out = |_| Refusal::of_evaluation(&Error::timed_out_after("the run", time), None);
-    let run = tokio::time::timeout(time, run).await.map_err(timed_out)?;
-    run.map_err(|_| Refusal::internal("the run panicked"))?
 }

@@ -166,3 +166,78 @@ async fn policies_are_listed_with_their_texts() {
     assert_eq!(one.json().get_str("result"), Some(&first), "{one:?}");
     assert_eq!(served.get("/v1/policies/none").await.status, 404);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_of_calls_has_an_answer_for_each_in_their_order() {
+    let emulator = emulator();
+    let served = serve(&[("p.rego", POLICY)], Answers::Service(platform(&emulator)), |_| {});
+    let missing = format!("sha256:{}", "0".repeat(64));
+    let call = |function: &str, arguments: &str| {
+        format!(r#"{{"function": "{function}", "arguments": {arguments}}}"#)
+    };
+    let calls = [
+        call("discover", &format!(r#"["{missing}", ""]"#)),
+        call("discover", &format!(r#"["{CLEAN_IMAGE}", ""]"#)),
+        call("discovr", "[]"),
+        call("discover", "[]"),
+        call("evidence_prompt", r#"["text", "is it fine?"]"#),
+        call("discover", r#"["sha256:0", ""]"#),
+    ];
+    let body = format!(r#"{{"calls": [{}]}}"#, calls.join(", "));
+    let answer = served.post("/v1/batch/call", &body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let results = answer.json().get_str("results").cloned().unwrap();
+    let kinds: Vec<String> = results
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| match result.get_str("error") {
+            Some(error) => error.get_str("kind").and_then(Value::as_str).unwrap().to_owned(),
+            None => result.get_str("result").unwrap().get_str("kind").unwrap().to_string(),
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "not found",
+            "\"CONTAINER_IMAGE\"",
+            "invalid argument",
+            "invalid argument",
+            "not answered",
+            "invalid argument"
+        ]
+    );
+    for wrong in [
+        "{}",
+        r#"{"calls": {}}"#,
+        r#"{"calls": [1]}"#,
+        r#"{"calls": [{"function": "discover", "arguments": {}}]}"#,
+        r#"{"calls": [], "exact": "yes"}"#,
+    ] {
+        let answer = served.post("/v1/batch/call", wrong).await;
+        assert_eq!(answer.status, 400, "{wrong}: {answer:?}");
+    }
+    let none = served.post("/v1/batch/call", r#"{"calls": []}"#).await;
+    assert_eq!(none.json().to_json(), r#"{"results":[]}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_is_sent_only_by_an_exact_pass() {
+    let emulator = emulator();
+    let served = serve(&[("p.rego", POLICY)], Answers::Service(platform(&emulator)), |_| {});
+    let ask = async |exact: &str| {
+        let body = format!(
+            r#"{{"calls": [{{"function": "evidence_prompt", "arguments": ["a text", "is it fine?"]}}]{exact}}}"#
+        );
+        let before = emulator.requests().len();
+        let answer = served.post("/v1/batch/call", &body).await;
+        (answer, emulator.requests().len() - before)
+    };
+    for guess in ["", r#", "exact": false"#] {
+        let (answer, sent) = ask(guess).await;
+        assert!(answer.body.contains("not answered"), "{answer:?}");
+        assert_eq!(sent, 0);
+    }
+    let (answer, sent) = ask(r#", "exact": true"#).await;
+    assert!(!answer.body.contains("not answered") && sent > 0, "{answer:?}");
+}

@@ -12,3 +12,4 @@ mod interface;
 mod reload;
 mod support;
 mod upload;
+mod webhooks;
