@@ -312,11 +312,10 @@ fn refers_to<'a>(
             return;
         }
         let path: Vec<&str> = constant_parts(rest).collect();
-        for length in 1..=path.len() {
-            let Some(start) = path.get(..length) else { break };
-            if start != own && packages.contains(start) {
-                found.insert(start.iter().map(|&part| part.to_owned()).collect());
-            }
+        // Packages that it leads into, and those below it: `data.lib[_].problems`.
+        let leads = |package: &&Vec<&str>| path.starts_with(package) || package.starts_with(&path);
+        for package in packages.iter().filter(leads).filter(|package| **package != own) {
+            found.insert(package.iter().map(|&part| part.to_owned()).collect());
         }
     };
     for (author, resolved) in modules {

@@ -87,9 +87,9 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let message = format!("missing member: neither the gate nor the service set `{reference}`");
     let argument = reference.strip_prefix("input.args.").map(|rest| rest.split('.').next());
     let hint = match argument.flatten() {
-        Some(name) => format!(
-            "pass the argument (`--arg {name}=VALUE`), or read it with a default: `object.get`"
-        ),
+        Some(name) => {
+            format!("pass the argument `{name}`, or read it with a default: `object.get`")
+        }
         None => "read it with a default: `object.get`".to_owned(),
     };
     Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub use convert::ConvertError;
 pub use json::{JsonError, JsonLimits, JsonStyle};
-pub use meter::GoesOn;
+pub use meter::{GoesOn, interruptible};
 pub use number::{Number, NumberError};
 pub use shared::Shared;
 pub use sorted::{Elements, IntoElements, IntoMembers, Members, Object, Set};

@@ -12,9 +12,14 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::answer::Refusal;
-use super::routes::WEBHOOKS;
 use super::setting;
 use super::tls::Tls;
+
+/// The path of the webhook for admission.
+pub(crate) const ADMISSION: &str = "/v1/admission";
+
+/// The path of the provider of external data.
+pub(crate) const PROVIDER: &str = "/v1/provider";
 
 /// The fewest characters of a token, so that it can't be guessed.
 const SHORTEST: usize = 16;
@@ -163,7 +168,7 @@ impl Access {
 
 /// Returns what follows the address of a webhook, and may be the secret.
 fn webhook_secret(path: &str) -> Option<&str> {
-    WEBHOOKS.iter().find_map(|address| {
+    [ADMISSION, PROVIDER].iter().find_map(|address| {
         let rest = path.strip_prefix(address)?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
     })

@@ -22,9 +22,6 @@ use axum::routing::{MethodRouter, get, post};
 use super::answer::Refusal;
 use super::app::App;
 
-/// The addresses of the webhooks.
-pub(crate) const WEBHOOKS: [&str; 2] = [admission::ROUTE, provider::ROUTE];
-
 /// Returns the interface.
 pub(crate) fn router(app: &App) -> Router {
     // The secret was compared before.

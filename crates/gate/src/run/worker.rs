@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rego_platform::Error;
 use rego_platform::evaluate::Evaluated;
 use rego_platform::explain::Explanation;
 use rego_platform::rego::Value;
 use rego_platform::rego::internal::yaml::{Legacy, legacy};
+use rego_platform::rego::value::interruptible;
+use rego_platform::{Error, Limit};
 
 use super::memory::MemoryShare;
 use super::options::RunOptions;
@@ -34,6 +35,16 @@ pub(super) struct QueuedInput {
 }
 
 impl QueuedInput {
+    /// Reads its value within the time of an evaluation.
+    fn read(&self, options: &RunOptions) -> Result<Reading, Error> {
+        let timeout = options.evaluate.budget.timeout;
+        let deadline = Instant::now().checked_add(timeout.saturating_sub(self.input.reading));
+        let goes_on = move || deadline.is_none_or(|deadline| Instant::now() < deadline);
+        interruptible(Arc::new(goes_on), || self.value(options.documents.yaml)).unwrap_or_else(
+            || Err(Error::timed_out_after("reading the input", timeout).at_limit(Limit::Timeout)),
+        )
+    }
+
     /// Returns its value, what is known of it as a material of its kind, and how YAML 1.1 reads it, if no
     /// version is chosen and that differs.
     fn value(&self, yaml: Option<YamlVersion>) -> Result<Reading, Error> {
@@ -122,7 +133,7 @@ impl Gate {
             return vec![Event::Dropped(index, count)];
         }
         queued.started.get_or_init(Instant::now);
-        let (value, facts, legacy) = match queued.value(options.documents.yaml) {
+        let (value, facts, legacy) = match queued.read(options) {
             Ok(read) => read,
             Err(error) => {
                 let failure = Failure::new(&error, options.hint);

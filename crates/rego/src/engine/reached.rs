@@ -227,6 +227,8 @@ pub(super) struct SurveyState {
     pub(super) heads: Heads,
     /// Set once a call found no definition whose head fits, and none that selects other arguments.
     pub(super) unfit: bool,
+    /// Set once a part of the input was no object, for a call of which no head fits.
+    pub(super) misshapen: Option<(bool, &'static str)>,
     /// Set once the expression being evaluated looked up a member that an object can't have.
     pub(super) lacks: Cell<bool>,
     /// The last reference to the input that found nothing.
@@ -246,6 +248,8 @@ pub(super) struct Heads {
     pub(super) fit: bool,
     /// A head doesn't fit, although no value in it differs.
     pub(super) lacking: bool,
+    /// A head takes an object, and a part of the input isn't one; with `true` for an element.
+    pub(super) misshapen: Option<(bool, &'static str)>,
 }
 
 /// The elements of an input, by which they are told.

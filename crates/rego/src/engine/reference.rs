@@ -204,7 +204,7 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    fn suspect_absent(&self) {
+    pub(super) fn suspect_absent(&self) {
         self.suspect(Marks::CLOSED);
         if let Some(survey) = &self.survey {
             survey.lacks.set(true);
@@ -351,6 +351,9 @@ impl<'p, 'r> Machine<'p, 'r> {
             }
             Head::Data(resolved) => {
                 if self.data.is_some() || self.replaced_data > 0 {
+                    if let Some(data) = &self.data {
+                        self.suspect_closed(run, data, path);
+                    }
                     return self.tree(run, Some(Core::ROOT), path, Vec::new(), other, next);
                 }
                 match resolved {
@@ -383,13 +386,9 @@ impl<'p, 'r> Machine<'p, 'r> {
     ) -> Flow {
         match other {
             OtherSide::Term(term, base) | OtherSide::Element(term, base, _) => {
-                if run.watched.is_some()
-                    && self.survey.is_some()
-                    && !matches!(term, Term::Var(_))
-                    && !self.fits(term, base, &value)
-                    && !self.contradicts(term, base, Some(&value))
+                if !matches!(term, Term::Var(_) | Term::Const(_)) && !self.fits(term, base, &value)
                 {
-                    run.misses();
+                    self.misfits(run, (term, base), &value);
                 }
                 self.attempt(|machine| {
                     if machine.unify_owned(term, base, value) { next(machine) } else { Ok(()) }
@@ -414,6 +413,16 @@ impl<'p, 'r> Machine<'p, 'r> {
                 *place.borrow_mut() = Some(value);
                 next(self)
             }
+        }
+    }
+
+    /// Notes that a value doesn't fit a pattern.
+    fn misfits(&self, run: &Run<'p>, (pattern, base): (&'p Term, u32), value: &Value) {
+        if self.survey.is_some() && !self.contradicts(pattern, base, Some(value)) {
+            run.misses();
+        }
+        if self.excludes_in(pattern, base, value) {
+            self.suspect_absent();
         }
     }
 

@@ -80,6 +80,12 @@ impl<'p, 'r> Machine<'p, 'r> {
         {
             self.record_unmade(op.span, op.span, true);
         }
+        if let Some(survey) = &mut self.survey
+            && let Some(misshapen) = survey.misshapen.take()
+        {
+            let seen = Seen { reads: true, misshapen: Some(misshapen), ..Seen::default() };
+            self.record(op.span, seen);
+        }
         if let Some(watched) = watched
             && !unknown
         {
@@ -208,20 +214,23 @@ impl<'p, 'r> Machine<'p, 'r> {
         }
     }
 
-    /// Evaluates the definitions of a function from which a call site is reached, and notes a call for which
-    /// no head fits although none selects other arguments.
+    /// Evaluates the definitions of a function, and notes a call for which no head fits although none selects
+    /// other arguments.
     pub(super) fn watch_heads(
         &mut self,
         id: SetId,
         evaluate: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
-        let reaches = self.core.set(id).is_some_and(|set| set.reaches);
-        let Some(survey) = self.survey.as_mut().filter(|_| reaches) else { return evaluate(self) };
+        let Some(survey) = &mut self.survey else { return evaluate(self) };
         let before = std::mem::take(&mut survey.heads);
         let flow = evaluate(self);
+        let reaches = self.core.set(id).is_some_and(|set| set.reaches);
         if let Some(survey) = &mut self.survey {
             let heads = std::mem::replace(&mut survey.heads, before);
-            survey.unfit = heads.lacking && !heads.fit;
+            if !heads.fit {
+                survey.unfit = reaches && heads.lacking;
+                survey.misshapen = heads.misshapen;
+            }
         }
         flow
     }
@@ -233,17 +242,34 @@ impl<'p, 'r> Machine<'p, 'r> {
         (id, args): (SetId, &[Value]),
         fits: bool,
     ) {
-        if !fits {
-            self.spared(self.core.set(id).is_some_and(|set| set.reaches));
+        if fits {
+            if let Some(survey) = &mut self.survey {
+                survey.heads.fit = true;
+            }
+            return;
+        }
+        self.spared(self.core.set(id).is_some_and(|set| set.reaches));
+        let pairs = || rule.args.iter().zip(args);
+        if pairs().any(|(arg, value)| self.excludes_in(arg, base, value)) {
+            self.suspect_absent();
         }
         if self.survey.is_none() {
             return;
         }
-        let mut pairs = rule.args.iter().zip(args);
-        let lacks = !fits && !pairs.any(|(arg, value)| self.contradicts(arg, base, Some(value)));
+        let lacks = !pairs().any(|(arg, value)| self.contradicts(arg, base, Some(value)));
+        let misshapen = pairs().find_map(|(arg, value)| {
+            let other = matches!(arg, Term::Object(_)) && !matches!(value, Value::Object(_));
+            other.then(|| value.clone())
+        });
+        let misshapen = misshapen.filter(|_| self.own_input).and_then(|value| {
+            match self.part_of_input(&value) {
+                InputPart::None => None,
+                part => Some((part == InputPart::Element, value.type_name())),
+            }
+        });
         if let Some(survey) = &mut self.survey {
-            survey.heads.fit |= fits;
             survey.heads.lacking |= lacks;
+            survey.heads.misshapen = survey.heads.misshapen.or(misshapen);
         }
     }
 
@@ -345,7 +371,8 @@ impl<'p, 'r> Machine<'p, 'r> {
             let lacks = match (&reference.head, &self.input, &self.data) {
                 (Head::Input, None, _) => self.no_input_excludes(run, &reference.path),
                 (Head::Data(_), _, Some(data)) => {
-                    pattern && self.excludes_pattern(run, op, (data, &reference.path))
+                    self.is_closed(run, data, &reference.path)
+                        || pattern && self.excludes_pattern(run, op, (data, &reference.path))
                 }
                 _ => false,
             };
@@ -445,13 +472,41 @@ impl<'p, 'r> Machine<'p, 'r> {
             let Some(found) = value.get(&key) else { return false };
             value = found;
         }
-        let is_lacked = |(key, _): &(Term, Term)| match key {
-            Term::Const(key) => value.get(key).is_none() && self.closed.excludes(value, key),
+        op.sides().any(|side| match side {
+            Side::Term(pattern) => self.excludes_in(pattern, run.base, value),
             _ => false,
-        };
-        op.sides().any(|side| {
-            matches!(side, Side::Term(Term::Object(members)) if members.iter().any(is_lacked))
         })
+    }
+
+    /// Returns `true` if a pattern names a member that an object in a value can't have.
+    pub(super) fn excludes_in(&self, pattern: &Term, base: u32, value: &Value) -> bool {
+        if self.closed.is_empty() {
+            return false;
+        }
+        let below = |pattern: &Term, value| deeper(|| self.excludes_in(pattern, base, value));
+        match pattern {
+            Term::Array(items) => {
+                let values = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                items.iter().zip(values).any(|(item, value)| below(item, value))
+            }
+            Term::Object(items) => items.iter().any(|(key, item)| {
+                let Some(key) = self.value(key, base) else { return false };
+                match value.get(&key) {
+                    Some(found) => below(item, found),
+                    None if self.own_input && self.is_input(value) => {
+                        let first = match item {
+                            Term::Object(items) => items.first(),
+                            _ => None,
+                        };
+                        let first = first.and_then(|(key, _)| self.value(key, base));
+                        self.closed.excludes(value, &key)
+                            || self.closed.excludes_below(&key, first.as_deref())
+                    }
+                    None => self.closed.excludes(value, &key),
+                }
+            }),
+            _ => false,
+        }
     }
 
     /// Returns the part of the input that a value is: by its place in memory, or if it has none, by what it

@@ -196,7 +196,12 @@ struct Reader<'a> {
     names: NameCache,
     /// The number of members of the last complete object. The next one often has as many.
     members: usize,
+    /// The position from which on the host is asked whether to go on.
+    ask_at: usize,
 }
+
+/// The number of bytes that are read between two questions to the host.
+const BYTES_BETWEEN_QUESTIONS: usize = 1 << 20;
 
 /// A collection that is still being read.
 enum Open {
@@ -207,7 +212,15 @@ enum Open {
 
 impl<'a> Reader<'a> {
     fn new(text: &'a [u8], limits: JsonLimits) -> Self {
-        Self { text, at: 0, limits, bounded: true, names: NameCache::default(), members: 0 }
+        Self {
+            text,
+            at: 0,
+            limits,
+            bounded: true,
+            names: NameCache::default(),
+            members: 0,
+            ask_at: BYTES_BETWEEN_QUESTIONS,
+        }
     }
 
     fn locate(&self, failure: Failure) -> JsonError {
@@ -277,6 +290,12 @@ impl<'a> Reader<'a> {
     fn value(&mut self) -> Read<Value> {
         let mut open: Vec<Open> = Vec::new();
         loop {
+            if self.at >= self.ask_at {
+                self.ask_at = self.at + BYTES_BETWEEN_QUESTIONS;
+                if !meter::goes_on() {
+                    return Err(Failure { message: "interrupted".to_owned(), at: self.at });
+                }
+            }
             self.space();
             // An opening bracket continues with the first element; anything else is a complete
             // value.

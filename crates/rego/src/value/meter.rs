@@ -33,6 +33,18 @@ pub(crate) fn visits(parts: usize) -> bool {
     ask()
 }
 
+/// Asks the host; returns `false` once everything must end.
+pub(crate) fn goes_on() -> bool {
+    ask()
+}
+
+/// Does work with values, such as parsing one, until a host says that the time is up. Returns `None` then.
+pub fn interruptible<T>(goes_on: GoesOn, work: impl FnOnce() -> T) -> Option<T> {
+    let meter = Meter::install(Some(goes_on));
+    let done = work();
+    (!meter.has_ended()).then_some(done)
+}
+
 #[cold]
 fn ask() -> bool {
     if ENDED.get() {

@@ -23,7 +23,7 @@ use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
 /// Where it is answered, and the path of its entries in the log.
-pub(super) const ROUTE: &str = "/v1/admission";
+pub(super) const ROUTE: &str = crate::access::ADMISSION;
 
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";

@@ -25,7 +25,7 @@ use crate::parameters::Parameters;
 use crate::policy_set::PolicySet;
 
 /// Where it is answered, and the path of its entries in the log.
-pub(super) const ROUTE: &str = "/v1/provider";
+pub(super) const ROUTE: &str = crate::access::PROVIDER;
 
 const VERSION: &str = "externaldata.gatekeeper.sh/v1beta1";
 const REQUEST: &str = "ProviderRequest";

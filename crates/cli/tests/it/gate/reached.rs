@@ -340,6 +340,32 @@ const REACHED_OR_NOT: &[(&str, &str, i32)] = &[
         "{}",
         0,
     ),
+    // A guard in a function, of a parameter.
+    (
+        "deny contains \"x\" if bad(input)\n\nbad(x) if {\n\tx.kind == \"image\"\n\tplatform.discover(x.digest, \"\").kind == \"X\"\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if bad(input)\n\nbad(x) if {\n\tx.digest\n\tplatform.discover(x.digest, \"\").kind == \"X\"\n}",
+        "{}",
+        0,
+    ),
+    (
+        "deny contains \"x\" if bad(input)\n\nbad(x) if {\n\tstartswith(x.ref, \"a\")\n\tplatform.discover(x.digest, \"\").kind == \"X\"\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tsome r in input.rows\n\tbad(r)\n}\n\nbad(x) := 1 if {\n\tx[0] == \"a\"\n\tplatform.discover(x[1], \"\").kind == \"X\"\n}",
+        r#"{"rows": [["b"]]}"#,
+        0,
+    ),
+    (
+        "deny contains \"x\" if {\n\tx := input\n\tcount([1 |\n\t\tx.kind == \"image\"\n\t\tplatform.discover(x.digest, \"\").kind == \"X\"\n\t]) > 0\n}",
+        r#"{"kind": "file"}"#,
+        0,
+    ),
     // A fail stays one, and so does what is skipped.
     (
         "deny contains \"no\"\n\ndeny contains \"x\" if not platform.discover(input.imge, \"\")",
@@ -363,6 +389,7 @@ fn a_call_that_is_made_or_not_reached_changes_no_verdict() {
 }
 
 const SHAPE_HELPERS: &str = "named(x) if x.name == \"x\"\n\ndocument := input\n\nsame(x) := x\n\n\
+     taken({\"name\": name}) if name == \"x\"\n\n\
      around := {\"d\": input}\n\nheld contains input\n\nitems := [x | some x in input]\n";
 
 /// Rules over inputs, and the error's message; `None` if the input passes.
@@ -423,6 +450,12 @@ const SHAPES: &[(&str, &str, Option<&str>)] = &[
         "{\"n\": 1}",
         Some("an element of the input is a number"),
     ),
+    // Behind a pattern in the head of a function.
+    ("taken(input)", "[{}]", Some("the input is an array")),
+    ("taken(input)", "\"text\"", Some("the input is a string")),
+    ("some x in input; taken(x)", "[[1]]", Some("an element of the input is an array")),
+    ("taken(input)", "{\"name\": \"y\"}", None),
+    ("taken(input)", "{}", None),
     // These mean it.
     ("walk(input, [_, x]); x.name == \"x\"", "[{}, \"x\", [1]]", None),
     ("walk(input, [_, x]); named(x)", "[{}, \"x\", [1]]", None),

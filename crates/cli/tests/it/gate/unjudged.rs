@@ -405,6 +405,12 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
         ("limits.max == 1", true),
         ("input.args.min == \"2\"; input.args[input.name] == 1", true),
         ("input.platform_metadata.version == 1", true),
+        // A pattern names it, also in the head of a function, within others, and behind an iteration.
+        ("taken(input.args)", true),
+        ("within(input)", true),
+        ("listed([input.args])", true),
+        ("{\"args\": {\"max\": max}} := {\"args\": input.args}; max == 1", true),
+        ("some {\"max\": max} in [input.args]; max == 1", true),
         ("input.kind == 1; input.args.max == 1", false),
         ("object.get(input.args, \"max\", 1) == 2", false),
         ("object.get(input, [\"args\", \"max\"], 1) == 2", false),
@@ -415,7 +421,10 @@ fn a_member_that_only_the_gate_supplies_cant_be_missing() {
     ] {
         let text = format!(
             "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nlimits := input.args\n\n\
-             warn contains \"least\" if input.args.min == \"never\"\n"
+             warn contains \"least\" if input.args.min == \"never\"\n\n\
+             taken({{\"max\": max}}) if max == 1\n\n\
+             within({{\"name\": _, \"platform_metadata\": _, \"args\": {{\"max\": max}}}}) if max == 1\n\n\
+             listed([{{\"max\": max}}]) if max == 1\n"
         );
         let (code, kind, report) = judged(&sandbox, &text, input, &["--arg", "min=2"]);
         let expected = if closed { (2, "absent-member") } else { (0, "") };
@@ -453,6 +462,11 @@ fn members_of_the_data_that_the_gate_supplies_cant_be_missing() {
         ("about := data.conftest; key := \"file\"; about[key].nme == \"x\"", true),
         ("{\"nme\": name} := data.conftest.file; name == \"x\"", true),
         ("own.nme == \"x\"", true),
+        ("key := \"nme\"; data.conftest.file[key] == \"x\"", true),
+        ("some key in [\"nme\"]; data.conftest.file[key] == \"x\"", true),
+        ("key := \"fle\"; data.conftest[key].name == \"x\"", true),
+        ("key := \"nme\"; not data.conftest.file[key]; 1 == 2", true),
+        ("taken(data.conftest.file)", true),
         ("is(data.conftest.file)", true),
         ("file := data.conftest.file; file.name == \"x\"", false),
         ("file := data.conftest.file; object.get(file, \"nme\", \"\") == \"x\"", false),
@@ -460,7 +474,8 @@ fn members_of_the_data_that_the_gate_supplies_cant_be_missing() {
     ] {
         let text = format!(
             "package p\n\ndeny contains \"x\" if {{ {body} }}\n\nown := data.conftest.file\n\n\
-             is(file) if file.nme == \"x\"\n"
+             is(file) if file.nme == \"x\"\n\n\
+             taken({{\"nme\": name, \"dir\": _}}) if name == \"x\"\n"
         );
         let policy = sandbox.write("p.rego", text);
         let arguments = ["gate", "-d", &policy, "-i", &file, "-f", "json", "--allow-warnings"];
@@ -528,6 +543,9 @@ fn public_that_the_service_didnt_send_cant_be_read() {
         (private, "some r in image.references; r.public", (2, "absent-member")),
         (private, "is_public(image)", (2, "absent-member")),
         (private, "image[\"public\"]", (2, "absent-member")),
+        (private, "{\"public\": p} := image; p", (2, "absent-member")),
+        (private, "some {\"kind\": _, \"public\": p} in image.references; p", (2, "absent-member")),
+        (private, "taken(image)", (2, "absent-member")),
         (private, "nodes[d].public", (2, "absent-member")),
         (private, "nodes[_].public", (2, "absent-member")),
         (private, "some d in [image.digest]; nodes[d].public", (2, "absent-member")),
@@ -545,7 +563,7 @@ fn public_that_the_service_didnt_send_cant_be_read() {
     ] {
         let text = format!(
             "package p\n\nimage := platform.discover(\"{digest}\", \"CONTAINER_IMAGE\")\n\n\
-             is_public(x) if x.public\n\nnodes[image.digest] := image\n\ndeny contains \"x\" if {{ {body} }}\n"
+             is_public(x) if x.public\n\ntaken({{\"kind\": _, \"public\": p}}) if p\n\nnodes[image.digest] := image\n\ndeny contains \"x\" if {{ {body} }}\n"
         );
         let (code, kind, report) = judged(&sandbox, &text, INPUT, &["--local", &local]);
         assert_eq!((code, &*kind), expected, "{digest} {body}\n{report:#}");

@@ -215,6 +215,24 @@ fn wrong_shapes_have_no_verdict() {
     }
 }
 
+/// A reference with a variable leads to every package below it.
+#[test]
+fn libraries_may_be_reached_through_a_variable() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.rego", "package lib.a\n\nproblems contains \"m\" if input.bad\n");
+    let library = sandbox.path("a.rego").to_str().unwrap().to_owned();
+    for rule in [
+        "deny contains m if some m in data.lib[_].problems",
+        "deny contains m if {\n\tsome _, library in data.lib\n\tsome m in library.problems\n}",
+        "import data.lib\n\ndeny contains m if some m in lib[_].problems",
+    ] {
+        let policy = format!("package p\n\n{rule}\n");
+        let options = ["-d", &*library, "-i", "-"];
+        gate_with(&sandbox, &policy, &options, "{\"bad\": true}").code(1);
+        gate_with(&sandbox, &policy, &options, "{\"bad\": false}").code(0);
+    }
+}
+
 #[test]
 fn a_function_that_a_verdict_calls_is_its_helper() {
     let sandbox = Sandbox::new();

@@ -94,8 +94,8 @@ struct Marking<'r> {
 
 impl Marking<'_> {
     /// Returns `true` if a call site is reached from the body, before which variables are bound.
-    fn body(&mut self, body: &mut Body, bound: &BTreeSet<Slot>) -> bool {
-        let mut bound = bound.clone();
+    fn body(&mut self, body: &mut Body, given: &BTreeSet<Slot>) -> bool {
+        let mut bound = given.clone();
         let mut reaches = false;
         for op in body.iter_mut() {
             reaches |= self.op(op, &bound);
@@ -104,7 +104,7 @@ impl Marking<'_> {
         if reaches {
             let mentions = Mentions::of(body);
             for index in 0..body.len() {
-                let distance = self.operand_of(body, &mentions, index);
+                let distance = self.operand_of(body, &mentions, index, given);
                 if let Some(op) = body.get_mut(index)
                     && distance > 0
                 {
@@ -177,14 +177,21 @@ impl Marking<'_> {
     }
 
     /// Returns the distance from an expression to the one with the call whose operand it computes, if a
-    /// call site is reached from that call; otherwise 0.
-    fn operand_of(&self, body: &Body, mentions: &Mentions, index: usize) -> u32 {
+    /// call site is reached from that call; otherwise 0. `given` are the variables with values before the body.
+    fn operand_of(
+        &self,
+        body: &Body,
+        mentions: &Mentions,
+        index: usize,
+        given: &BTreeSet<Slot>,
+    ) -> u32 {
         let Some(op) = body.get(index) else { return 0 };
         let is_call = call_in(op).is_some_and(|call| self.calls(call));
         if !binds(op) || is_call && !op.generated {
             return 0;
         }
-        let mut computed: BTreeSet<Slot> = mentions.new_at(index).collect();
+        let new_at = |at| mentions.new_at(at).filter(|slot| !given.contains(slot));
+        let mut computed: BTreeSet<Slot> = new_at(index).collect();
         let after = |slot: &Slot| mentions.users(*slot).iter().copied().filter(|at| *at > index);
         let mut open: BTreeSet<usize> = computed.iter().flat_map(after).collect();
         while let Some(at) = open.pop_first() {
@@ -193,7 +200,7 @@ impl Marking<'_> {
                 return u32::try_from(at - index).unwrap_or(0);
             }
             if binds(op) {
-                let new: Vec<Slot> = mentions.new_at(at).collect();
+                let new: Vec<Slot> = new_at(at).collect();
                 open.extend(new.iter().flat_map(after).filter(|user| *user > at));
                 computed.extend(new);
             }
