@@ -209,13 +209,15 @@ impl Client {
             .run(|| async move {
                 let body = self.attempt(context, call).await?;
                 let text = std::str::from_utf8(&body).map_err(|error| {
-                    let failed =
-                        Failed::permanent(Error::protocol("the service's answer isn't UTF-8"));
+                    let failed = Failed::permanent(Error::protocol(
+                        "invalid UTF-8 in the service's response",
+                    ));
                     Failed { retryable: error.error_len().is_none(), ..failed }
                 })?;
                 if memchr::memchr2_iter(b'{', b'[', &body).nth(MAX_VALUES).is_some() {
-                    let message =
-                        format!("an answer has more than {MAX_VALUES} objects and arrays");
+                    let message = format!(
+                        "too many objects and arrays in a response: the limit is {MAX_VALUES}"
+                    );
                     return Err(Error::too_large(message).into());
                 }
                 parse(text).map_err(|error| {
@@ -231,7 +233,7 @@ impl Client {
         let (body, token) = self.body(context, call).await?;
         // An answer that repeats the token would carry it into errors, results and recordings.
         if token.is_some_and(|token| token.occurs_in(&body)) {
-            return Err(Error::protocol("the service's answer repeats the token").into());
+            return Err(Error::protocol("token in the service's response").into());
         }
         Ok(body)
     }
@@ -333,10 +335,11 @@ impl Client {
         }
         let length = url.as_str().len();
         if length > MAX_URL_BYTES {
-            let message =
-                format!("the arguments make a URL of {length} bytes, the limit is {MAX_URL_BYTES}");
+            let message = format!(
+                "URL of the request too long: {length} bytes, the limit is {MAX_URL_BYTES}"
+            );
             let error = Error::too_large(message);
-            return Err(error.with_hint("ask for less at once").into());
+            return Err(error.with_hint("pass fewer or shorter arguments").into());
         }
         let request = transport::Request {
             method: if call.body.is_some() { Method::POST } else { Method::GET },

@@ -188,7 +188,7 @@ impl Error {
     /// Creates an error of the policies from diagnostics, each with a position in the author's text.
     pub fn policy(diagnostics: Vec<crate::Diagnostic>) -> Self {
         let message = match diagnostics.as_slice() {
-            [] => "the policy is wrong".to_owned(),
+            [] => "invalid policy".to_owned(),
             [one] => one.headline(),
             [first, rest @ ..] => format!("{} (and {} more)", first.headline(), rest.len()),
         };

@@ -170,7 +170,7 @@ impl TraceParent {
             .ok()
             .filter(|_| known && text.len() <= 512)
             .map(Self)
-            .ok_or_else(|| Error::invalid_argument("this isn't the value of a `traceparent`"))
+            .ok_or_else(|| Error::invalid_argument("invalid value of a `traceparent`"))
     }
 
     pub fn header(&self) -> HeaderValue {

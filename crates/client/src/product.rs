@@ -36,14 +36,14 @@ impl Product {
             && name.len() <= 64;
         if !form {
             return Err(Error::configuration(format!(
-                "`{}` isn't a valid name for a product",
+                "invalid name of a product: `{}`",
                 crate::text::escape(name)
             ))
             .with_hint("use a lowercase letter, then lowercase letters, digits and `_`"));
         }
         if Self::is_reserved(name) {
             return Err(Error::configuration(format!(
-                "`{name}` is reserved in Rego: a product can't have that name"
+                "invalid name of a product: `{name}` is reserved in Rego"
             ))
             .with_hint("choose another name for the product"));
         }

@@ -53,7 +53,7 @@ impl Error {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Unreadable { .. } | Self::NotAFolder { .. } => {
-                Some("name a folder that holds a data set")
+                Some("name the folder of a data set")
             }
             Self::Listen { .. } => Some("choose another port, or 0 for any free one"),
             Self::Fault { .. } => Some(

@@ -39,8 +39,7 @@ pub(super) fn document(shared: &Shared, api: Address) -> Value {
         "info": {
             "title": title,
             "version": "1.0",
-            "description": "What this emulator serves. Routes, parameters and values that the \
-                interface leaves open are its own choice.",
+            "description": "What this emulator serves. Routes, parameters and values that the interface doesn't define are specific to the emulator.",
         },
         "servers": [{ "url": "/" }],
         "tags": tags.iter().map(|tag| json!({ "name": tag })).collect::<Vec<_>>(),
@@ -159,7 +158,7 @@ impl Writer<'_> {
                 (
                     "200",
                     json!({
-                        "description": "The answer.",
+                        "description": "The response.",
                         "content": { "application/json": { "schema": schema } },
                     }),
                 )
@@ -181,7 +180,7 @@ impl Writer<'_> {
             Answer::Found => (
                 "302",
                 json!({
-                    "description": "The content is at another origin, for a short time.",
+                    "description": "Redirect to the content at a different origin, valid for a short time.",
                     "headers": { "Location": {
                         "required": true,
                         "schema": { "type": "string", "format": "uri" },

@@ -98,11 +98,11 @@ impl Resource {
     /// reason.
     pub fn check(&self, value: &Value) -> Result<(), (String, String)> {
         let Value::Object(fields) = value else {
-            return Err((String::new(), format!("a {} is an object", self.name)));
+            return Err((String::new(), format!("expected an object of the type {}", self.name)));
         };
         for (key, value) in fields {
             let Some(of) = self.field(key) else {
-                return Err((key.clone(), format!("a {} has no field `{key}`", self.name)));
+                return Err((key.clone(), format!("unknown field of {}: `{key}`", self.name)));
             };
             of.check(key, value)?;
         }
@@ -136,7 +136,7 @@ impl Type {
                 Value::Bool(_) | Value::Number(_) => format!("{key}: {value}"),
                 _ => key.to_owned(),
             };
-            Err((place, format!("`{key}` should be {what}")))
+            Err((place, format!("unexpected type of `{key}`: expected {what}")))
         };
         match (self, value) {
             (Self::Text | Self::Choice(_), Value::String(_))
@@ -157,7 +157,7 @@ impl Type {
             (Self::Keyed(resource), Value::Object(map)) => {
                 map.values().try_for_each(|value| resource.check(value))
             }
-            (Self::Text | Self::Choice(_), _) => wrong("a text"),
+            (Self::Text | Self::Choice(_), _) => wrong("a string"),
             (Self::Time, _) => wrong("a time such as `2026-03-01T09:00:00Z`"),
             (Self::Flag, _) => wrong("`true` or `false`"),
             (Self::Int, _) => wrong("a whole number of 32 bits"),
@@ -234,8 +234,10 @@ mod tests {
     #[test]
     fn a_field_that_does_not_match_is_named() {
         let check = |value: Value| SUBMISSION.check(&value).unwrap_err();
-        assert_eq!(check(json!({ "urls": "" })).1, "a Submission has no field `urls`");
-        assert!(check(json!({ "url": 1 })).1.contains("`url` should be a text"));
+        assert_eq!(check(json!({ "urls": "" })).1, "unknown field of Submission: `urls`");
+        assert!(
+            check(json!({ "url": 1 })).1.contains("unexpected type of `url`: expected a string")
+        );
         assert!(check(json!({ "created_at": "today" })).1.contains("`created_at`"));
         assert_eq!(check(json!({ "file_upload": { "size_bytes": 1 } })).0, "size_bytes: 1");
         assert!(check(json!([])).1.contains("an object"));

@@ -133,11 +133,11 @@ impl Format {
     pub fn read(self, text: &str) -> Result<Value, Problem> {
         if text.len() > self.max_bytes {
             let size = self.max_bytes >> 20;
-            return Err(Problem::on(1, format!("the text is larger than {size} MiB")));
+            return Err(Problem::on(1, format!("file too large: the limit is {size} MiB")));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.starts_with('\u{feff}') {
-            return Err(Problem::on(1, "a second byte order mark"));
+            return Err(Problem::on(1, "unexpected second byte order mark"));
         }
         (self.read)(text)
     }
@@ -213,7 +213,7 @@ mod tests {
         for format in Format::all() {
             let wrong = |size| format.read(&" ".repeat(size)).err().map(|own| own.message);
             let mib = if matches!(format.name, "hcl2" | "dockerfile") { 1 } else { 16 };
-            let expected = format!("the text is larger than {mib} MiB");
+            let expected = format!("file too large: the limit is {mib} MiB");
             assert_eq!(wrong((mib << 20) + 1).as_deref(), Some(expected.as_str()), "{format:?}");
         }
     }

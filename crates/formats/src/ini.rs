@@ -26,16 +26,16 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
         if let Some(rest) = line.strip_prefix('[') {
             let (own, tail) = rest
                 .split_once(']')
-                .ok_or_else(|| wrong("the name of a section has no `]`".to_owned()))?;
+                .ok_or_else(|| wrong("missing `]` after the name of a section".to_owned()))?;
             if !is_comment(tail.trim_start()) || tail.contains(']') {
-                return Err(wrong("text follows the `]` of a section".to_owned()));
+                return Err(wrong("unexpected text after the `]` of a section".to_owned()));
             }
             own.clone_into(&mut name);
             section(&mut sections, &name);
             continue;
         }
         let (key, rest) = split(line).ok_or_else(|| {
-            wrong("the line is neither a section, `[NAME]`, nor `KEY = VALUE`".to_owned())
+            wrong("invalid line: expected a section, `[NAME]`, or `KEY = VALUE`".to_owned())
         })?;
         let value = value(rest.trim_start(), &mut lines).map_err(wrong)?;
         if let Some(own) = section(&mut sections, &name) {
@@ -129,14 +129,14 @@ fn quoted(begun: &str, quote: &str, lines: &mut Lines<'_>) -> Result<String, Str
     loop {
         if let Some((end, tail)) = line.split_once(quote) {
             if !is_comment(tail.trim_start()) || tail.contains(quote) {
-                return Err(format!("text follows the `{quote}` of a value"));
+                return Err(format!("unexpected text after the `{quote}` of a value"));
             }
             text.push_str(end);
             return Ok(text);
         }
         text.push_str(line);
         text.push('\n');
-        line = lines.next().ok_or_else(|| format!("a value has no closing `{quote}`"))?;
+        line = lines.next().ok_or_else(|| format!("missing closing `{quote}` of a value"))?;
     }
 }
 

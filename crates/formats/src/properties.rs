@@ -23,7 +23,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
         let (key, value) = split(&logical);
         let key = unescaped(key).map_err(wrong)?;
         if key.is_empty() {
-            return Err(wrong("a line has no key before its `=`".to_owned()));
+            return Err(wrong("missing key before `=`".to_owned()));
         }
         let value = unescaped(value).map_err(wrong)?;
         add(&mut object, &key, Value::from(value)).map_err(wrong)?;
@@ -67,7 +67,7 @@ fn unescaped(text: &str) -> Result<String, String> {
                     let digits: String = chars.by_ref().take(4).collect();
                     let is_hex = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
                     let unit = u16::from_str_radix(&digits, 16).ok().filter(|_| is_hex);
-                    units.push(unit.ok_or("`\\u` isn't followed by four hexadecimal digits")?);
+                    units.push(unit.ok_or("expected four hexadecimal digits after `\\u`")?);
                     continue;
                 }
                 Some(other) => other,
@@ -77,5 +77,5 @@ fn unescaped(text: &str) -> Result<String, String> {
         };
         units.extend_from_slice(plain.encode_utf16(&mut buffer));
     }
-    String::from_utf16(&units).map_err(|_| "`\\u` is half of a character".to_owned())
+    String::from_utf16(&units).map_err(|_| "incomplete surrogate pair: `\\u`".to_owned())
 }

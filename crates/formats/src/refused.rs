@@ -30,23 +30,17 @@ const REFUSED: &[Refused] = &[
         name: "cyclonedx",
         files: &[],
         extensions: &["cyclonedx"],
-        convert: "an SBOM of CycloneDX is JSON or XML: choose the parser `json` or `xml`",
+        convert: "select the parser `json` or `xml`",
     },
     Refused {
         name: "spdx",
         files: &[],
         extensions: &["spdx"],
-        convert: "choose the parser `json` for an SBOM of SPDX in JSON; convert another first: \
-                  `pyspdxtools -i FILE -o FILE.spdx.json`",
+        convert: "select the parser `json` for an SPDX SBOM in JSON, or convert it first: `pyspdxtools -i FILE -o FILE.spdx.json`",
     },
     Refused { name: "edn", files: &[], extensions: &["edn"], convert: CONFTEST },
     Refused { name: "groovy", files: &["jenkinsfile"], extensions: &["groovy"], convert: CONFTEST },
-    Refused {
-        name: "hcl1",
-        files: &[],
-        extensions: &["hcl1"],
-        convert: "HCL's first version is nearly the second: try the parser `hcl2`",
-    },
+    Refused { name: "hcl1", files: &[], extensions: &["hcl1"], convert: "try the parser `hcl2`" },
     Refused { name: "hocon", files: &[], extensions: &["hocon"], convert: CONFTEST },
     Refused {
         name: "ignore",

@@ -131,7 +131,7 @@ impl Gate {
         run.notes.extend(self.warnings.iter().take(MAX_WARNINGS).map(facts::finding));
         let more = self.warnings.len().saturating_sub(MAX_WARNINGS);
         if more > 0 {
-            run.notes.push(format!("there are {more} more warnings about the policies"));
+            run.notes.push(format!("{more} more warnings about the policies"));
         }
         if let Some(part) = part {
             let common_notes = run.notes.len() as u64;
@@ -140,7 +140,7 @@ impl Gate {
         if options.is_cancelled() && is_incomplete(&run) {
             run.failure = Some(Failure {
                 kind: ErrorKind::Cancelled.code().to_owned(),
-                message: "the run was interrupted before every input had its verdict".to_owned(),
+                message: "run interrupted before every input had a verdict".to_owned(),
                 ..Failure::default()
             });
         }

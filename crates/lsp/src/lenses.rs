@@ -108,7 +108,7 @@ impl Task {
         suite.retain_rule(&self.rule);
         let run = suite.run(&TestOptions::new(options()))?;
         if run.results.is_empty() {
-            let message = format!("there is no test `{}`", data_reference(&self.rule));
+            let message = format!("no test `{}`", data_reference(&self.rule));
             return Err(Error::policy_failed(message));
         }
         let (mut lines, mut is_good) = (Vec::new(), true);
@@ -122,7 +122,7 @@ impl Task {
                     format!("failed{}", reason(&failure))
                 }
                 TestOutcome::Error { error, .. } => return Err(error),
-                _ => "has another outcome".to_owned(),
+                _ => "has a different outcome".to_owned(),
             };
             lines.push(with_prints(format!("{name}: {outcome}"), &result.prints));
         }
@@ -139,8 +139,7 @@ impl Task {
 
 /// Returns options for evaluations that ask nothing.
 fn options() -> EvaluateOptions {
-    let hint =
-        "the language server sends nothing to the service: `rego-platform eval` and `test` do";
+    let hint = "the language server doesn't call the service: run `rego-platform eval` or `test`";
     let mut options = EvaluateOptions::new(Answers::Unavailable(hint.to_owned()));
     options.strict_builtin_errors = false;
     options.budget.timeout = TIMEOUT;
@@ -149,10 +148,10 @@ fn options() -> EvaluateOptions {
 
 fn read(path: &Path, name: &str) -> Result<Value, Error> {
     let wrong =
-        |error: String| Error::configuration(format!("`{name}` can't be read")).with_source(error);
+        |error: String| Error::configuration(format!("can't read `{name}`")).with_source(error);
     let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
     if size > MAX_INPUT {
-        return Err(wrong(format!("it has {size} bytes; the most are {MAX_INPUT}")));
+        return Err(wrong(format!("file too large: {size} bytes, the limit is {MAX_INPUT}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     Value::from_json(&text).map_err(|error| wrong(error.to_string()))

@@ -56,10 +56,10 @@ pub(crate) fn find(
     path: &Path,
     position: Position,
 ) -> Result<Found, String> {
-    let file = files.get(path).ok_or("the file isn't one of the workspace")?;
+    let file = files.get(path).ok_or("file outside of the workspace")?;
     if let Some((broken, _)) = files.iter().find(|(_, file)| file.is_broken) {
         let name = broken.file_name().unwrap_or_default().to_string_lossy();
-        return Err(format!("`{name}` can't be parsed"));
+        return Err(format!("can't parse `{name}`"));
     }
     let offset = file.text.offset(position);
     let is_there = |(from, to): Place| from <= offset && offset <= to;
@@ -84,7 +84,7 @@ pub(crate) fn find(
         }
         let is_package = |(_, file): (&Path, &File)| file.names.package.starts_with(own);
         if part.names > 0 && files.iter().any(is_package) {
-            return Err(format!("`{}` is a package, which each of its files names", own.join(".")));
+            return Err(format!("can't rename a package: `{}`", own.join(".")));
         }
     }
     of_variable(files, load, path, file, offset)
@@ -156,7 +156,7 @@ fn of_variable(
     let all = resolved(&files.sources(Some(&needed)), load)?;
     let name = path.display().to_string();
     let module = all.iter().find(|(path, _)| *path == name).map(|(_, module)| module);
-    let module = module.ok_or("the file isn't one of the workspace")?;
+    let module = module.ok_or("file outside of the workspace")?;
     let bytes = |span: Span| (span.start as usize, span.end as usize);
     let mut variables: Vec<(Name, Place, u32)> = Vec::new();
     let mut functions: BTreeSet<Place> = BTreeSet::new();
@@ -188,9 +188,9 @@ fn of_variable(
     let at = variables
         .iter()
         .filter(|(_, place, _)| place.0 <= offset && offset <= place.1 && is_name(*place));
-    let (variable, place, rule) = at
-        .min_by_key(|(_, place, _)| place.1 - place.0)
-        .ok_or("this isn't a rule, a function, the name of an import or a variable")?;
+    let (variable, place, rule) = at.min_by_key(|(_, place, _)| place.1 - place.0).ok_or(
+        "can't rename this: expected a rule, a function, the name of an import or a variable",
+    )?;
     let name = written(*place).to_owned();
     // An argument is a variable of its own in each branch after `else`.
     let mut same: BTreeSet<&Name> = BTreeSet::from([variable]);
@@ -245,7 +245,7 @@ pub(crate) fn rename(
 ) -> Result<WorkspaceEdit, String> {
     let mut found = find(files, load, path, position)?;
     if !is_name(new) {
-        return Err(format!("`{new}` isn't a name"));
+        return Err(format!("invalid name `{new}`"));
     }
     if let Named::Rule(rule) = &found.named {
         let taken = [rule.get(..rule.len() - 1).unwrap_or_default(), &[new.to_owned()]].concat();
@@ -254,7 +254,7 @@ pub(crate) fn rename(
             other(&file.names.package) || file.names.rules.iter().any(|rule| other(&rule.path))
         };
         if files.iter().any(is_taken) {
-            return Err(format!("there is already `data.{}`", taken.join(".")));
+            return Err(format!("conflicting name: `data.{}` exists", taken.join(".")));
         }
     }
     let (edit, after) = edited(files, &found, new)?;
@@ -279,7 +279,7 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
         let mut text = file.text.content.clone();
         for ((from, to), new) in edits.iter().rev() {
             if from != to && text.get(*from..*to) != Some(found.name.as_str()) {
-                return Err(format!("this isn't written as `{}` everywhere", found.name));
+                return Err(format!("can't rename `{}`: it has several spellings", found.name));
             }
             text.replace_range(from..to, new);
         }
@@ -332,7 +332,10 @@ impl<'a> Before<'a> {
                 walk_module_mut(&mut naming, module);
             }
         }
-        let other = format!("`{new}` has another meaning where `{}` is", found.name);
+        let other = format!(
+            "conflicting name: `{new}` has a different meaning in the scope of `{}`",
+            found.name
+        );
         Ok(Self { load, sources, wanted: shown(&modules), other, errors: OnceCell::new() })
     }
 

@@ -293,7 +293,7 @@ impl Server {
         let is_test = match command.as_str() {
             lenses::TEST => true,
             lenses::EVALUATE => false,
-            _ => return Err(Refused::Failed(format!("there is no command `{command}`"))),
+            _ => return Err(Refused::Failed(format!("unknown command `{command}`"))),
         };
         // The line of the rule says which module of a policy document has it.
         let line = arguments.get(2).and_then(Value::as_u64).and_then(|line| line.try_into().ok());
@@ -301,7 +301,7 @@ impl Server {
         let (uri, rule): (Uri, Vec<String>) = serde_json::from_value(Value::Array(arguments))?;
         let file = addresses::path(&uri).filter(|path| !self.files.modules(path).is_empty());
         let unknown =
-            || Refused::Failed(format!("`{}` isn't a file of the workspace", uri.as_str()));
+            || Refused::Failed(format!("file outside of the workspace: `{}`", uri.as_str()));
         let file = file.ok_or_else(unknown)?;
         let line = line.unwrap_or_default();
         let (files, load) = self.files.visible_from(&file, line, &self.options.load);
@@ -321,7 +321,7 @@ impl Server {
             Some(Ok(result)) => Response::new_ok(id, result),
             Some(Err(refused)) => refused.response(id),
             None => {
-                let message = format!("`{method}` isn't supported");
+                let message = format!("unsupported method `{method}`");
                 Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
             }
         }

@@ -96,7 +96,7 @@ fn directory(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let tail = bytes.get(earliest..).unwrap_or_default();
     let found = tail.windows(4).rposition(|window| window == b"PK\x05\x06");
-    let end = earliest + found.ok_or("no zip archive: its directory is missing")?;
+    let end = earliest + found.ok_or("invalid zip archive: missing directory")?;
     let record = Fields::at(bytes, end, *b"PK\x05\x06")?;
     let (count, size, offset) = (record.u16(10)?, record.u32(12)?, record.u32(16)?);
     let (count, size, offset, end) = match end.checked_sub(20) {
@@ -183,7 +183,10 @@ impl<R: Read> Read for Bounded<R> {
         let read = self.inner.read(buffer)?;
         let left = self.left.checked_sub(read as u64);
         self.left = left.ok_or_else(|| {
-            io::Error::other(format!("more than {} MiB unpacked", MAX_BYTES >> 20))
+            io::Error::other(format!(
+                "archive too large: the limit is {} MiB unpacked",
+                MAX_BYTES >> 20
+            ))
         })?;
         Ok(read)
     }
@@ -208,7 +211,7 @@ mod tests {
     fn a_bounded_reader_fails_at_its_bound() {
         let mut bounded = Bounded { inner: io::repeat(b' '), left: 100 };
         let error = bounded.read_to_end(&mut Vec::new()).unwrap_err();
-        assert_eq!(error.to_string(), "more than 256 MiB unpacked");
+        assert_eq!(error.to_string(), "archive too large: the limit is 256 MiB unpacked");
     }
 
     #[test]

@@ -287,21 +287,21 @@ impl Scalar {
             Self::Text => "a string",
             Self::Bool => "a boolean",
             Self::Int => "a whole number",
-            Self::Uint => "a whole number from 0",
+            Self::Uint => "a nonnegative whole number",
             Self::Number => "a number",
-            Self::Time => "a time as in RFC 3339",
-            Self::Timestamp => "a time as in RFC 3339 or a whole number",
-            Self::Base64 | Self::Bytes => "a text in base64",
-            Self::Int64 => "a whole number or a text with one",
+            Self::Time => "an RFC 3339 time",
+            Self::Timestamp => "an RFC 3339 time or a whole number",
+            Self::Base64 | Self::Bytes => "a base64 string",
+            Self::Int64 => "a whole number, or one in a string",
             Self::Object => "an object",
-            Self::Word => "a text that isn't empty",
-            Self::Natural => "a whole number from 0",
+            Self::Word => "a nonempty string",
+            Self::Natural => "a nonnegative whole number",
             Self::Whole => "a whole number",
             Self::SpdxId => "an identifier that begins with `SPDXRef-`",
             Self::SpdxDocument => "an identifier that begins with `DocumentRef-`",
             Self::SpdxReference => "an SPDX identifier",
-            Self::SpdxAgent => "a text such as `Tool: name`",
-            Self::SpdxSupplier => "a text such as `Organization: name`, or `NOASSERTION`",
+            Self::SpdxAgent => "a string such as `Tool: name`",
+            Self::SpdxSupplier => "a string such as `Organization: name`, or `NOASSERTION`",
         }
     }
 }
@@ -407,7 +407,7 @@ mod tests {
             (
                 r#"{"at": "2024"}"#,
                 "Thing",
-                "unexpected type of `at`: expected a time as in RFC 3339, found a string",
+                "unexpected type of `at`: expected an RFC 3339 time, found a string",
             ),
             (
                 r#"{"thing": null}"#,
@@ -420,7 +420,7 @@ mod tests {
             (
                 r#"{"x": ""}"#,
                 "C",
-                "unexpected type of `x`: expected a text that isn't empty, found a string",
+                "unexpected type of `x`: expected a nonempty string, found a string",
             ),
             (r#"{"x": "y", "z": 1}"#, "C", "unknown member `z`"),
             ("null", "C", "unexpected type of `the document`: expected an object, found null"),

@@ -111,7 +111,7 @@ fn read(document: &str, only_first: bool) -> Result<Vec<Element>, String> {
                 return Err("invalid XML: unbalanced document type".to_owned());
             }
             Event::Eof if open.is_empty() => break,
-            Event::Eof => return Err("invalid XML: an element isn't closed".to_owned()),
+            Event::Eof => return Err("invalid XML: unclosed element".to_owned()),
             Event::DocType(_) | Event::Comment(_) => None,
         };
         if let Some((element, text)) = open.last_mut().zip(text) {

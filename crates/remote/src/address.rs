@@ -56,8 +56,8 @@ const ARCHIVE: &str = "https://";
 const GIT: &str = "git+";
 const REFERENCE: &str = "?ref=";
 
-/// The form of the address of something in a registry.
-const FORM: &str = "it is `oci://REGISTRY/REPOSITORY`, with `:TAG` or `@sha256:DIGEST` behind it";
+/// The hint about addresses in registries.
+const FORM: &str = "write `oci://REGISTRY/REPOSITORY`, followed by `:TAG` or `@sha256:DIGEST`";
 
 /// The longest name of a repository and of a tag.
 const MAX_REPOSITORY: usize = 255;
@@ -174,11 +174,11 @@ impl Reference {
         let port = origin.port().map(|port| format!(":{port}")).unwrap_or_default();
         let host = origin.host_str().unwrap_or_default();
         if origin.path() != "/" || origin.query().is_some() || registry.contains(['\\', '#', '?']) {
-            return Err(broken("the registry isn't a host"));
+            return Err(broken("invalid registry"));
         }
         let (name, digest) = match name.split_once('@') {
             Some((name, digest)) => {
-                let digest = Digest::parse(digest).ok_or_else(|| broken("the digest is wrong"))?;
+                let digest = Digest::parse(digest).ok_or_else(|| broken("invalid digest"))?;
                 (name, Some(digest))
             }
             None => (name, None),
@@ -188,10 +188,10 @@ impl Reference {
             None => (name, None),
         };
         if !is_repository(name) {
-            return Err(broken("a repository's name is in lower case"));
+            return Err(broken("invalid repository"));
         }
         if tag.is_some_and(|tag| !is_tag(tag)) {
-            return Err(broken("the tag is wrong"));
+            return Err(broken("invalid tag"));
         }
         let tag = tag.or_else(|| digest.is_none().then_some("latest"));
         Ok(Self {
@@ -287,7 +287,7 @@ impl Archive {
         let name = url.path().to_ascii_lowercase();
         if ![".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) {
             return Err(not_an_address(text)
-                .with_hint("only bundles are fetched by `https://`: its path ends in `.tar.gz`"));
+                .with_hint("write the address of a bundle that ends in `.tar.gz`"));
         }
         Ok(Self(url))
     }
@@ -304,7 +304,7 @@ impl Repository {
     fn parse(text: &str, rest: &str) -> Result<Self, Error> {
         let broken = || {
             not_an_address(text).with_hint(
-                "it is `git+https://HOST/REPOSITORY`, with `//FOLDER` and `?ref=REF` behind it",
+                "write `git+https://HOST/REPOSITORY`, followed by `//FOLDER` and `?ref=REF`",
             )
         };
         let (place, reference) = match rest.split_once(REFERENCE) {
@@ -372,17 +372,16 @@ fn refuse_secrets(url: &Url) -> Result<(), Error> {
     {
         return Ok(());
     }
-    let message = "the address of a source has a user, a query or a fragment";
-    Err(Error::configuration(message.to_owned()).with_hint(
-        "leave that out: `docker login` stores credentials, and a bundle's address is public",
-    ))
+    let message = "unsupported user, query or fragment in the address of a source";
+    Err(Error::configuration(message.to_owned())
+        .with_hint("remove this part, and store credentials with `docker login`"))
 }
 
 fn not_an_address(text: &str) -> Error {
     // What follows an `@` may be meant as a host, and what is before it as a password.
     let shown =
         if text.contains('@') { "the text".to_owned() } else { format!("`{}`", escape(text)) };
-    Error::configuration(format!("{shown} isn't the address of a source"))
+    Error::configuration(format!("invalid address of a source: {shown}"))
 }
 
 /// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`

@@ -74,7 +74,7 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     let shown = escape(&path.display().to_string());
     // The parser's message may repeat a part of the text.
     let mut configuration: Configuration = serde_json::from_str(&text)
-        .map_err(|_| Error::configuration(format!("`{shown}` isn't valid")))?;
+        .map_err(|_| Error::configuration(format!("invalid configuration of Docker: `{shown}`")))?;
     if let Some(helper) = configuration.helpers.get(registry) {
         return ask(helper, registry).await;
     }
@@ -82,10 +82,10 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     if let Some(entry) = key.and_then(|key| configuration.entries.remove(&key))
         && let Some(found) = entry.credentials().ok_or_else(|| {
             Error::configuration(format!(
-                "the credentials of `{}` in `{shown}` aren't valid",
+                "invalid credentials of `{}` in `{shown}`",
                 escape(registry)
             ))
-            .with_hint("`docker login` stores them again")
+            .with_hint("log in again with `docker login`")
         })?
     {
         return Ok(Found::Credentials(found));
@@ -176,8 +176,10 @@ impl Login {
 async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if helper.is_empty() || !helper.chars().all(is_name) {
-        let message = format!("`{}` isn't the name of a credential helper", escape(helper));
-        return Err(Error::configuration(message).with_hint("Docker's configuration names it"));
+        let message = format!("invalid name of a credential helper: `{}`", escape(helper));
+        return Err(
+            Error::configuration(message).with_hint("correct the name in Docker's configuration")
+        );
     }
     let mut command = Command::new(format!("docker-credential-{helper}"));
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -187,7 +189,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
             return Ok(Found::MissingHelper(helper.to_owned()));
         }
         Err(error) => {
-            let message = format!("the credential helper `{helper}` can't be started");
+            let message = format!("can't start the credential helper `{helper}`");
             return Err(Error::configuration(message).with_source(error));
         }
     };
@@ -198,7 +200,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     }
     let mut text = Vec::new();
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("the credential helper `{helper}` can't be asked"))
+        Error::configuration(format!("can't communicate with the credential helper `{helper}`"))
             .with_source(error)
     };
     if let Some(stdout) = stdout {
@@ -208,8 +210,8 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
         return Ok(Found::None);
     }
     let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
-        Error::configuration(format!("the credential helper `{helper}` gives no valid answer"))
-            .with_hint("`docker login` stores the credentials again")
+        Error::configuration(format!("invalid response of the credential helper `{helper}`"))
+            .with_hint("log in again with `docker login`")
     })?;
     let secret = SecretString::from(answer.secret);
     Ok(Found::Credentials(if answer.username == TOKEN_USER {

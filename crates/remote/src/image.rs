@@ -124,12 +124,15 @@ struct Found {
 
 fn invalid_attachment(what: &str, message: &str) -> Error {
     Error::protocol(format!("`{}` {message}", escape(what)))
-        .with_hint("attach it again, or remove it: until then, nobody knows what it holds")
+        .with_hint("attach the artifact again, or remove it")
 }
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
     Digest::parse(text).ok_or_else(|| {
-        invalid_attachment(what, &format!("names the digest `{}`, not a `sha256:`", escape(text)))
+        invalid_attachment(
+            what,
+            &format!("has the unsupported digest `{}`: expected `sha256:`", escape(text)),
+        )
     })
 }
 
@@ -157,7 +160,7 @@ impl Found {
             let other = escape(&subject.digest);
             return Err(invalid_attachment(
                 what,
-                &format!("is attached to `{other}`, not to the image"),
+                &format!("is attached to `{other}` instead of the image"),
             ));
         }
         let Some(layers) = form.layers else {
@@ -191,8 +194,9 @@ impl Found {
         if count <= limit {
             return Ok(());
         }
-        let message = format!("more than {limit} artifacts are attached to `{}`", self.image);
-        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
+        let message =
+            format!("too many artifacts attached to `{}`: the limit is {limit}", self.image);
+        Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 }
 
@@ -230,7 +234,7 @@ impl Session<'_> {
 
     /// Finds what refers to the image by the registry's account, if it keeps one.
     async fn referring(&self, found: &mut Found) -> Result<(), Error> {
-        let what = "the list of what refers to it";
+        let what = "the referrers of the image";
         let mut next = Some(self.referrers(&found.image)?);
         for number in 0..MAX_PAGES {
             let Some(url) = next.take() else { return Ok(()) };
@@ -245,9 +249,11 @@ impl Session<'_> {
             found.list(what, list)?;
             next = following;
         }
-        let message =
-            format!("the list of what refers to `{}` has more than {MAX_PAGES} pages", found.image);
-        Err(Error::too_large(message).with_hint("remove what nobody needs there"))
+        let message = format!(
+            "too many pages in the referrers of `{}`: the limit is {MAX_PAGES}",
+            found.image
+        );
+        Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
     /// Finds the layers of everything that is attached to an image.
@@ -279,7 +285,7 @@ impl Session<'_> {
         while !found.waiting.is_empty() {
             let fetched = std::mem::take(&mut found.waiting).into_iter().map(|digest| async move {
                 let manifest = self.named(digest.as_str(), MANIFESTS).await?;
-                let what = format!("`{digest}`, which it lists");
+                let what = format!("the listed artifact `{digest}`");
                 let (manifest, _) = manifest.ok_or_else(|| absent(&what, self.base()))?;
                 Ok::<_, Error>((digest, manifest))
             });

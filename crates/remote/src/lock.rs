@@ -74,35 +74,38 @@ impl Lock {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |message: String| Error::configuration(message);
         let form: Form = toml::from_str(text).map_err(|error| {
-            wrong("the lock isn't valid".to_owned()).with_source(error.message().to_owned())
+            wrong("invalid lock file".to_owned()).with_source(error.message().to_owned())
         })?;
         if form.version != VERSION {
-            let message = format!("the lock has the version {}, not {VERSION}", form.version);
-            return Err(wrong(message).with_hint("a newer version of this program wrote it"));
+            let message = format!(
+                "unsupported version of the lock file: expected {VERSION}, found {}",
+                form.version
+            );
+            return Err(wrong(message).with_hint("update this program"));
         }
         let mut sources = BTreeMap::new();
         for PinnedSource { address, digest, signer } in form.source {
             let shown = escape(&address);
             let parsed = match Address::parse(&address) {
                 Some(parsed) => parsed?,
-                None => return Err(wrong(format!("the lock's `{shown}` isn't an address"))),
+                None => return Err(wrong(format!("invalid address in the lock file: `{shown}`"))),
             };
             let digest = match &parsed {
                 Address::Repository(_) => Digest::parse_commit(&digest),
                 _ => Digest::parse(&digest),
             };
             let digest = digest.ok_or_else(|| {
-                wrong(format!("the lock's digest of `{shown}` isn't one")).with_hint(
-                    "it is `sha256:` and 64 digits in lower case, of a commit `sha1:` and 40",
+                wrong(format!("invalid digest of `{shown}` in the lock file")).with_hint(
+                    "write `sha256:` and 64 lowercase digits; for a commit, `sha1:` and 40",
                 )
             })?;
             if signer.is_some() && !matches!(parsed, Address::Registry(_)) {
-                return Err(wrong(format!("the lock names a signer of `{shown}`"))
-                    .with_hint("only what is in a registry has one"));
+                return Err(wrong(format!("unexpected signer of `{shown}` in the lock file"))
+                    .with_hint("remove the signer: only sources in registries have one"));
             }
             if sources.insert(parsed, Pin { digest, signer }).is_some() {
-                return Err(wrong(format!("the lock has `{shown}` twice"))
-                    .with_hint("leave one of the two in it"));
+                return Err(wrong(format!("duplicate source in the lock file: `{shown}`"))
+                    .with_hint("remove one of the two"));
             }
         }
         Ok(Self { sources })

@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         if WITHOUT_LIST.contains(&answer.status()) {
             return Ok(None);
         }
-        let what = format!("the list of what refers to `{}`", self.reference);
+        let what = format!("the referrers of `{}`", self.reference);
         let answer = success(&what, url, answer)?;
         if answer.headers().contains_key("oci-filters-applied") {
             return Err(filtered(url));
@@ -178,9 +178,10 @@ impl<'a> Session<'a> {
         }
         if bytes.len() as u64 != size {
             let found = bytes.len();
-            let message =
-                format!("the blob `{digest}` has {found} bytes, and {size} in its manifest");
-            return Err(Error::tampered(message).with_hint("push it again"));
+            let message = format!(
+                "size mismatch of the blob `{digest}`: expected {size} bytes, found {found}"
+            );
+            return Err(Error::tampered(message).with_hint("push the artifact again"));
         }
         Ok(bytes)
     }
@@ -193,10 +194,9 @@ impl<'a> Session<'a> {
         let digest = Digest::of(&artifact.manifest);
         let reference = self.reference.manifest();
         if Digest::parse(reference).is_some_and(|wanted| wanted != digest) {
-            let message =
-                format!("what is pushed has the digest `{digest}`, not that of its address");
+            let message = format!("digest mismatch: the pushed artifact has `{digest}`");
             return Err(
-                Error::configuration(message).with_hint("give the address a tag, or that digest")
+                Error::configuration(message).with_hint("use a tag or this digest in the address")
             );
         }
         let url = self.url(&format!("manifests/{reference}"))?;
@@ -222,10 +222,13 @@ impl<'a> Session<'a> {
         let begun = success(&what, &begin, self.send(post).await?)?;
         let mut url = location(&begin, &begun)?;
         if url.origin() != self.base.origin() {
-            let message = format!("{} wants uploads at {}", origin(&begin), origin(&url));
-            return Err(
-                Error::protocol(message).with_hint("credentials are sent to the registry alone")
+            let message = format!(
+                "upload address of {} on a different host: {}",
+                origin(&begin),
+                origin(&url)
             );
+            return Err(Error::protocol(message)
+                .with_hint("check the registry: credentials are sent to no other host"));
         }
         url.query_pairs_mut().append_pair("digest", digest.as_str());
         let body = Some((blob, "application/octet-stream"));
@@ -236,7 +239,7 @@ impl<'a> Session<'a> {
     /// The address of something in the repository.
     fn url(&self, path: &str) -> Result<Url, Error> {
         let url = self.base.join(&format!("{}/{path}", self.reference.repository()));
-        url.map_err(|_| Error::protocol(format!("`{}` has no address", self.reference)))
+        url.map_err(|_| Error::protocol(format!("invalid address of `{}`", self.reference)))
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
@@ -275,9 +278,9 @@ impl<'a> Session<'a> {
     fn without_helper(&self, error: Error) -> Error {
         let Some(helper) = self.missing_helper.get() else { return error };
         let message = format!("the credential helper `docker-credential-{helper}` isn't installed");
-        Error::configuration(message)
-            .with_source(error.report())
-            .with_hint("install it, or remove it from Docker's configuration and log in again")
+        Error::configuration(message).with_source(error.report()).with_hint(
+            "install the helper, or remove it from Docker's configuration and log in again",
+        )
     }
 
     /// Returns the header that answers a challenge, if there is one.
@@ -312,22 +315,20 @@ impl<'a> Session<'a> {
     ) -> Result<HeaderValue, Error> {
         let registry = origin(&self.base);
         let mut url = Url::parse(realm).ok().filter(Url::has_host).ok_or_else(|| {
-            Error::protocol(format!("{registry} names a token service that has no address"))
+            Error::protocol(format!("invalid address of the token service of {registry}"))
         })?;
         let is_safe = url.scheme() == "https"
             || url.scheme() == "http" && self.base.scheme() == "http" && is_loopback(&url);
         let is_own = url.origin() == self.base.origin();
         if !(is_safe || is_own) {
-            let message = format!("{registry} names the token service {}", origin(&url));
-            return Err(Error::protocol(message).with_hint("a token is asked for with TLS alone"));
+            let message = format!("insecure token service of {registry}: {}", origin(&url));
+            return Err(Error::protocol(message).with_hint("serve the token service over TLS"));
         }
         if credentials.is_some() && !is_own && !self.allowed.allow(&url) {
-            let message = format!(
-                "{registry} wants its credentials to be sent to the token service {}",
-                origin(&url)
-            );
+            let message =
+                format!("token service of {registry} on a different host: {}", origin(&url));
             return Err(Error::unauthenticated(message)
-                .with_hint("is that host the registry's?")
+                .with_hint("check that the host belongs to the registry")
                 .by_setting(setting::OTHER_HOSTS));
         }
         let actions = match self.action {
@@ -360,7 +361,7 @@ impl<'a> Session<'a> {
         let answer = self.transport.send(&request).await?;
         let answer = success(&format!("a token for `{}`", self.reference), &url, answer)?;
         let bytes = body(&url, answer, MAX_TOKEN).await?;
-        let unusable = || Error::protocol(format!("{} gives no usable token", origin(&url)));
+        let unusable = || Error::protocol(format!("no usable token from {}", origin(&url)));
         // The parser's message may repeat a part of the text.
         let token: Token = serde_json::from_slice(&bytes).map_err(|_| unusable())?;
         let token = token.token.or(token.access_token).ok_or_else(unusable)?;
@@ -369,20 +370,20 @@ impl<'a> Session<'a> {
 }
 
 fn unauthenticated(base: &Url) -> Error {
-    let message = format!("{} wants credentials", origin(base));
+    let message = format!("missing credentials for {}", origin(base));
     Error::unauthenticated(message)
 }
 
 /// The error for a list that isn't whole though nothing filters it.
 pub(crate) fn filtered(url: &Url) -> Error {
-    let message = format!("{} filters the list of what refers to an image", origin(url));
-    Error::protocol(message).with_hint("report it to the registry: no filter was asked for")
+    let message = format!("unexpected filter in the referrers of an image by {}", origin(url));
+    Error::protocol(message).with_hint("report it to the registry's operator")
 }
 
 fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {
     let pair = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
     header(&format!("Basic {pair}"))
-        .ok_or_else(|| Error::configuration("the registry's credentials can't be sent"))
+        .ok_or_else(|| Error::configuration("can't send the registry's credentials"))
 }
 
 /// Returns the value of a header that isn't shown.
@@ -393,6 +394,7 @@ fn header(text: &str) -> Option<HeaderValue> {
 }
 
 pub(crate) fn tampered(url: &Url, wanted: &Digest, found: &Digest) -> Error {
-    let message = format!("{} answers with `{found}` for `{wanted}`", origin(url));
-    Error::tampered(message).with_hint("what is there isn't what was asked for: don't use it")
+    let message =
+        format!("digest mismatch from {}: found `{found}`, expected `{wanted}`", origin(url));
+    Error::tampered(message).with_hint("check who may write to the source")
 }

@@ -126,7 +126,7 @@ impl Remote {
         let fetched = self.wait(address.to_string(), async move {
             inner.fetch(&address, pinned.as_ref(), None).await
         })?;
-        fetched.ok_or_else(|| Error::internal("a source that is new isn't there"))
+        fetched.ok_or_else(|| Error::internal("missing content of a new source"))
     }
 
     /// Fetches a source that nothing pins, unless it is said to be as it was when `known` was fetched: a registry
@@ -261,7 +261,7 @@ impl Inner {
         let url = archive.url();
         if pinned.is_none() && !self.allowed.allow(url) {
             let message =
-                format!("nothing pins `{}`, and its host isn't allowed", escape(url.as_str()));
+                format!("unpinned source on a host that isn't allowed: `{}`", escape(url.as_str()));
             return Err(Error::configuration(message).by_setting(setting::OTHER_HOSTS));
         }
         let unless = known.and_then(|known| known.version);
@@ -284,8 +284,9 @@ impl Inner {
 /// Refuses what has another digest than the one that pins it.
 fn refuse_moved(what: &str, pinned: Option<&Digest>, found: &Digest) -> Result<(), Error> {
     let Some(pinned) = pinned.filter(|pinned| *pinned != found) else { return Ok(()) };
-    let message = format!("`{}` is `{found}`, and pinned to `{pinned}`", escape(what));
+    let message =
+        format!("digest mismatch for `{}`: found `{found}`, pinned `{pinned}`", escape(what));
     Err(Error::tampered(message)
-        .with_hint("look at what has changed there")
+        .with_hint("review the changes of the source")
         .by_setting(setting::LOCK))
 }

@@ -79,7 +79,7 @@ impl Transport {
     /// Sends a request. Its answer may have any status.
     pub async fn send(&self, request: &Request) -> Result<Response, Error> {
         if is_exposed(&request.url) && !self.insecure {
-            let message = format!("{} is asked over plain HTTP", origin(&request.url));
+            let message = format!("request to {} over plain HTTP", origin(&request.url));
             return Err(Error::configuration(message).by_setting(setting::PLAIN_HTTP));
         }
         let policy = Policy {
@@ -139,14 +139,13 @@ impl Transport {
             let is_safe =
                 to.scheme() == "https" || from.scheme() == "http" && to.scheme() == "http";
             if !is_safe {
-                let message = format!("{} redirects to plain HTTP", origin(from));
-                return Err(
-                    Error::protocol(message).with_hint("nothing is fetched without TLS there")
-                );
+                let message = format!("redirect of {} to plain HTTP", origin(from));
+                return Err(Error::protocol(message).with_hint("serve the content over TLS"));
             }
             hop.follow(response.status(), to).map_err(|_| {
-                let message = format!("{} redirects more than {MAX_REDIRECTS} times", origin(from));
-                Error::protocol(message).with_hint("is it the right address?")
+                let message =
+                    format!("too many redirects of {}: the limit is {MAX_REDIRECTS}", origin(from));
+                Error::protocol(message).with_hint("check the address")
             })?;
             let unless = request.unless.clone();
             response = self.send(&Request { unless, ..Request::get(hop.url.clone()) }).await?;
@@ -159,8 +158,8 @@ impl Transport {
 pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
     let target = redirect::location(response.headers()).and_then(|text| url.join(text).ok());
     target.filter(Url::has_host).ok_or_else(|| {
-        let message = format!("{} leads elsewhere without saying where", origin(url));
-        Error::protocol(message).with_hint("is it the right address?")
+        let message = format!("redirect of {} without an address", origin(url));
+        Error::protocol(message).with_hint("check the address")
     })
 }
 
@@ -168,8 +167,9 @@ pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
 pub(crate) async fn body(url: &Url, response: Response, limit: u64) -> Result<Bytes, Error> {
     body::read(response, limit).await.map_err(|unread| match unread {
         Unread::TooLarge => {
-            let message = format!("{} sends more than {}", origin(url), size(limit));
-            Error::too_large(message).with_hint("is it the right address?")
+            let message =
+                format!("response of {} exceeds the limit of {}", origin(url), size(limit));
+            Error::too_large(message).with_hint("check the address")
         }
         Unread::Broken(error) => failure(url, error),
     })
@@ -185,30 +185,30 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
     let (kind, message, hint) = match status {
         StatusCode::UNAUTHORIZED => (
             ErrorKind::Unauthenticated,
-            format!("{host} doesn't give {what} without other credentials"),
-            "`docker login` stores them",
+            format!("unauthenticated at {host}: {what}"),
+            "log in with `docker login`",
         ),
         StatusCode::FORBIDDEN => (
             ErrorKind::PermissionDenied,
-            format!("{host} refuses {what}"),
-            "may these credentials do that? `docker login` stores others",
+            format!("permission denied at {host}: {what}"),
+            "check the permissions, or log in with `docker login` as a different user",
         ),
         StatusCode::NOT_FOUND => return Err(absent(what, url)),
         StatusCode::TOO_MANY_REQUESTS => {
             let asked = retry_after(answer.headers());
-            let asked = asked.map(|time| format!(", and asks to wait {}s", time.as_secs()));
-            let message = format!("{host} has had too many requests{}", asked.unwrap_or_default());
+            let asked = asked.map(|time| format!(": retry after {}s", time.as_secs()));
+            let message = format!("rate limited by {host}{}", asked.unwrap_or_default());
             (ErrorKind::RateLimited, message, "try again later")
         }
         status if status.is_server_error() => (
             ErrorKind::Unavailable,
-            format!("{host} fails with the status {}", status.as_u16()),
+            format!("{host} failed with status {}", status.as_u16()),
             "try again later",
         ),
         status => (
             ErrorKind::Protocol,
-            format!("{host} answers with the status {} for {what}", status.as_u16()),
-            "is it the right address?",
+            format!("unexpected status of {host}: {} for {what}", status.as_u16()),
+            "check the address",
         ),
     };
     Err(Error::new(kind, message).with_hint(hint))
@@ -216,19 +216,18 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
 
 /// The error for something that isn't there.
 pub(crate) fn absent(what: &str, url: &Url) -> Error {
-    let message = format!("{} doesn't have {what}", origin(url));
-    Error::not_found(message)
-        .with_hint("is it the right address? some registries also answer so without credentials")
+    let message = format!("not found at {}: {what}", origin(url));
+    Error::not_found(message).with_hint("check the address and the credentials")
 }
 
 fn failure(url: &Url, error: reqwest::Error) -> Error {
     let host = origin(url);
     let message = if error.is_timeout() {
-        format!("{host} doesn't answer in time")
+        format!("timed out waiting for {host}")
     } else if error.is_connect() {
         format!("can't connect to {host}")
     } else {
-        format!("the connection to {host} broke")
+        format!("connection to {host} lost")
     };
     let hint = other_protocol(&error).unwrap_or("check the address and the network");
     Error::unavailable(message).with_source(Cause::of(&error)).with_hint(hint)

@@ -56,8 +56,8 @@ pub fn error(
     }
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && media_type.starts_with(b"application/grpc") {
-        let error = Error::protocol("the server speaks gRPC only there (415)");
-        return error.with_hint("give its HTTP address, not the gRPC one");
+        let error = Error::protocol("unexpected protocol of the server: only gRPC (415)");
+        return error.with_hint("set the HTTP address, not the gRPC address");
     }
     refusal(question, status, status.as_str(), body)
 }
@@ -118,10 +118,10 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
             setting: None,
         }),
         404 if !about_one && says_not_found(body) => Some(Worded {
-            what: "the service doesn't know what was asked for".to_owned(),
+            what: "no such resource of the service".to_owned(),
             hint: match names.as_slice() {
-                [] => "what the arguments name may not exist".to_owned(),
-                names => format!("`{}` may not exist", names.join("` or `")),
+                [] => "check the names in the arguments".to_owned(),
+                names => format!("check that `{}` exists", names.join("` or `")),
             },
             setting: None,
         }),
@@ -130,10 +130,10 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
 }
 
 const NOT_CONTROL_PLANE: &str =
-    "is this the control plane's HTTP address, not its gRPC port or the platform backend?";
+    "set the control plane's HTTP address, not its gRPC port or the platform backend's address";
 const NOT_BACKEND: &str =
-    "is this the platform backend's HTTP address, not its gRPC port or the control plane?";
-const LOG_IN: &str = "check the token; if it is a user token, it may have expired: log in again";
+    "set the platform backend's HTTP address, not its gRPC port or the control plane's address";
+const LOG_IN: &str = "check the token; log in again if a user token has expired";
 
 fn describe(
     endpoint: Endpoint,
@@ -141,38 +141,38 @@ fn describe(
     body: &[u8],
 ) -> (ErrorKind, &'static str, &'static str) {
     match status.as_u16() {
-        400 | 422 => (ErrorKind::InvalidArgument, "the service can't serve the request", ""),
-        401 => (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN),
+        400 | 422 => (ErrorKind::InvalidArgument, "the service rejected the request", ""),
+        401 => (ErrorKind::Unauthenticated, "the service rejected the token", LOG_IN),
         402 | 403 => {
-            (ErrorKind::PermissionDenied, "the token has no permission", forbidden(endpoint))
+            (ErrorKind::PermissionDenied, "missing permission of the token", forbidden(endpoint))
         }
         500 if is_refused(body) => {
-            (ErrorKind::Unauthenticated, "the service refused the token", LOG_IN)
+            (ErrorKind::Unauthenticated, "the service rejected the token", LOG_IN)
         }
         404 if is_about_one(endpoint) && says_not_found(body) => {
-            (ErrorKind::NotFound, "the service knows no such resource", "")
+            (ErrorKind::NotFound, "no such resource of the service", "")
         }
         404 | 410 => (
             ErrorKind::Protocol,
-            "the address isn't one of the service's",
+            "no such address of the service",
             match endpoint.api {
                 Api::ControlPlane => NOT_CONTROL_PLANE,
                 Api::Backend => NOT_BACKEND,
             },
         ),
-        408 => (ErrorKind::TimedOut, "the service gave up waiting", ""),
+        408 => (ErrorKind::TimedOut, "the service timed out", ""),
         413 => (ErrorKind::TooLarge, "the request is too large for the service", ""),
         429 => (ErrorKind::RateLimited, "the service limits the rate of requests", ""),
         501 => (ErrorKind::Unavailable, "the service doesn't implement this", ""),
         500..=599 => (ErrorKind::Unavailable, "the service failed", ""),
-        _ => (ErrorKind::Protocol, "the service gave an answer that isn't documented", ""),
+        _ => (ErrorKind::Protocol, "undocumented response of the service", ""),
     }
 }
 
 /// Returns a hint for a refusal, with its possible causes.
 fn forbidden(endpoint: Endpoint) -> &'static str {
     if endpoint.name == DOWNLOAD.name {
-        "downloads may need a user token with the right to download, and a paid plan"
+        "use a user token with the right to download; downloads may need a paid plan"
     } else if endpoint.api == Api::Backend {
         "check the organization, and whether its plan includes this (the platform backend needs a paid plan)"
     } else {
@@ -243,13 +243,13 @@ fn redirect(status: StatusCode, headers: &HeaderMap) -> Error {
     let path = location.split(['?', '#']).next().unwrap_or_default();
     if path.contains("/auth/login") {
         return Error::unauthenticated(format!(
-            "the service asks for a login ({})",
+            "redirect of the service to a login page ({})",
             status.as_u16()
         ))
         .with_hint(LOG_IN)
         .by_setting(setting::TOKEN);
     }
-    Error::protocol(format!("the service redirects ({}), which isn't followed", status.as_u16()))
+    Error::protocol(format!("unexpected redirect of the service ({})", status.as_u16()))
         .with_hint("check the configured addresses")
 }
 
@@ -280,14 +280,16 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 pub fn other_type(headers: &HeaderMap) -> Error {
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let shown = shorten(&String::from_utf8_lossy(media_type), 80);
-    Error::protocol(format!("the service answered with `{shown}` instead of JSON"))
-        .with_hint("check the configured addresses and log in again")
+    Error::protocol(format!(
+        "unexpected media type of the service's response: expected JSON, found `{shown}`"
+    ))
+    .with_hint("check the configured addresses and log in again")
 }
 
 /// Returns the error of a body that can't be read as the expected JSON.
 pub fn not_json(error: &serde_json::Error) -> Error {
     Error::protocol(format!(
-        "the service's answer can't be read: {}",
+        "invalid response of the service: {}",
         shorten(&error.to_string(), 300)
     ))
 }
@@ -353,7 +355,7 @@ mod tests {
         let headers = headers(CONTENT_TYPE, "application/grpc");
         let error = error(&DISCOVER.into(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &headers, b"");
         assert_eq!(error.kind(), ErrorKind::Protocol);
-        assert!(error.hint().unwrap().contains("not the gRPC one"));
+        assert!(error.hint().unwrap().contains("set the HTTP address, not the gRPC address"));
     }
 
     #[test]

@@ -120,9 +120,9 @@ impl ArtifactStoreBuilder {
             on_fault: self.on_fault,
             reading: Aside::new(
                 "read",
-                "artifacts come from the service, and it is asked again in a minute",
+                "check the store; until then artifacts come from the service",
             ),
-            writing: Aside::new("written", "nothing is added for a minute"),
+            writing: Aside::new("written", "check the store; until then nothing is written to it"),
         })))
     }
 }
@@ -252,10 +252,11 @@ impl ArtifactStore {
 
     /// Tells that the content of `digest` isn't what it should be. It is replaced by the service's.
     pub(super) fn is_altered(&self, digest: &str) {
-        let message = format!("the artifact store `{}` has altered `{digest}`", self.shown());
+        let message =
+            format!("digest mismatch in the artifact store `{}`: `{digest}`", self.shown());
         self.tell(
             &Error::tampered(message)
-                .with_hint("who may write there? it is fetched from the service, and replaced"),
+                .with_hint("check who may write to the store; the artifact is fetched from the service and replaced"),
         );
     }
 
@@ -265,17 +266,17 @@ impl ArtifactStore {
             return;
         }
         let (kind, why) = match &error {
-            None => (ErrorKind::TimedOut, "it doesn't answer in time"),
+            None => (ErrorKind::TimedOut, "timed out"),
             Some(object_store::Error::PermissionDenied { .. }) => {
-                (ErrorKind::PermissionDenied, "it denies access")
+                (ErrorKind::PermissionDenied, "access denied")
             }
             Some(object_store::Error::Unauthenticated { .. }) => {
-                (ErrorKind::Unauthenticated, "it wants other credentials")
+                (ErrorKind::Unauthenticated, "invalid credentials")
             }
             Some(object_store::Error::NotFound { .. }) => {
-                (ErrorKind::Unavailable, "there is no such bucket or folder")
+                (ErrorKind::Unavailable, "no such bucket or folder")
             }
-            Some(_) => (ErrorKind::Unavailable, "it fails"),
+            Some(_) => (ErrorKind::Unavailable, "the store failed"),
         };
         let message =
             format!("the artifact store `{}` can't be {}: {why}", self.shown(), aside.what);
@@ -291,7 +292,7 @@ impl ArtifactStore {
     }
 
     fn tell(&self, error: &Error) {
-        tracing::warn!(error = %error.report(), "a fault of the artifact store");
+        tracing::warn!(error = %error.report(), "artifact store failed");
         if let Some(hear) = &self.0.on_fault {
             hear(error);
         }
@@ -366,7 +367,7 @@ impl StoredArtifact {
     fn fail(&mut self, error: Option<object_store::Error>) -> Failed {
         self.failed = true;
         self.store.cannot(&self.store.0.reading, error);
-        Failed::permanent(Error::unavailable("the artifact store broke off"))
+        Failed::permanent(Error::unavailable("connection to the artifact store lost"))
     }
 }
 

@@ -89,21 +89,21 @@ impl Token {
         let secret = SecretString::from(text.into());
         let text = secret.expose_secret().trim();
         if text.is_empty() {
-            return Err(Error::configuration("the token is empty"));
+            return Err(Error::configuration("empty token"));
         }
         let wrong = |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
         let scheme = text.split_once(char::is_whitespace).map(|(scheme, _)| scheme);
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")) {
-            return wrong("the token begins with `Bearer`", "leave `Bearer ` out: it is added");
+            return wrong("the token begins with `Bearer`", "remove `Bearer `");
         }
         if !text.bytes().all(|b| b.is_ascii_graphic()) {
             return wrong(
-                "the token holds white space, control characters or characters that aren't ASCII",
-                "copy it again, without quotes and line breaks",
+                "invalid character in the token: expected printable ASCII without white space",
+                "copy the token again, without quotes and line breaks",
             );
         }
         if text.starts_with(['"', '\'']) || text.ends_with(['"', '\'']) {
-            return wrong("the token is in quotes", "leave the quotes out");
+            return wrong("quotes around the token", "remove the quotes");
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);
@@ -157,7 +157,7 @@ impl Token {
     pub fn header(&self) -> Result<reqwest::header::HeaderValue, Error> {
         let text = format!("Bearer {}", self.secret.expose_secret());
         let mut value = reqwest::header::HeaderValue::from_str(&text)
-            .map_err(|_| Error::configuration("the token can't be sent in a header"))?;
+            .map_err(|_| Error::configuration("can't send the token in a header"))?;
         value.set_sensitive(true);
         Ok(value)
     }
@@ -253,8 +253,8 @@ impl TokenSource {
     pub async fn get(&self, deadline: Instant) -> Result<Token, Error> {
         match tokio::time::timeout_at(deadline.into(), self.current()).await {
             Ok(token) => token,
-            Err(_) => Err(Error::timed_out("no token came in time")
-                .with_hint("the token provider took too long")),
+            Err(_) => Err(Error::timed_out("timed out waiting for a token")
+                .with_hint("check the token provider")),
         }
     }
 
@@ -265,7 +265,7 @@ impl TokenSource {
                 let hint = format!(
                     "log in with `{product} auth login`, or set the environment variable `{variable}`"
                 );
-                return Err(Error::unauthenticated("no token was given")
+                return Err(Error::unauthenticated("missing token")
                     .with_hint(hint)
                     .by_setting(setting::TOKEN));
             }

@@ -59,7 +59,7 @@ impl Cache {
                 Some(content)
             }
             Err(error) => {
-                tracing::warn!(%error, "an artifact in the cache is broken; it is fetched anew");
+                tracing::warn!(%error, "digest mismatch of a cached artifact: fetching it again");
                 let _ = std::fs::remove_file(&path);
                 None
             }
@@ -187,7 +187,7 @@ impl Drop for NewEntry {
 }
 
 fn warn_not_kept(error: &std::io::Error) {
-    tracing::warn!(%error, "an artifact can't be kept in the cache");
+    tracing::warn!(%error, "can't write an artifact to the cache");
 }
 
 /// Removes the content of a cache folder.
@@ -196,7 +196,7 @@ pub fn clear(folder: &Path) -> Result<(), crate::Error> {
     for part in [CONTENT, TEMPORARY, "index-v5"] {
         match std::fs::remove_dir_all(folder.join(part)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let message = format!("the cache `{}` can't be cleared", folder.display());
+                let message = format!("can't clear the cache `{}`", folder.display());
                 let error = crate::Error::new(crate::ErrorKind::Configuration, message)
                     .with_source(error.to_string());
                 return Err(error);

@@ -51,7 +51,7 @@ static PROCESSORS: LazyLock<Semaphore> = LazyLock::new(|| {
 });
 
 fn gone() -> Error {
-    Error::internal("the thread for contents is gone")
+    Error::internal("the thread for content has ended")
 }
 
 /// Runs `work` on another thread, when it is its turn.
@@ -178,9 +178,11 @@ impl Collector {
         let found = format!("sha256:{}", hex(&self.hasher.finalize()));
         if found != digest {
             let total = self.total;
-            let message = format!("the content of `{digest}` hashes to `{found}` ({total} bytes)");
+            let message = format!(
+                "digest mismatch for the content of `{digest}`: found `{found}` ({total} bytes)"
+            );
             return Err(Error::tampered(message)
-                .with_hint("the content store or the network altered it; nothing of it was used"));
+                .with_hint("check the content store and the network; the content wasn't used"));
         }
         #[cfg(feature = "cache")]
         if let Some(copy) = self.copy {

@@ -125,7 +125,9 @@ async fn redirected(
 ) -> Result<Content, Failed> {
     let Redirect { from, location, token } = to;
     if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
-        return Err(Error::protocol("the download redirects to a URL with the token in it").into());
+        return Err(
+            Error::protocol("redirect of the download to a URL that contains the token").into()
+        );
     }
     let to = target(from, location, client)?;
     if let Some(content) = client.settings.kept.find(context, wanted).await? {
@@ -180,7 +182,8 @@ async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Fa
             status if is_redirect(status) => {
                 let to = target(&hop.url, location(&reply)?, client)?;
                 hop.follow(status, to).map_err(|_| {
-                    let message = format!("the download redirects more than {MAX_REDIRECTS} times");
+                    let message =
+                        format!("too many redirects of the download: the limit is {MAX_REDIRECTS}");
                     Error::protocol(message)
                 })?;
             }
@@ -192,7 +195,7 @@ async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Fa
 /// Returns the location of a redirect.
 fn location(reply: &Reply) -> Result<&str, Error> {
     redirect::location(&reply.headers)
-        .ok_or_else(|| Error::protocol("the download's redirect has no `location`"))
+        .ok_or_else(|| Error::protocol("redirect of the download without `location`"))
 }
 
 /// Adds to an error that the content store's gRPC address is another way to content.
@@ -213,7 +216,7 @@ fn is_downgrade(from: &Url, location: &str, insecure: bool) -> bool {
 
 /// Returns the error of a redirect from TLS to plain HTTP, with the way out.
 fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
-    let error = Error::protocol("the download redirects from https to plain HTTP");
+    let error = Error::protocol("redirect of the download from https to plain HTTP");
     if is_loopback(to) {
         return error.with_hint("serve content over https").by_setting(setting::PLAIN_HTTP);
     }
@@ -237,29 +240,30 @@ fn target(from: &Url, location: &str, client: &Client) -> Result<Url, Error> {
     // The error of a URL that can't be parsed doesn't repeat it: it may be signed.
     let to = from
         .join(location)
-        .map_err(|_| Error::protocol("the download redirects to something that isn't a URL"))?;
+        .map_err(|_| Error::protocol("redirect of the download to an invalid URL"))?;
     if to.as_str().len() > MAX_TARGET_BYTES {
-        return Err(Error::protocol("the download redirects to a URL that is too long"));
+        return Err(Error::protocol("redirect of the download to a URL that is too long"));
     }
     if !matches!(to.scheme(), "http" | "https") || !to.has_host() {
-        return Err(Error::protocol("the download redirects to something other than HTTP"));
+        return Err(Error::protocol("redirect of the download to an unsupported scheme"));
     }
     if !to.username().is_empty() || to.password().is_some() {
         return Err(Error::protocol(
-            "the download redirects to a URL with a user name or password",
+            "redirect of the download to a URL with a user name or password",
         ));
     }
     if is_downgrade(from, location, insecure) {
         return Err(downgrade(from, &to, client));
     }
     if !insecure && is_exposed(&to) {
-        return Err(Error::protocol("the download redirects to plain HTTP"));
+        return Err(Error::protocol("redirect of the download to plain HTTP"));
     }
     Ok(to)
 }
 
 fn store_error(status: StatusCode, reply: &Reply, url: &Url) -> Failed {
-    let message = format!("the content store {} answered {}", origin(url), status.as_u16());
+    let message =
+        format!("unexpected status of the content store {}: {}", origin(url), status.as_u16());
     let kind = match status.as_u16() {
         429 => ErrorKind::RateLimited,
         // The service has said that the content exists, so its absence is the store's failure: a

@@ -97,7 +97,7 @@ fn rfc3339(time: Timestamp) -> Result<String, Error> {
         .ok()
         .and_then(|nanos| DateTime::<Utc>::from_timestamp(time.seconds, nanos))
         .map(|time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
-        .ok_or_else(|| Error::protocol("the service's answer has a time that doesn't exist"))
+        .ok_or_else(|| Error::protocol("invalid time in the service's response"))
 }
 
 /// Returns the control plane's description of itself, as JSON.
@@ -133,7 +133,7 @@ pub async fn location(
     };
     let url = response.result.map(|result| result.url).unwrap_or_default();
     if Url::parse(&url).is_err() {
-        return Err(Error::protocol("the service's answer has no URL of the content").into());
+        return Err(Error::protocol("no URL of the content in the service's response").into());
     }
     Ok(Location::Url(url, token))
 }
@@ -149,10 +149,12 @@ pub async fn store_token(
         send(client, context, GET_CREDENTIALS, message).await?;
     let text = response.result.map(|result| result.token).unwrap_or_default();
     if token.occurs_in(text.as_bytes()) {
-        return Err(Error::protocol("the service gives its own token to the content store").into());
+        return Err(
+            Error::protocol("token of the service in the token for the content store").into()
+        );
     }
     Token::new(text).map_err(|_| {
-        Error::protocol("the service's answer has no token for the content store").into()
+        Error::protocol("no token for the content store in the service's response").into()
     })
 }
 

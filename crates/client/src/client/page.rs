@@ -41,7 +41,7 @@ impl Pagination {
             None => Ok(None),
             Some(count) => match count.as_u64() {
                 Some(count) => Ok(Some(count)),
-                None => Err(format!("`{name}` is below zero")),
+                None => Err(format!("negative `{name}`")),
             },
         };
         Ok(Self {
@@ -95,7 +95,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for EnvelopeSeed<'_, S> {
                 false
             };
             if twice {
-                return Err(A::Error::custom(format!("`{key}` appears twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
         }
         Ok(Envelope { contents: contents.flatten(), pagination: pagination.flatten() })
@@ -181,7 +181,7 @@ pub fn parse_page<'de, S: DeserializeSeed<'de> + Copy>(
 ) -> serde_json::Result<Page<S::Value>> {
     let page = parse(EnvelopeSeed { name, contents: Rows { row, most } }, body)?;
     if page.contents.is_none() && page.pagination.is_none() {
-        let message = format!("there is neither `{name}` nor `pagination`");
+        let message = format!("neither `{name}` nor `pagination` found");
         return Err(serde_json::Error::custom(message));
     }
     Ok(page)
@@ -211,7 +211,7 @@ pub fn parse_one<T: serde::de::DeserializeOwned>(
 pub fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
     match body.trim_ascii_start().bytes().next() {
         None | Some(b'{') => parse(PhantomData::<T>, body),
-        Some(_) => Err(serde::de::Error::custom("it isn't an object")),
+        Some(_) => Err(serde::de::Error::custom("expected an object")),
     }
 }
 

@@ -77,7 +77,7 @@ impl Pager {
         let rereads = self.rereads + 1;
         if rereads > MAX_REREADS || Instant::now() >= deadline {
             return Err(error.with_hint(format!(
-                "the list changed each time it was read (reads: {rereads}): try again later"
+                "try again later: the list changed during every read (reads: {rereads})"
             )));
         }
         *self = Self { rereads, ..Self::new(self.paging) };
@@ -97,7 +97,7 @@ impl Pager {
         if !self.changed {
             return error;
         }
-        error.with_hint("the list changed between two pages: try again")
+        error.with_hint("try again: the list changed between two pages")
     }
 
     /// Returns the query parameters that request the next page.
@@ -144,7 +144,7 @@ impl Pager {
                 Err(self.miscounted(total))
             }
             _ if self.next.is_some() && self.pages >= max_pages => Err(Error::too_large(format!(
-                "the list has more than {max_pages} pages, the limit"
+                "too many pages of the list: the limit is {max_pages}"
             ))),
             _ => Ok(self.next.is_some()),
         }
@@ -154,7 +154,7 @@ impl Pager {
     fn count(&mut self, pagination: &Pagination) -> Result<(), Error> {
         let Some(total) = pagination.total_count else { return Ok(()) };
         if self.total.replace(total).is_some_and(|before| before != total) {
-            return Err(self.contradiction("the number of results changed from page to page"));
+            return Err(self.contradiction("number of results changed between pages"));
         }
         if self.have as u64 > total {
             return Err(self.miscounted(total));
@@ -164,18 +164,18 @@ impl Pager {
 
     fn miscounted(&mut self, total: u64) -> Error {
         let have = self.have;
-        self.contradiction(format!("the service announced {total} results and sent {have}"))
+        self.contradiction(format!("result count mismatch: expected {total}, found {have}"))
     }
 
     fn follow(&mut self, cursor: &str) -> Result<Next, Error> {
         if cursor.len() > MAX_CURSOR_BYTES {
             return Err(Error::protocol(format!(
-                "the service's cursor is {} bytes long, the limit is {MAX_CURSOR_BYTES}",
+                "cursor of the service too long: {} bytes, the limit is {MAX_CURSOR_BYTES}",
                 cursor.len()
             )));
         }
         if !self.cursors.insert(cursor.to_owned()) {
-            return Err(self.contradiction("the service sent the same cursor twice"));
+            return Err(self.contradiction("duplicate cursor of the service"));
         }
         Ok(Next::Cursor(cursor.to_owned()))
     }
@@ -192,8 +192,9 @@ impl Pager {
             (None, Some(_)) if received > 0 => true,
             (None, Some(pages)) => {
                 let have = self.have;
-                let message =
-                    format!("the service announced {pages} pages and stopped after {have} results");
+                let message = format!(
+                    "page count mismatch: expected {pages} pages, but the list ended after {have} results"
+                );
                 return Err(self.contradiction(message));
             }
             (None, None) => {
@@ -227,11 +228,11 @@ impl Pager {
             self.repeated |= !self.seen.insert(hash(row));
         }
         if before > 0 && !rows.is_empty() && self.seen.len() == before {
-            let message = "the service sent the same results again instead of the next page";
+            let message = "duplicate page of the service";
             return Err(self.contradiction(message));
         }
         if is_last && must_be_distinct && self.repeated {
-            return Err(self.contradiction("the service sent the same result twice"));
+            return Err(self.contradiction("duplicate result of the service"));
         }
         Ok(())
     }
@@ -394,13 +395,13 @@ pub struct Listed {
 /// and a host must not make that undefined.
 pub fn within_list(error: Error, pager: &Pager) -> Error {
     if error.kind() == ErrorKind::NotFound && !pager.is_at_start() {
-        return Error::protocol(format!("the list broke off: {error}"));
+        return Error::protocol(format!("incomplete list: {error}"));
     }
     error
 }
 
 pub fn too_many(max: usize) -> Error {
-    Error::too_large(format!("there are more than {max} results, the limit")).with_hint(
+    Error::too_large(format!("too many results: the limit is {max}")).with_hint(
         "narrow the filters, give a `limit`, or raise `max-results` in the configuration",
     )
 }

@@ -181,8 +181,9 @@ impl Transport {
 /// Returns the error of a redirect that the host's own client followed: this crate must check its
 /// target first.
 fn followed(origin: &str) -> Error {
-    let message = format!("the HTTP client followed a redirect from {origin}");
-    Error::configuration(message).with_hint("build it with `reqwest::redirect::Policy::none()`")
+    let message = format!("HTTP client followed a redirect from {origin}");
+    Error::configuration(message)
+        .with_hint("build the client with `reqwest::redirect::Policy::none()`")
 }
 
 pub fn out_of_time(origin: &str) -> Error {
@@ -262,12 +263,12 @@ impl Source for Body {
 
 pub fn too_large(origin: &str, cap: u64) -> Failed {
     let limit = crate::text::size(cap);
-    let message = format!("the answer from {origin} is larger than the limit of {limit}");
+    let message = format!("response from {origin} too large: the limit is {limit}");
     Failed::permanent(Error::too_large(message).at_limit(Limit::AnswerBytes))
 }
 
 pub fn cut(origin: &str, total: u64) -> Failed {
-    let message = format!("the answer from {origin} ended after {total} bytes, which isn't all");
+    let message = format!("incomplete response from {origin}: it ended after {total} bytes");
     Failed::transient(Error::unavailable(message))
 }
 

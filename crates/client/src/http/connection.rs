@@ -60,7 +60,7 @@ pub fn named_client(
 /// Builds a client.
 pub fn build(builder: ClientBuilder) -> Result<Client, Error> {
     builder.build().map_err(|error| {
-        Error::configuration("the HTTP client can't be set up")
+        Error::configuration("can't set up the HTTP client")
             .with_source(error.without_url().to_string())
     })
 }
@@ -81,17 +81,15 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     let (unsent, untrusted) = (error.is_connect(), is_certificate(&error));
     let other_protocol = other_protocol(&error);
     let broken = if error.is_builder() {
-        Error::configuration(format!("the request can't be made for {origin}"))
+        Error::configuration(format!("can't create the request for {origin}"))
     } else if untrusted {
-        Error::unavailable(format!("can't trust the certificate of {origin}"))
+        Error::unavailable(format!("untrusted certificate of {origin}"))
     } else if unsent {
         Error::unavailable(format!("can't connect to {origin}"))
     } else if error.is_timeout() {
-        Error::timed_out(format!("waited too long for {origin}"))
+        Error::timed_out(format!("timed out waiting for {origin}"))
     } else {
-        Error::unavailable(format!(
-            "the connection broke before the answer was complete from {origin}"
-        ))
+        Error::unavailable(format!("connection lost before the response of {origin} was complete"))
     };
     // A timeout has waited long enough, and a server won't have another certificate or protocol the next
     // time.
@@ -101,11 +99,11 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     let error = match (other_protocol, proxy) {
         (Some(hint), _) => broken.with_hint(hint),
         (None, _) if untrusted => broken
-            .with_hint("name the certificate authority, unless the certificate itself is wrong")
+            .with_hint("name the certificate authority, or correct the certificate")
             .by_setting(setting::CERTIFICATE_AUTHORITIES),
-        (None, Some(proxy)) if unsent => broken.with_hint(format!(
-            "the request goes through the proxy `{proxy}`: check it, the address and the network"
-        )),
+        (None, Some(proxy)) if unsent => {
+            broken.with_hint(format!("check the proxy `{proxy}`, the address and the network"))
+        }
         (None, None) if unsent => broken.with_hint("check the address and the network"),
         _ => broken,
     };
@@ -132,17 +130,17 @@ impl Cause {
 pub fn other_protocol(error: &reqwest::Error) -> Option<&'static str> {
     match caused_by(error) {
         Some(rustls::Error::InvalidMessage(_)) => {
-            return Some("the server doesn't speak TLS there: is its address `http://`?");
+            return Some("check the address: the server doesn't use TLS");
         }
         Some(
             rustls::Error::NoApplicationProtocol
             | rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol),
-        ) => return Some("the server doesn't speak HTTP/2 there, which gRPC needs"),
+        ) => return Some("check the address: the server doesn't support HTTP/2, which gRPC needs"),
         _ => {}
     }
     let answer = caused_by::<hyper::Error>(error)?;
     answer.is_parse().then_some(
-        "what answers there doesn't speak HTTP/1.1: is this the HTTP address, not the gRPC one?",
+        "check the address: the server doesn't use HTTP/1.1; set the HTTP address, not the gRPC address",
     )
 }
 

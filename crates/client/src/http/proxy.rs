@@ -18,8 +18,8 @@ pub fn https(address: &str, no_proxy: &str) -> Result<Proxy, Error> {
     let proxy = parse(address).and_then(|url| Proxy::https(url).ok());
     let proxy = proxy.ok_or_else(|| {
         // The text isn't repeated: it may contain a password.
-        Error::configuration("the address of the proxy isn't a valid URL")
-            .with_hint("`HTTPS_PROXY` looks like `http://proxy.example.com:3128`")
+        Error::configuration("invalid URL of the proxy")
+            .with_hint("set `HTTPS_PROXY` to a URL such as `http://proxy.example.com:3128`")
     })?;
     Ok(proxy.no_proxy(NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
 }

@@ -32,7 +32,7 @@ use rego::value::{Set, Value};
 /// The approximate limit on the memory of a decoded body, in bytes, so that a small one can't decode
 /// to a huge value.
 const MAX_DECODED: u64 = 512 << 20;
-const TOO_MUCH_DECODED: &str = "a decoded body takes more than 512 MiB";
+const TOO_MUCH_DECODED: &str = "decoded body too large: the limit is 512 MiB";
 
 /// Lets policies send their own requests, to the hosts that it allows; cheap to clone.
 ///
@@ -171,7 +171,7 @@ impl Failure {
         let kind = self.kind();
         match self {
             Self::Disallowed(message) => Error::new(kind, message)
-                .with_hint("allow the host, if it may be asked")
+                .with_hint("allow the host if policies may send requests to it")
                 .by_setting(setting::ALLOWED_HOSTS),
             Self::Request(message) | Self::Network(message) | Self::TimedOut(message) => {
                 Error::new(kind, message)
@@ -256,7 +256,9 @@ impl Http {
         let response = fetched.map_err(|failure| failure.into_error().in_call(HTTP_SEND))?;
         match response.status {
             200 => Ok(response.body),
-            status => Err(Error::unavailable(format!("the response has the status {status}"))),
+            status => {
+                Err(Error::unavailable(format!("unexpected status of the response: {status}")))
+            }
         }
     }
 
@@ -286,7 +288,7 @@ impl Http {
             }
         };
         if !found.iter().all(|address| options.allowed.reaches(grant, *address, 0)) {
-            return Err(disallowed(" resolves to addresses that may not be reached"));
+            return Err(disallowed(" resolves to addresses that aren't allowed"));
         }
         let found = found.into_iter().map(|address| Value::from(address.to_string()));
         Ok(Answer::from(Value::from(found.collect::<Set>())))

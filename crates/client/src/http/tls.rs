@@ -27,9 +27,8 @@ pub fn crypto_provider(given: Option<&Arc<CryptoProvider>>) -> Result<Arc<Crypto
     #[cfg(feature = "ring")]
     let given = given.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
     given.ok_or_else(|| {
-        Error::configuration("no TLS provider is installed").with_hint(
-            "give one to `PlatformBuilder::crypto_provider`, install one for the process, or turn \
-             on the feature `ring`",
+        Error::configuration("no TLS provider").with_hint(
+            "enable the feature `ring`, or pass a provider to `PlatformBuilder::crypto_provider`",
         )
     })
 }
@@ -57,14 +56,14 @@ pub fn roots(authorities: &[CertificateDer<'static>]) -> Result<RootCertStore, r
 pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     let bad = |message: &str| {
         Error::configuration(message)
-            .with_hint("it is a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
+            .with_hint("give a file of PEM certificates (`-----BEGIN CERTIFICATE-----`)")
     };
     let found = parse_certificates(pem)
-        .map_err(|error| bad("the CA certificate can't be read").with_source(error.to_string()))?;
+        .map_err(|error| bad("can't read the CA certificate").with_source(error.to_string()))?;
     if found.is_empty() {
-        return Err(bad("the CA certificate file holds no certificate"));
+        return Err(bad("no certificate in the file of CA certificates"));
     }
-    roots(&found).map_err(|_| bad("the CA certificate isn't one"))?;
+    roots(&found).map_err(|_| bad("invalid CA certificate"))?;
     Ok(found)
 }
 
@@ -91,12 +90,12 @@ pub fn system_config(
         Error::configuration(message).with_source(error.to_string())
     };
     let verifier = CertificateVerifier::new(Arc::clone(&provider), authorities)
-        .map_err(|error| failed("TLS can't be set up", error))?;
+        .map_err(|error| failed("can't set up TLS", error))?;
     if is_used {
-        verifier.ready().map_err(|error| failed("the certificate store can't be set up", error))?;
+        verifier.ready().map_err(|error| failed("can't set up the certificate store", error))?;
     }
     config(provider, Arc::new(verifier), None, protocols)
-        .map_err(|error| failed("TLS can't be set up", error))
+        .map_err(|error| failed("can't set up TLS", error))
 }
 
 /// Returns the configuration of connections to servers that `verifier` accepts, with the client's own

@@ -254,7 +254,7 @@ impl<T: PartialEq> Slot<T> {
             return Err(format!("the key `{key}` appears twice"));
         }
         if before && self.value != value {
-            return Err(format!("`{name}` appears twice with different values"));
+            return Err(format!("duplicate `{name}` with different values"));
         }
         self.value = value;
         Ok(())

@@ -116,7 +116,7 @@ impl Asked<'_> {
         }
         let values = self.values.iter().map(|value| format!("`{}`", shorten(value, 80)));
         Err(format!(
-            "the service answered with the `{}` `{}` instead of {}",
+            "unexpected `{}` in the service's response: found `{}`, expected {}",
             self.field,
             shorten(found, 80),
             values.collect::<Vec<_>>().join(" or ")

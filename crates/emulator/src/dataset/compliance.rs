@@ -111,7 +111,7 @@ impl Context<'_> {
         let source = self.source;
         let mut visible = self.frameworks.iter().filter(|one| one.visible(project.organization));
         let Some(framework) = visible.find(|known| known.name == name) else {
-            let message = format!("`frameworks.yaml` has no framework `{name}`");
+            let message = format!("unknown framework `{name}`: not in `frameworks.yaml`");
             problems.push(source.at(&format!("framework: {name}"), 0, code::REFERENCE, message));
             return;
         };
@@ -119,7 +119,7 @@ impl Context<'_> {
             let name = result.requirement.as_str();
             let Some(requirement) = framework.named(name) else {
                 let message =
-                    format!("the framework `{}` has no requirement `{name}`", framework.name);
+                    format!("unknown requirement of the framework `{}`: `{name}`", framework.name);
                 let needle = format!("requirement: {name}");
                 problems.push(source.at(&needle, 0, code::REFERENCE, message));
                 continue;
@@ -128,7 +128,7 @@ impl Context<'_> {
                 known.requirement.id == requirement.id && known.project_version_id == version.id
             });
             if twin {
-                let message = format!("`{name}` is evaluated twice for this version");
+                let message = format!("duplicate evaluation of `{name}` for this version");
                 problems.push(source.at(name, 1, code::DUPLICATE, message));
             }
             let detail = detail(result, entry.created_at, project, version);

@@ -67,11 +67,12 @@ pub(super) fn load(
             for evidence in resolve(&source, projects, run, problems) {
                 if all.iter().any(|known| known.id == evidence.id) {
                     let id = evidence.id.as_str();
-                    let message = format!("two items of evidence have the id `{id}`");
+                    let message = format!("duplicate id of evidence: `{id}`");
                     problems.push(source.at(id, 1, code::DUPLICATE, message));
                 }
                 if !graph.sees(&evidence.digest, evidence.organization) {
-                    let message = format!("no node of the graph has `{}`", evidence.digest);
+                    let message =
+                        format!("no node of the graph with the digest `{}`", evidence.digest);
                     let digest = evidence.digest.as_str();
                     problems.push(source.at(digest, 0, code::REFERENCE, message));
                 }
@@ -101,7 +102,7 @@ fn resolve(
     };
     let Some(workflow) = project.workflows.iter().find(|known| known.name == run.workflow) else {
         let (project, workflow) = (&project.name, run.workflow.as_str());
-        let message = format!("the project `{project}` has no workflow `{workflow}`");
+        let message = format!("unknown workflow of the project `{project}`: `{workflow}`");
         problems.push(source.at(&format!("workflow: {workflow}"), 0, code::REFERENCE, message));
         return Vec::new();
     };

@@ -105,14 +105,13 @@ pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Proble
     };
     for digest in file.answers.iter().filter_map(|answer| answer.digest.as_ref()) {
         if !artifacts.by_digest.contains_key(digest) {
-            let message = format!("`{digest}` isn't listed in `artifacts.yaml`");
+            let message = format!("artifact not listed in `artifacts.yaml`: `{digest}`");
             problems.push(source.at(digest.as_str(), 0, code::REFERENCE, message));
         }
     }
     for outcome in file.answers.iter().map(|answer| &answer.outcome).chain([&file.default]) {
         if matches!(outcome, PromptOutcome::Skipped(false)) {
-            let message =
-                "`skipped: false` alone isn't a result: write `violations: []` for a pass";
+            let message = "no result next to `skipped: false`: write `violations: []` for a pass";
             problems.push(source.at("skipped: false", 0, code::CONTENT, message.to_owned()));
         }
     }

@@ -34,7 +34,7 @@ fn marker(word: String) -> Result<Option<Marker>, String> {
         None => (false, begun),
     };
     let names = words(rest.trim_start_matches(BLANK), false)?;
-    let names = names.ok_or_else(|| format!("the quotes of the here-document `{word}` differ"))?;
+    let names = names.ok_or_else(|| format!("mismatched quotes of the here-document `{word}`"))?;
     let [name] = names.as_slice() else { return Ok(None) };
     Ok(Some(Marker { name: name.clone(), is_indented, word }))
 }
@@ -114,8 +114,7 @@ fn expansion(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), S
             length += 1;
         }
         if length == 0 || chars.next() != Some('}') {
-            return Err("`<<` and an expansion other than `$NAME` or `${NAME}` can't be in one \
-                        instruction: it can't be told which here-documents there are"
+            return Err("ambiguous here-documents: `<<` next to an expansion other than `$NAME` or `${NAME}`"
                 .to_owned());
         }
         word.push('}');

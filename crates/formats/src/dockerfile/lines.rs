@@ -29,7 +29,7 @@ impl<'t> Lines<'t> {
             };
             let wrong = |message: String| Problem::on(lines.number, message);
             if seen.contains(&name) {
-                return Err(wrong(format!("the directive `{name}` appears twice")));
+                return Err(wrong(format!("duplicate directive `{name}`")));
             }
             seen.push(name);
             match (name, value) {
@@ -37,7 +37,7 @@ impl<'t> Lines<'t> {
                 ("escape", "\\") | ("syntax" | "check", _) => {}
                 _ => {
                     return Err(wrong(
-                        "the directive `escape` is a backslash or a backtick".to_owned(),
+                        "invalid directive `escape`: expected a backslash or a backtick".to_owned(),
                     ));
                 }
             }
@@ -103,7 +103,7 @@ impl<'t> Lines<'t> {
             text.push_str(line);
             text.push('\n');
         }
-        Err(format!("the here-document `{}` has no end", shown(&marker.name)))
+        Err(format!("unterminated here-document `{}`", shown(&marker.name)))
     }
 
     fn line(&mut self) -> Option<&'t str> {

@@ -79,7 +79,7 @@ fn labeled(
         };
         labels.push(label);
         if labels.len() > MAX_LABELS {
-            let message = format!("a block has more than {MAX_LABELS} labels");
+            let message = format!("too many labels of a block: the limit is {MAX_LABELS}");
             return Err(Problem::at(scanner.text, start, message));
         }
     }
@@ -97,7 +97,7 @@ fn labeled(
         Ok(body)
     })?;
     let wrong = || {
-        let message = format!("blocks of the type `{name}` differ in their labels");
+        let message = format!("inconsistent labels of blocks of the type `{name}`");
         Problem::at(scanner.text, start, message)
     };
     let (mut at, mut last) = (out, name);

@@ -118,7 +118,7 @@ fn step(scanner: &mut Scanner<'_>) -> Result<(), Problem> {
     match scanner.number() {
         "" => Err(scanner.expected("the name of an attribute")),
         number if number.contains('.') => {
-            Err(scanner.invalid("two indices with points are ambiguous"))
+            Err(scanner.invalid("ambiguous legacy indexes: expected `[…]`"))
         }
         _ => Ok(()),
     }
@@ -159,7 +159,7 @@ fn term(scanner: &mut Scanner<'_>) -> Result<Kind, Problem> {
             let parts = number.split(['e', 'E']).count();
             let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
             if parts > 2 || mantissa.matches('.').count() > 1 || number.matches('.').count() > 1 {
-                return Err(scanner.invalid(&format!("`{number}` isn't a number")));
+                return Err(scanner.invalid(&format!("invalid number `{number}`")));
             }
             Ok(Kind::Number)
         }

@@ -125,7 +125,7 @@ fn number(text: &str) -> Result<Value, String> {
     // `1.e5` is a number in HCL.
     let json = format!("{sign}{zero}{kept}").replace(".e", "e").replace(".E", "e");
     let number = Number::read(&json);
-    number.map(Value::from).map_err(|error| format!("the number `{text}` can't be read: {error}"))
+    number.map(Value::from).map_err(|error| format!("invalid number `{text}`: {error}"))
 }
 
 /// Returns the text of a number without an exponent, as HCL converts it.
@@ -134,7 +134,7 @@ fn decimal(text: &str) -> Result<String, String> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().unwrap_or(i64::MAX);
     if !(-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
-        return Err(format!("the number `{text}` is too large or too small for a text"));
+        return Err(format!("number too large or too small for a string: `{text}`"));
     }
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let pad = "0".repeat(usize::try_from(exponent.unsigned_abs()).unwrap_or_default());

@@ -13,7 +13,7 @@ pub(super) fn name(name: &str) -> Result<(), String> {
     if parts.all(|part| part.starts_with(begins_name) && part.chars().all(is_in_name)) {
         return Ok(());
     }
-    Err(format!("`{}` isn't a name", shown(name)))
+    Err(format!("invalid name `{}`", shown(name)))
 }
 
 fn begins_name(c: char) -> bool {
@@ -39,7 +39,7 @@ pub(super) fn attributes(raw: &str) -> Result<(), String> {
         if next.is_empty() {
             return Ok(());
         }
-        let wrong = || "the attributes of a tag can't be read".to_owned();
+        let wrong = || "invalid attributes of a tag".to_owned();
         if next.len() == rest.len() {
             return Err(wrong());
         }
@@ -51,7 +51,7 @@ pub(super) fn attributes(raw: &str) -> Result<(), String> {
             value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(wrong)?;
         if value.contains('<') {
             return Err(format!(
-                "the value of the attribute `{}` has a `<`",
+                "unexpected `<` in the attribute `{}`",
                 own.trim_end_matches(BLANK)
             ));
         }

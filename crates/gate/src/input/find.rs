@@ -64,8 +64,10 @@ pub fn find(
         }
     }
     if search.sources.is_empty() {
-        return Err(Error::configuration(format!("`{}` contains no input", escape(&shown)))
-            .with_hint("in a folder, the files with the extension of a parser are inputs")
+        return Err(Error::configuration(format!("no input in `{}`", escape(&shown)))
+            .with_hint(
+                "name the files to read: in a folder, only files with a known extension are inputs",
+            )
             .by_setting(setting::INPUTS));
     }
     Ok((search.sources, search.account))
@@ -123,7 +125,7 @@ impl Search<'_> {
             return self.named(path);
         }
         let shown = escape(&path.to_string_lossy());
-        Err(Error::configuration(format!("`{shown}` isn't a regular file: it might never end"))
+        Err(Error::configuration(format!("not a regular file: `{shown}`"))
             .by_setting(setting::INPUTS))
     }
 
@@ -185,8 +187,9 @@ pub fn expand(argument: &Path) -> Result<Vec<PathBuf>, Error> {
                 Err(_) if !next.is_empty() => {}
                 Err(why) => {
                     let shown = escape(&argument.to_string_lossy());
-                    return Err(Error::configuration(format!("`{shown}` isn't a valid glob"))
-                        .with_source(why));
+                    return Err(
+                        Error::configuration(format!("invalid glob `{shown}`")).with_source(why)
+                    );
                 }
             }
         }

@@ -141,7 +141,7 @@ impl Image {
         for artifact in artifacts {
             let sort = Sort::of(&artifact.media_type);
             let Some((sort, content)) = sort.zip(artifact.content.as_deref()) else {
-                let reason = format!("artifacts of the type `{}` aren't read", artifact.media_type);
+                let reason = format!("unsupported artifact type `{}`", artifact.media_type);
                 left_out.push(LeftOut { path: artifact.digest, reason });
                 continue;
             };
@@ -161,9 +161,11 @@ impl Image {
             }
         }
         let note = refused.first().map(|LeftOut { path, reason }| match refused.len() {
-            1 => format!("an artifact about `{name}` doesn't count, `{path}`: {reason}"),
+            1 => format!("attached artifact of `{name}` ignored: `{path}`: {reason}"),
             count => {
-                format!("{count} artifacts about `{name}` don't count, such as `{path}`: {reason}")
+                format!(
+                    "{count} attached artifacts of `{name}` ignored, such as `{path}`: {reason}"
+                )
             }
         });
         let value = match &note {
@@ -247,7 +249,7 @@ impl Artifact {
                 };
                 if !opened.subjects.iter().any(is_about) {
                     return Err(Error::invalid_argument(
-                        "the statement is about something else: none of its subjects is the image",
+                        "subject mismatch: no subject of the statement has the image's digest",
                     ));
                 }
                 ("statement", opened.value, opened.predicate_type, opened.signers)
@@ -260,14 +262,18 @@ impl Artifact {
                 if critical.and_then(|own| own.get_str("type").and_then(Value::as_str))
                     != Some(SIGNATURE_TYPE)
                 {
-                    return Err(Error::invalid_argument("it isn't a signature of an image"));
+                    return Err(Error::invalid_argument(
+                        "unexpected type of the signature: expected one of a container image",
+                    ));
                 }
                 let image = critical.and_then(|own| own.get_str("image"));
                 if image
                     .and_then(|own| own.get_str("docker-manifest-digest").and_then(Value::as_str))
                     != Some(digest)
                 {
-                    return Err(Error::invalid_argument("it is the signature of another image"));
+                    return Err(Error::invalid_argument(
+                        "digest mismatch: the signature has the digest of a different image",
+                    ));
                 }
                 ("payload", payload, None, signers)
             }
@@ -275,9 +281,7 @@ impl Artifact {
                 Signatures::Unverified => ("document", self.document(content)?, None, None),
                 #[cfg(feature = "signatures")]
                 _ => {
-                    return Err(Error::invalid_argument(
-                        "the SBOM isn't signed: it has no envelope around it",
-                    ));
+                    return Err(Error::invalid_argument("unsigned SBOM: expected a DSSE envelope"));
                 }
             },
         };
@@ -307,11 +311,14 @@ impl Artifact {
     fn document(&self, content: &[u8]) -> Result<Value, Error> {
         let stream = Box::new(Cursor::new(content.to_vec()));
         let read = InputSplitter::new(stream, Some(Parser::Json)).next();
-        let text =
-            read.map_err(|error| Error::invalid_argument("it can't be read").with_source(error))?;
-        let text = text
-            .filter(|text| text.only)
-            .ok_or_else(|| Error::invalid_argument("it isn't one JSON document"))?;
+        let text = read.map_err(|error| {
+            Error::invalid_argument("can't read the artifact").with_source(error)
+        })?;
+        let text = text.filter(|text| text.only).ok_or_else(|| {
+            Error::invalid_argument(
+                "unexpected content of the artifact: expected one JSON document",
+            )
+        })?;
         prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
     }
 }

@@ -324,7 +324,7 @@ impl Inputs {
             stream.and_then(|stream| stream.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
         let error = match read {
             Err(error) => Some(self.unreadable(error)),
-            Ok(_) if bytes.len() > MAX_BYTES => Some(too_large("the input's bytes")),
+            Ok(_) if bytes.len() > MAX_BYTES => Some(too_large("the input")),
             Ok(_) => None,
         };
         if let Some(error) = error {
@@ -366,7 +366,7 @@ impl Inputs {
 
     fn unreadable(&self, error: std::io::Error) -> Error {
         if self.deadline.is_cancelled() {
-            return Error::cancelled("the run was interrupted");
+            return Error::cancelled("run interrupted");
         }
         let timed_out = error.kind() == std::io::ErrorKind::TimedOut;
         let error = not_read(error);
@@ -377,10 +377,9 @@ impl Inputs {
     fn elements(&self, name: String, mut splitter: InputSplitter, first: InputText) -> Input {
         let (mut list, mut bytes) = (Vec::new(), 0);
         let mut next = if self.lines == JsonLines::Either {
-            let message = "it has several JSON values, which are one input for policy documents, and an input \
-                           each for other policies";
+            let message = "ambiguous JSON lines: policy documents take the lines as one input, Rego policies as an input each";
             Err(Error::invalid_argument(message)
-                .with_hint("evaluate the policy documents in a run of their own"))
+                .with_hint("evaluate the policy documents in a separate run"))
         } else {
             Ok(Some(first))
         };
@@ -447,12 +446,12 @@ fn is_of_lines(text: &InputText, name: &str) -> bool {
 }
 
 fn not_read(error: std::io::Error) -> Error {
-    Error::invalid_argument("the input can't be read").with_source(error)
+    Error::invalid_argument("can't read the input").with_source(error)
 }
 
 fn too_large(what: &str) -> Error {
     let limit = rego_platform_client::text::size(MAX_BYTES as u64);
-    Error::too_large(format!("{what} are larger than {limit}"))
+    Error::too_large(format!("{what} exceeded the limit of {limit}"))
 }
 
 impl Iterator for Inputs {

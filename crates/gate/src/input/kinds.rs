@@ -30,7 +30,7 @@ pub(crate) fn named(name: &str) -> Result<&'static Kind, Error> {
     Kind::named(name).ok_or_else(|| {
         let known: Vec<&str> = Kind::all().iter().map(|kind| kind.name).collect();
         Error::configuration(format!("unknown kind `{}`", escape(name)))
-            .with_hint(format!("the kinds are {}", known.join(", ")))
+            .with_hint(format!("use one of {}", known.join(", ")))
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn read(
     signatures: Option<&Signatures>,
 ) -> Result<ReadMaterial, Error> {
     let refused = |reason: String| {
-        Error::invalid_argument(format!("the input isn't of the kind {}: {reason}", kind.name))
+        Error::invalid_argument(format!("kind mismatch: expected {}: {reason}", kind.name))
             .by_setting(setting::KINDS)
     };
     let mut parsed = None;
@@ -140,8 +140,7 @@ pub(crate) fn read(
         let value =
             Parser::Json.value(text, file.name, 1).map_err(|error| refused(error.to_string()))?;
         let missing = || {
-            Error::invalid_argument("the input is an attestation, and no signers are given")
-                .by_setting(setting::SIGNERS)
+            Error::invalid_argument("no signers for the attestation").by_setting(setting::SIGNERS)
         };
         let own = attestation::open(&value, signatures.ok_or_else(missing)?)?;
         if attestation::is_bare(&value) {
@@ -159,7 +158,7 @@ pub(crate) fn read(
     let value = match material.content {
         Content::Input(value) => value,
         Content::NotJson(reason) => {
-            return Err(Error::invalid_argument(format!("the content isn't JSON: {reason}")));
+            return Err(Error::invalid_argument(format!("content isn't JSON: {reason}")));
         }
     };
     let canonical =

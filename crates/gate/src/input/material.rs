@@ -41,9 +41,7 @@ pub(crate) fn missing(all: &[Material], inputs: &[Option<&str>]) -> Option<Strin
         let Some(name) = &material.name else { continue };
         let (group, shown) = (escape(&material.group), escape(name));
         if !material.optional && !is_there(material) {
-            return Some(format!(
-                "the group `{group}` needs the material `{shown}`, which no input is"
-            ));
+            return Some(format!("missing material `{shown}` of the group `{group}`"));
         }
         let Some(any_of) = &material.any_of else { continue };
         let is_same = |other: &&Material| {
@@ -53,7 +51,9 @@ pub(crate) fn missing(all: &[Material], inputs: &[Option<&str>]) -> Option<Strin
         if !same.iter().any(|own| is_there(own)) {
             let names: Vec<_> = same.iter().filter_map(|own| own.name.as_deref()).collect();
             let (any_of, names) = (escape(any_of), names.join("`, `"));
-            return Some(format!("no input is one of the materials `{names}` (group `{any_of}`)"));
+            return Some(format!(
+                "missing material of the group `{any_of}`: expected one of `{names}`"
+            ));
         }
     }
     None
@@ -106,8 +106,8 @@ mod tests {
         for (inputs, says) in [
             (&["a", "c"][..], None),
             (&["b", "c"], None),
-            (&["c"], Some("one of the materials `a`, `b` (group `x`)")),
-            (&["a"], Some("the group `g` needs the material `c`")),
+            (&["c"], Some("missing material of the group")),
+            (&["a"], Some("missing material")),
         ] {
             let inputs: Vec<_> = inputs.iter().map(|name| Some(*name)).collect();
             match (missing(&all, &inputs), says) {

@@ -204,9 +204,8 @@ fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error>
     let wrong = |message| Error::invalid_argument(message);
     let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
     let Value::Object(own) = own else {
-        return Err(wrong(format!("`{}` isn't an object", shown(path))).with_hint(
-            "it is the input's own: rename it, or give no project, kind and annotations",
-        ));
+        return Err(wrong(format!("unexpected type of `{}`: expected an object", shown(path)))
+            .with_hint("rename the member of the input"));
     };
     let mut own = Object::clone(&own);
     for (key, value) in members {
@@ -219,10 +218,10 @@ fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error>
             (Some(there), value) if there != value => {
                 let given = escape(value.as_str().unwrap_or_default());
                 let message = format!(
-                    "conflicting `{}`: given `{given}`, the input has its own",
+                    "conflicting `{}`: given `{given}`, but the input has a different value",
                     shown(&path)
                 );
-                return Err(wrong(message).with_hint("give the input's own, or none"));
+                return Err(wrong(message).with_hint("leave the value out"));
             }
             (_, value) => value,
         };

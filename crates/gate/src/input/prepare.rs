@@ -121,7 +121,7 @@ pub fn parse_all(name: &str, text: Vec<u8>, parser: Parser) -> Result<Vec<Value>
     let mut splitter = InputSplitter::new(stream, Some(parser));
     let mut all = Vec::new();
     let unreadable = |error: std::io::Error| {
-        Error::invalid_argument(format!("{name}: the text can't be read")).with_source(error)
+        Error::invalid_argument(format!("{name}: can't read the input")).with_source(error)
     };
     while let Some(input) = splitter.next().map_err(unreadable)? {
         all.push(parsed(&input, name)?);
@@ -134,10 +134,10 @@ fn elements(parsed: Parsed) -> Vec<Result<Parsed, Error>> {
     match parsed.value.as_array().map(Vec::as_slice) {
         None => vec![Ok(parsed)],
         Some([]) => {
-            vec![Err(Error::invalid_argument("the array has no element, so there is no input"))]
+            vec![Err(Error::invalid_argument("empty array: no input"))]
         }
         Some(list) if list.len() > MAX_ELEMENTS => {
-            let message = format!("the array has more than {MAX_ELEMENTS} elements");
+            let message = format!("too many elements in the array: the limit is {MAX_ELEMENTS}");
             vec![Err(Error::too_large(message))]
         }
         Some(list) => list.iter().map(|one| Ok(Parsed::of(one.clone()))).collect(),
@@ -179,9 +179,9 @@ pub(crate) fn finish(
     let owns_args = matches!(&value, Some(value) if value.get_str(ARGUMENTS).is_some());
     if context.has_arguments && !is_document && owns_args {
         return Err(Error::invalid_argument(
-            "the input has `args` already: the arguments would replace it",
+            "conflicting `args`: arguments given, but the input has this member",
         )
-        .with_hint("rename the field, or give no arguments"));
+        .with_hint("rename the member, or give no arguments"));
     }
     if context.arguments.is_empty() && metadata.is_empty() && !is_document {
         return Ok(value);
@@ -189,7 +189,7 @@ pub(crate) fn finish(
     let mut value = value.unwrap_or_else(Value::new_object);
     let Some(fields) = value.as_object_mut() else {
         return Err(Error::invalid_argument(
-            "the input isn't an object: it has no place for arguments",
+            "can't add arguments to the input: expected an object",
         )
         .by_setting(setting::WRAPPED_ARRAYS));
     };

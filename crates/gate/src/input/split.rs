@@ -71,7 +71,7 @@ impl InputSplitter {
         let is_first = self.first && self.line == 1 && self.lookahead.is_empty();
         if is_first && matches!(self.stream.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
             self.over = true;
-            return Err(io::Error::other("it is UTF-16: save it as UTF-8"));
+            return Err(io::Error::other("unsupported encoding UTF-16: save it as UTF-8"));
         }
         let next = self.read();
         self.over |= !matches!(next, Ok(Some(_)));
@@ -151,7 +151,7 @@ impl InputSplitter {
             bounded(bytes.len())?;
             if scan.values > MAX_VALUES {
                 return Err(io::Error::other(format!(
-                    "a document holds more than {MAX_VALUES} values"
+                    "too many values in a document: the limit is {MAX_VALUES}"
                 )));
             }
             if end.is_some() {
@@ -185,7 +185,7 @@ impl InputSplitter {
             // Readers differ in whether it is part of the first key behind it.
             if self.line > 1 && line.starts_with(MARK) {
                 let line = self.line;
-                let message = format!("line {line} begins with a byte order mark: remove it");
+                let message = format!("unexpected byte order mark in line {line}: remove it");
                 return Err(io::Error::other(message));
             }
             self.line += 1;
@@ -222,7 +222,7 @@ impl InputSplitter {
 fn bounded(length: usize) -> io::Result<()> {
     if length > MAX_BYTES {
         return Err(io::Error::other(format!(
-            "a document is larger than {}",
+            "document too large: the limit is {}",
             rego_platform_client::text::size(MAX_BYTES as u64)
         )));
     }
@@ -359,7 +359,7 @@ mod tests {
         let endless = io::repeat(b'[').take(MAX_VALUES as u64 * 3);
         let mut splitter = InputSplitter::new(Box::new(io::BufReader::new(endless)), None);
         let error = splitter.next().unwrap_err().to_string();
-        assert!(error.contains("more than 10000000 values"), "{error}");
+        assert!(error.contains("too many values in a document: the limit is 10000000"), "{error}");
         assert!(splitter.next().unwrap().is_none());
     }
 
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(first(b"\xef{}", Parser::Json).0.unwrap().unwrap(), b"\xef{}");
         let later = first("a: 1\n---\n\u{feff}b: 1\n".as_bytes(), Parser::Yaml);
         let error = later.0.and(later.1).unwrap_err().to_string();
-        assert_eq!(error, "line 3 begins with a byte order mark: remove it");
+        assert_eq!(error, "unexpected byte order mark in line 3: remove it");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Read for TimedStream {
                 return Ok(length);
             }
             if self.deadline.is_cancelled() {
-                return Err(io::Error::other("the run was interrupted"));
+                return Err(io::Error::other("run interrupted"));
             }
             let until = self.deadline.get();
             let left = until.map_or(POLL_INTERVAL, |u| {
@@ -97,7 +97,7 @@ impl Read for TimedStream {
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if until.is_none_or(|u| Instant::now() < u) => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let message = "it didn't end in time";
+                    let message = "timed out";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));
                 }
             }

@@ -34,18 +34,18 @@ impl InputValues {
         let shown = escape(path);
         let parts: Vec<String> = path.split('.').map(str::to_owned).collect();
         if parts.iter().any(String::is_empty) || parts.len() > MAX_PARTS {
-            return Err(Error::configuration(format!("`{shown}` isn't a path in the input"))
+            return Err(Error::configuration(format!("invalid path in the input: `{shown}`"))
                 .with_hint("write it as `image` or `image.digest`"));
         }
         let value = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
             Ok(_) => document(path, text, false).map_err(|found| {
-                Error::configuration(format!("the value of `{shown}`: {}", found.message))
+                Error::configuration(format!("invalid value of `{shown}`: {}", found.message))
             })?,
             Err(_) => Value::from(text),
         };
         match self.values.insert(parts, value) {
             None => Ok(()),
-            Some(_) => Err(Error::configuration(format!("`{shown}` is set twice"))),
+            Some(_) => Err(Error::configuration(format!("duplicate value of `{shown}`"))),
         }
     }
 
@@ -89,7 +89,9 @@ impl InputValues {
         let taken = self.values.keys().find(|path| self.only_add && has(&input, path));
         if let Some(path) = taken {
             let place = escape(&path.join("."));
-            let message = format!("a value of the settings file would replace `input.{place}`");
+            let message = format!(
+                "conflicting `input.{place}`: the settings file can't replace a value of the input"
+            );
             return Err(Error::invalid_argument(message).by_setting(setting::UNTRUSTED));
         }
         // A shorter path comes before those that lead through it.
@@ -118,7 +120,7 @@ fn put(into: &mut Value, path: &[String], value: &Value, depth: usize) -> Result
         let above = path.iter().take(depth).map(String::as_str);
         let place = std::iter::once("input").chain(above).collect::<Vec<_>>().join(".");
         let (place, name) = (escape(&place), escape(name));
-        let message = format!("`{place}` is {found}, not an object: it has no place for `{name}`");
+        let message = format!("can't set `{name}` in `{place}`: expected an object, found {found}");
         let error = Error::invalid_argument(message);
         return Err(if depth == 0 { error.by_setting(setting::WRAPPED_ARRAYS) } else { error });
     };
@@ -177,9 +179,13 @@ mod tests {
     #[test]
     fn a_value_without_a_place_is_an_error() {
         for (given, input, expected) in [
-            (("a", "1"), "[1]", "`input` is an array, not an object"),
-            (("a.b.c", "1"), r#"{"a": {"b": "x"}}"#, "`input.a.b` is a string, not an object"),
-            (("a.b", "1"), r#"{"a": null}"#, "`input.a` is null, not an object"),
+            (("a", "1"), "[1]", "in `input`: expected an object, found an array"),
+            (
+                ("a.b.c", "1"),
+                r#"{"a": {"b": "x"}}"#,
+                "in `input.a.b`: expected an object, found a string",
+            ),
+            (("a.b", "1"), r#"{"a": null}"#, "in `input.a`: expected an object, found null"),
         ] {
             let input = Some(Value::from_json(input).unwrap());
             let error = values(&[given]).unwrap().put_into(input).unwrap_err().to_string();

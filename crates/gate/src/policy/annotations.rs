@@ -44,8 +44,7 @@ pub(crate) fn describe(package: &VerdictPackage, policies: &Policies) -> (Policy
             match controls_of(block).filter(|_| is_of_verdict(block, of, package)) {
                 Some(names) => controls.push((of.map(str::to_owned), names)),
                 None => notes.push(format!(
-                    "no report has the controls at `{}`: `custom.controls` is an array of names, above a \
-                     package or a verdict rule",
+                    "controls ignored: `custom.controls` at `{}` isn't an array of names above a package or a verdict rule",
                     place(&position(texts, block.span))
                 )),
             }

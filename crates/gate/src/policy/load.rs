@@ -110,11 +110,11 @@ pub struct Gate {
     loaded: Loaded,
 }
 
-/// The reason why a package isn't evaluated that isn't among the chosen ones.
-const NOT_CHOSEN: &str = "it isn't among the chosen packages";
+/// The reason of packages that weren't selected.
+const NOT_CHOSEN: &str = "not a selected package";
 
-/// The reason why a package isn't evaluated that is to be skipped.
-const SKIPPED: &str = "it is skipped by its name";
+/// The reason of packages skipped by name.
+const SKIPPED: &str = "skipped by name";
 
 impl GateOptions {
     /// Returns where modules of documents are besides on the disk.
@@ -178,23 +178,19 @@ impl Gate {
         loaded: Loaded,
     ) -> Result<Self, Error> {
         if options.bundle_keys.is_some() && gathered.bundles.is_empty() {
-            return Err(Error::configuration("a key of bundles is given, and no bundle")
-                .with_hint(
-                    "name bundles, or leave the key out: it says nothing about other files",
-                ));
+            return Err(Error::configuration("key without a bundle")
+                .with_hint("name a bundle, or leave the key out"));
         }
         if let Some(empty) = gathered.bundles.iter().find(|bundle| bundle.is_empty()) {
             return Err(Error::configuration(format!(
-                "the bundle `{}` contains no policies and no data",
+                "no policies and no data in the bundle `{}`",
                 escape(&empty.path)
             )));
         }
         if let Some(empty) = gathered.accounts.iter().find(|account| account.taken == 0) {
             let argument = escape(&empty.argument);
-            return Err(Error::configuration(format!(
-                "`{argument}` contains no policies and no data"
-            ))
-            .with_hint("is it the right folder, and is it checked out? otherwise leave it out"));
+            return Err(Error::configuration(format!("no policies and no data in `{argument}`"))
+                .with_hint("check the path, or leave it out"));
         }
         let mut gate = Self {
             product: options.load.product.clone(),
@@ -406,9 +402,9 @@ impl Gate {
                 let reason = if !chosen.is_empty() && !packages::is_chosen(chosen, &name) {
                     NOT_CHOSEN
                 } else if package.is_suite {
-                    "it is a test"
+                    "test package"
                 } else {
-                    "it has no verdict rule"
+                    "no verdict rule"
                 };
                 self.record_not_asked(name, reason);
             }
@@ -459,7 +455,7 @@ fn digest_of(path: &str, fetched: &[Fetched]) -> Result<String, Error> {
         return Ok(digest::sha256(content));
     }
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("`{}` can't be read", escape(path))).with_source(error)
+        Error::configuration(format!("can't read `{}`", escape(path))).with_source(error)
     };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();

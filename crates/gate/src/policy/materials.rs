@@ -61,7 +61,7 @@ impl Gate {
         if options.signatures.is_none() || sources.is_empty() || !sources.iter().all(is_other) {
             return Ok(());
         }
-        let message = "signers of attestations are given, and no input is an attestation";
+        let message = "signers without an attestation";
         Err(Error::configuration(message).by_setting(setting::ATTESTATIONS))
     }
 
@@ -136,7 +136,7 @@ impl Gate {
             if let Some((first, other)) = first.zip(kinds.find(|kind| first != Some(kind))) {
                 let (input, first, other) = (escape(input), escape(first), escape(other));
                 return Err(wrong(format!(
-                    "the input `{input}` is the material of two types, `{first}` and `{other}`"
+                    "conflicting types of the material `{input}`: `{first}` and `{other}`"
                 )));
             }
         }
@@ -159,9 +159,9 @@ impl Gate {
         let reason = |check: &Check| {
             let name = check.material.as_ref().and_then(|material| material.name.as_deref());
             let reason = match (name, check.kind.as_deref()) {
-                (Some(name), _) => format!("no input is the material `{}`", escape(name)),
+                (Some(name), _) => format!("no input for the material `{}`", escape(name)),
                 (None, kind) => {
-                    format!("no input is of the kind `{}`", escape(kind.unwrap_or_default()))
+                    format!("no input of the kind `{}`", escape(kind.unwrap_or_default()))
                 }
             };
             (check.package.name.clone(), reason)

@@ -114,7 +114,7 @@ pub(super) fn refuse_unknown<'a>(
             let error = Error::configuration(message);
             return Err(match nearest(name, known.clone()) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-                None => error.with_hint("a package has the name in its `package` line"),
+                None => error.with_hint("use the name of a `package` line"),
             });
         }
     }
@@ -140,7 +140,7 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
     };
     let rule = package.rules.iter().find(gives_verdict)?;
     let message = format!(
-        "the verdict rule `{}` isn't evaluated: the package `{package_name}` has tests",
+        "verdict rule `{}` never evaluated: the package `{package_name}` has tests",
         name(rule)?
     );
     let diagnostic = Diagnostic::error("verdict-in-tests", message)
@@ -157,7 +157,7 @@ fn gives_verdict(rules: &[VerdictRule], origin: PackageOrigin) -> bool {
 
 fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     let name = dotted(&package.path);
-    let message = format!("the package `{name}` has no verdict rule: it would always pass");
+    let message = format!("the package `{name}` has no verdict rule");
     let hint = match origin {
         PackageOrigin::Plain => "give it `deny`, `violations`, `findings`, `warn` or `result`",
         PackageOrigin::Document => "give it `result`, `violations` or `findings`",
@@ -210,10 +210,10 @@ fn verdict_rules(
                 Role::Result => "write `result := {\"violations\": …}`".to_owned(),
                 _ => format!("write `{first} contains …`"),
             };
-            (format!("the verdict rule `{first}` has further parts in its name"), hint)
+            (format!("verdict rule with a longer name: `{first}`"), hint)
         } else if is_function(rule) {
-            let hint = "write it as a rule, or give it another name".to_owned();
-            (format!("the verdict rule `{first}` is a function: nothing would call it"), hint)
+            let hint = "write it as a rule, or rename it".to_owned();
+            (format!("verdict rule is a function: `{first}`"), hint)
         } else {
             rules.push(VerdictRule {
                 role,
@@ -232,12 +232,12 @@ fn verdict_rules(
         let lost = rules.iter().filter(|rule| would_be_lost(rule.role));
         for rule in lost.filter(|rule| !verdict_reaches(&rule.name)) {
             let message = format!(
-                "the verdict rule `{}` is switched off: `result` ({}:{}) doesn't look at it",
+                "verdict rule `{}` never evaluated: `result` ({}:{}) doesn't use it",
                 rule.name, result.position.file, result.position.line
             );
             found.push(
                 Diagnostic::error("switched-off", message)
-                    .with_hint("let `result` include it, or leave `result` out")
+                    .with_hint("use the rule in `result`, or remove `result`")
                     .at(rule.position.clone()),
             );
         }

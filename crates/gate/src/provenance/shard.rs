@@ -24,12 +24,12 @@ impl FromStr for Shard {
     /// Reads `NUMBER/OF`, counted from 1.
     fn from_str(text: &str) -> Result<Self, String> {
         let read =
-            |text: &str| text.parse().map_err(|_| format!("`{}` isn't a number", escape(text)));
+            |text: &str| text.parse().map_err(|_| format!("invalid number `{}`", escape(text)));
         let (number, of) =
-            text.split_once('/').ok_or("a part is written as `NUMBER/OF`, such as `1/4`")?;
+            text.split_once('/').ok_or("invalid shard: expected `NUMBER/OF`, such as `1/4`")?;
         let (number, of) = (read(number)?, read(of)?);
         if number == 0 || number > of {
-            return Err(format!("there is no part {number} of {of}: they count from 1"));
+            return Err(format!("invalid shard {number} of {of}: shards count from 1"));
         }
         Ok(Self { number, of })
     }

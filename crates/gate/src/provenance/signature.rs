@@ -149,7 +149,7 @@ impl Signatures {
                 let signatures: Result<Vec<_>, _> =
                     kept.iter().map(|own| decode(&own.signature)).collect();
                 let signatures =
-                    signatures.map_err(|_| refused("one of its signatures isn't base64"))?;
+                    signatures.map_err(|_| refused("invalid base64 in a signature"))?;
                 let form = Form::Bytes(&kept);
                 self.signers(&Signed { payload: bytes, signatures: &signatures, form }).map(Some)
             }
@@ -176,9 +176,9 @@ impl Signatures {
         let (signed, none) = match own.form {
             Form::Envelope { payload_type, .. } => {
                 let signed = signed_bytes(payload_type, own.payload);
-                (Cow::Owned(signed), "the envelope has no signature")
+                (Cow::Owned(signed), "no signature in the envelope")
             }
-            Form::Bytes(_) => (Cow::Borrowed(own.payload), "it has no signature"),
+            Form::Bytes(_) => (Cow::Borrowed(own.payload), "no signature"),
         };
         if own.signatures.is_empty() {
             return Err(refused(none));
@@ -238,8 +238,7 @@ pub(crate) fn first_success<T, E>(
 /// Returns the error about a signature whose maker isn't known.
 #[cfg(feature = "keyless")]
 fn unverified(reason: &str) -> Error {
-    refused(format!("it is signed, but that can't be verified: {reason}"))
-        .by_setting(setting::TRUST_ROOT)
+    refused(format!("can't verify the signature: {reason}")).by_setting(setting::TRUST_ROOT)
 }
 
 /// Decodes base64: DSSE allows both alphabets, and padding is often missing.

@@ -156,7 +156,7 @@ fn unknown(before: Option<&Input>, after: Option<&Input>) -> Option<UnknownInput
     let error = |input: &Input| input.errors().next().map(|(_, error)| error.clone());
     let other = || Failure {
         kind: "other-document".to_owned(),
-        message: "it was another document after than before".to_owned(),
+        message: "different documents before and after".to_owned(),
         ..Failure::default()
     };
     let is_other = before.zip(after).is_some_and(|(one, other)| !is_one(one, other));

@@ -30,18 +30,18 @@ pub(super) fn select(
 ) -> Result<Part, Error> {
     let refuse = |message| Err(Error::configuration(message).by_setting(setting::PARTS));
     if options.documents.combine {
-        return refuse("inputs that are combined have no parts");
+        return refuse("unsupported shards: the run combines its inputs");
     }
     if options.fail_fast {
-        return refuse("a run that stops at the first input that doesn't pass has no parts");
+        return refuse("unsupported shards: the run stops at the first failure");
     }
     if sources.is_empty() {
-        return refuse("a run without an input has no parts");
+        return refuse("unsupported shards: the run has no input");
     }
     let mut names = Sha256::new();
     for (_, source) in &*sources {
         if matches!(source, InputSource::Stream(..)) {
-            return refuse("a stream has no parts, since it can be read only once");
+            return refuse("unsupported shards: a stream can be read only once");
         }
         names.update(&*source.name());
         // No path has it.
@@ -64,7 +64,7 @@ fn not_of_one_run(message: String, hint: &str) -> Error {
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if a report isn't of a part, a part is missing or there twice, or two
 /// differ in more than their inputs, such as in a policy, an option or the version of the tool.
 pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
-    let again = "evaluate each part once, with the same command but for `N` in `N/OF`";
+    let again = "run each shard once, with the same command except for `N` in `N/OF`";
     let mut parts = Vec::with_capacity(reports.len());
     for (name, mut run) in reports {
         let shown = escape(&name);
@@ -72,14 +72,15 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
             let why = run.failure.as_ref().map(|failure| format!(": {}", failure.message));
             let why = why.unwrap_or_default();
             return Err(not_of_one_run(
-                format!("the report `{shown}` isn't that of a part{why}"),
+                format!("not the report of a shard: `{shown}`{why}"),
                 again,
             ));
         };
         parts.push(Report { name, part, run });
     }
     if let Some(Report { name, .. }) = parts.iter().find(|report| !is_consistent(&report.run)) {
-        let message = format!("the report `{}` says of its inputs what they don't", escape(name));
+        let message =
+            format!("inconsistent report `{}`: its totals differ from its inputs", escape(name));
         return Err(not_of_one_run(message, again));
     }
     parts.sort_by_key(|report| report.part.number);
@@ -89,7 +90,7 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
         {
             let (one, other) = (escape(&one.name), escape(&other.name));
             return Err(not_of_one_run(
-                format!("the parts `{one}` and `{other}` differ in `{what}`"),
+                format!("shards `{one}` and `{other}` differ in `{what}`"),
                 again,
             ));
         }
@@ -98,19 +99,16 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     let mut numbers = parts.iter().map(|report| report.part.number).peekable();
     for expected in 1..=of {
         if numbers.next_if_eq(&expected).is_none() {
-            return Err(not_of_one_run(format!("the part {expected} of {of} is missing"), again));
+            return Err(not_of_one_run(format!("missing shard {expected} of {of}"), again));
         }
         if numbers.next_if_eq(&expected).is_some() {
-            return Err(not_of_one_run(
-                format!("the part {expected} of {of} is there twice"),
-                again,
-            ));
+            return Err(not_of_one_run(format!("duplicate shard {expected} of {of}"), again));
         }
     }
     if let Some(number) = numbers.next() {
-        return Err(not_of_one_run(format!("there is no part {number} of {of}"), again));
+        return Err(not_of_one_run(format!("unexpected shard {number} of {of}"), again));
     }
-    let none = || not_of_one_run("there is no report to merge".to_owned(), again);
+    let none = || not_of_one_run("no report to merge".to_owned(), again);
     joined(parts, hint).ok_or_else(none)
 }
 

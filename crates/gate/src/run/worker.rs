@@ -197,7 +197,7 @@ impl Gate {
             signers: input.signers.as_deref(),
             facts,
         };
-        let undescribed = || Error::internal("a policy isn't described");
+        let undescribed = || Error::internal("missing description of a policy");
         let prepared = finish(value, &check.context, &options.documents, origin);
         let prepared = prepared.and_then(|value| {
             let policy = self.policies.get(index).ok_or_else(undescribed)?;

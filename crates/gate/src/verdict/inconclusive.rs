@@ -99,14 +99,13 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
         let message = format!(
             "call skipped: no definition of the function fits the arguments of `{operand}`"
         );
-        let hint = "take the argument as a variable, and look up its members in the body";
+        let hint = "write a variable as the parameter, and look up its members in the body";
         return Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)));
     }
     let message = format!("call skipped: argument `{operand}` is undefined{why}");
     let statement = escape(call.field.as_ref().unwrap_or(&call.operand));
     let hint = format!(
-        "if the rule is meant only for inputs that have it, say so in a statement before the \
-         call: `{statement}`"
+        "if the rule is only for inputs that have this value, add the statement `{statement}` before the call"
     );
     Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
 }
@@ -116,8 +115,8 @@ fn misshapen(reached: &Reached) -> Option<Unjudged> {
     let own = reached.misshapen.first()?;
     let what = if own.of_element { "an element of the input" } else { "the input" };
     let (reference, found) = (escape(&own.reference), with_article(own.found));
-    let message = format!("`{reference}` is read, and {what} is {found}, not an object");
-    let hint = "give the policy the documents that it is written for";
+    let message = format!("can't read `{reference}`: {what} is {found}, not an object");
+    let hint = "give inputs of the form that the policy is written for";
     Some(problem(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
 }
 
@@ -126,7 +125,7 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     let own = reached.absent.first()?;
     let reference = escape(&own.reference);
     let message = format!("missing member: neither the gate nor the service set `{reference}`");
-    let hint = "give it, or read it with a default: `object.get`";
+    let hint = "supply the value, or read it with a default: `object.get`";
     Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))
 }
 
@@ -148,8 +147,7 @@ fn unsaid(reached: &Reached) -> Option<Unjudged> {
     let operand = escape(&own.operand);
     let message = format!("violation without a message: `{operand}` is undefined");
     let hint = format!(
-        "use `object.get` with a default in the message; if the rule is meant only for inputs that \
-         have it, add the condition `{operand}`"
+        "use `object.get` with a default in the message; if the rule is only for inputs that have this value, add the condition `{operand}`"
     );
     Some(problem(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
 }
@@ -160,16 +158,15 @@ fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
     let reading = readings.find(|reading| is_undecided(reading, fails))?;
     let all = &reading.missing;
     let Some(own) = all.first() else {
-        let message = "call not made: whether it is needed depends on something that is missing";
-        let hint = "add a statement before it that names what the rule needs of the input";
+        let message = "call skipped: it depends on a value that is missing";
+        let hint = "add a statement before the call that names the required member of the input";
         let at = reading.unmade.as_ref();
         return Some(problem(all, "undecided-call", message.to_owned(), hint, at));
     };
     let (expression, operand) = (escape(&own.expression), escape(&own.operand));
     let message = format!("neither true nor false: `{expression}`, since `{operand}` is missing");
     let hint = format!(
-        "if the rule is meant only for inputs that have it, add the statement `{operand}` before; if not, \
-         `import future.keywords.not`"
+        "if the rule is only for inputs that have this value, add the statement `{operand}` before; otherwise, `import future.keywords.not`"
     );
     Some(problem(all, "undecided-negation", message, hint, Some(&own.position)))
 }
@@ -186,8 +183,8 @@ fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     let site = sites.find(|site| site.function == *function && site.reached > 0);
     let function = escape(function);
     let message =
-        format!("content not decoded: an artifact of `{function}` isn't text, so it is base64");
-    let hint = "give it to `base64.decode`, or tell it from text with `json.is_valid`";
+        format!("content not decoded: an artifact of `{function}` is binary and given as base64");
+    let hint = "decode it with `base64.decode`, or distinguish it from text with `json.is_valid`";
     Some(problem(all, "undecoded-content", message, hint, site.as_ref().map(|site| &site.position)))
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn finish(run: &mut Run, tally: &Tally, hint: Hint) {
     let stated = stated.into_iter().take(SHOWN);
     run.notes.extend(waivers.into_iter().chain(stated).map(facts::unused));
     if more > 0 {
-        run.notes.push(format!("{more} more VEX statements decided on nothing"));
+        run.notes.push(format!("{more} more unused VEX statements"));
     }
     run.notes.extend(exception_notes(run));
     outcome::run(run, hint);
@@ -48,10 +48,10 @@ fn exception_notes(run: &Run) -> Vec<String> {
     let unknown: BTreeSet<_> = names.filter(is_unknown).collect();
     let note = |(policy, name): (&String, &String)| {
         let (policy, name) = (escape(policy), escape(name));
-        format!("`exception` of the policy `{policy}` names `{name}`, which is none of its rules")
+        format!("unknown rule in `exception` of the policy `{policy}`: `{name}`")
     };
     let more = unknown.len().saturating_sub(SHOWN);
-    let more = (more > 0).then(|| format!("exceptions name {more} more rules that don't exist"));
+    let more = (more > 0).then(|| format!("{more} more unknown rules in exceptions"));
     unknown.into_iter().take(SHOWN).map(note).chain(more).collect()
 }
 
@@ -115,10 +115,10 @@ impl Tally {
             count => Some(format!("{count} {many}")),
         };
         let cut = counted(self.cut, "a list was", "lists were").map(|what| {
-            format!("{what} cut at the policies' own `limit`: the rest wasn't looked at")
+            format!("{what} cut at the policies' own `limit`: further rows weren't read")
         });
         let base64 = counted(self.base64, "an artifact isn't", "artifacts aren't").map(|what| {
-            format!("{what} UTF-8, and given as base64, in which a search for text finds nothing")
+            format!("{what} UTF-8: given as base64, where a text search finds nothing")
         });
         cut.into_iter().chain(base64)
     }
@@ -149,10 +149,10 @@ fn remark_note(remark: &str, own: &Unread) -> String {
 fn unread_note(unread: &Unread) -> String {
     let (policy, first) = (escape(&unread.policy), escape(&unread.first));
     match unread.inputs {
-        1 => format!("the policy `{policy}` read nothing of `{first}`, and passed it"),
+        1 => format!("the policy `{policy}` passed `{first}` without reading any of its values"),
         inputs => {
             format!(
-                "the policy `{policy}` read nothing of {inputs} inputs that it passed, such as `{first}`"
+                "the policy `{policy}` passed {inputs} inputs without reading any of their values, such as `{first}`"
             )
         }
     }
@@ -166,9 +166,7 @@ fn skipped_note(count: u64) -> Option<String> {
         1 => "an AI analysis was skipped".to_owned(),
         count => format!("{count} AI analyses were skipped"),
     };
-    Some(format!(
-        "{what}: an empty result means that nothing was analysed; check that the policy looks at `skipped`"
-    ))
+    Some(format!("{what}: its result is empty; check that the policy reads `skipped`"))
 }
 
 /// Returns the notes about results without a known status: a policy that looks for `fail` finds nothing
@@ -185,8 +183,7 @@ fn status_notes(unknown: &BTreeMap<String, BTreeMap<String, u64>>) -> Vec<String
             status => format!("with the unknown `{field}` `{status}`"),
         };
         format!(
-            "the service sent {rows} {how}, which a policy that looks for `fail` passes over; known \
-             statuses are {known}"
+            "the service sent {rows} {how}, which a policy that compares with `fail` ignores; known statuses are {known}"
         )
     };
     let each = unknown.iter().flat_map(|(field, counts)| {

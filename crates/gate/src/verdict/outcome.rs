@@ -169,12 +169,12 @@ pub(crate) fn two_readings(legacy: &Legacy) -> Error {
     };
     let path: String = legacy.path.iter().map(part).collect();
     let message = format!(
-        "the verdict depends on the version of YAML: `input{}` is `{}`, a boolean in 1.1 and a string in 1.2",
+        "ambiguous YAML scalar: `input{}` is `{}`, a boolean in YAML 1.1 and a string in 1.2",
         escape(&path),
         &*legacy.text,
     );
     Error::invalid_argument(message)
-        .with_hint("write `true` or `false`, or quote it")
+        .with_hint("write `true` or `false`, or quote the scalar")
         .by_setting(setting::YAML)
 }
 
@@ -264,13 +264,13 @@ fn outcome(input: &Input, rules: &Rules) -> (Outcome, Option<Unchecked>) {
     let unchecked = if input.verdicts.is_empty() {
         Unchecked {
             kind: "no-policy",
-            message: "no policy is for this input: nothing was checked",
+            message: "no policy for this input",
             setting: setting::MATERIALS,
         }
     } else if input.is_skipped() && !rules.allow_skipped {
         Unchecked {
             kind: "all-skipped",
-            message: "every policy skipped the input: nothing was checked",
+            message: "input skipped by every policy",
             setting: setting::SKIPPED_INPUTS,
         }
     } else {
@@ -360,10 +360,9 @@ fn notes(run: &Run, hint: Hint) -> Option<Failure> {
     if !run.rules.fail_on_notes || run.notes.is_empty() {
         return None;
     }
-    let is = if run.notes.len() == 1 { "is" } else { "are" };
     let notes = counted(run.notes.len() as u64, "note");
-    let error = Error::policy_failed(format!("there {is} {notes}, and none is allowed"))
-        .by_setting(setting::NOTES);
+    let error =
+        Error::policy_failed(format!("{notes} found, none allowed")).by_setting(setting::NOTES);
     Some(Failure { kind: NOTES.to_owned(), ..Failure::new(&error, hint) })
 }
 
@@ -392,7 +391,7 @@ fn reasons(run: &Run) -> Vec<String> {
     let totals = &run.totals;
     let mut reasons: Vec<String> = run.failure.iter().map(|f| f.message.clone()).collect();
     if is_empty(run) {
-        reasons.push("nothing was evaluated".to_owned());
+        reasons.push("no input evaluated".to_owned());
     }
     if totals.no_verdict > 0 {
         let has = if totals.no_verdict == 1 { "has" } else { "have" };

@@ -79,7 +79,7 @@ pub(crate) fn read(
     described: &[Rule],
     output: &QueryOutput,
 ) -> Result<RawVerdict, Error> {
-    let broken = || Error::internal("the verdict's query has no answer");
+    let broken = || Error::internal("no result of the verdict's query");
     let rules = package.rules.as_slice();
     let Some(Value::Array(values)) = output.value() else { return Err(broken()) };
     let Some((values, beside)) = values.split_at_checked(rules.len()) else {
@@ -145,12 +145,12 @@ fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
         messages.chain(raw.exceptions.iter().map(String::len)).sum()
     };
     let message = if raw.exceptions.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} exceptions")
+        format!("too many exceptions of the policy: the limit is {MAX_ITEMS}")
     } else if raw.items.len() > MAX_ITEMS {
-        format!("the policy gives more than {MAX_ITEMS} violations and warnings")
+        format!("too many violations and warnings of the policy: the limit is {MAX_ITEMS}")
     } else if bytes > MAX_MESSAGES {
         let limit = size(MAX_MESSAGES as u64);
-        format!("the policy's violations and warnings have more than {limit} of text")
+        format!("violations and warnings of the policy too large: the limit is {limit}")
     } else {
         return Ok(raw);
     };
@@ -199,7 +199,7 @@ fn result(
     any_field: bool,
 ) -> Result<RawVerdict, Error> {
     let Some(value) = value else {
-        return Err(at.misshapen("is undefined, which isn't a verdict", "give it a `default`"));
+        return Err(at.misshapen("is undefined", "add a `default`"));
     };
     let Value::Object(object) = value else {
         return Err(at.misshapen(
@@ -209,7 +209,7 @@ fn result(
     };
     for key in object.keys().filter(|_| !any_field) {
         let Value::String(key) = key else {
-            return Err(at.misshapen("has a key that isn't a string", "its keys are names"));
+            return Err(at.misshapen("has a key that isn't a string", "use strings as keys"));
         };
         if !RESULT_FIELDS.contains(&key.as_ref()) {
             let message = format!("has `{}`, which no verdict uses", shorten(key, 60));
@@ -224,8 +224,8 @@ fn result(
     let (violations, findings) = (field("violations"), field("findings"));
     if !skipped && violations.is_none() && findings.is_none() {
         return Err(at.misshapen(
-            "has neither `violations` nor `findings`, which isn't a verdict",
-            "give it `violations`, empty if there are none",
+            "has neither `violations` nor `findings`",
+            "add `violations`, empty if there are none",
         ));
     }
     let items = |name, value: Option<&Value>, class| match value {
@@ -243,18 +243,17 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
     match value {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
-        Some(other) => {
-            Err(at
-                .misshapen(format!("is {}, not a string", describe(other)), "say why in a string"))
-        }
+        Some(other) => Err(at.misshapen(
+            format!("is {}, not a string", describe(other)),
+            "write the reason as a string",
+        )),
     }
 }
 
 /// Reads the names of the rules that are excepted: a set of arrays of them.
 fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String>, Error> {
     let wrong = |what: &str| {
-        let hint = "it is a set of arrays of names of rules, such as `exception contains [\"x\"]` for \
-                    `deny_x`; give a rule of another meaning another name";
+        let hint = "write `exception contains [\"x\"]` to except `deny_x`; rename the rule if it isn't about exceptions";
         at.misshapen(what, hint)
     };
     let lists: Vec<&Value> = match value {
@@ -300,8 +299,8 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
         Some((index, (rule, _))) => {
             let at = ValueContext::of(rule, index);
             Err(at.misshapen(
-                "isn't empty, and `result` reports nothing",
-                "give a rule whose items may be left out another name",
+                "isn't empty, but `result` has no violations",
+                "use the rule in `result`, or rename it",
             ))
         }
     }
@@ -311,8 +310,8 @@ fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Err
 fn list(at: &ValueContext<'_>, value: Option<&Value>, class: Class) -> Result<Vec<Item>, Error> {
     let ordered: Vec<&Value> = match value {
         None => {
-            let hint = format!("{}, or give it a `default`", list_hint(&at.rule.name));
-            return Err(at.misshapen("is undefined, which isn't a verdict", hint));
+            let hint = format!("{}, or add a `default`", list_hint(&at.rule.name));
+            return Err(at.misshapen("is undefined", hint));
         }
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(array)) => array.iter().collect(),
@@ -352,8 +351,11 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
                 && let Some(mistake) = finding.mistake(&found.fields)
             {
                 let needed: Vec<_> = finding.needed().map(|name| format!("`{name}`")).collect();
-                let hint =
-                    format!("an object of the type `{}` needs {}", finding.name, needed.join(", "));
+                let hint = format!(
+                    "add the required fields of the type `{}`: {}",
+                    finding.name,
+                    needed.join(", ")
+                );
                 return Err(at.misshapen(format!("holds {of} {mistake}"), hint));
             }
             let key = if found.fields.contains_key("message") { "message" } else { "msg" };
@@ -412,13 +414,13 @@ fn is_within(value: &serde_json::Value, depth: usize) -> bool {
 
 fn fields(value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
     let broken = |error: serde_json::Error| {
-        Error::internal("a violation can't be written as JSON").with_source(error)
+        Error::internal("can't write a violation as JSON").with_source(error)
     };
     match serde_json::from_str(&compact(value)?).map_err(broken)? {
         serde_json::Value::Object(fields)
             if fields.values().any(|one| !is_within(one, MAX_DEPTH)) =>
         {
-            let message = format!("a violation has a field that is nested deeper than {MAX_DEPTH}");
+            let message = format!("violation nested too deeply: the limit is {MAX_DEPTH}");
             Err(Error::too_large(message))
         }
         serde_json::Value::Object(fields) => Ok(fields),
@@ -442,8 +444,8 @@ impl<'a> ValueContext<'a> {
 
     /// Returns the value of a rule that is defined: the vendor's engine has no result without it.
     fn defined<'v>(&self, value: Option<&'v Value>) -> Result<&'v Value, Error> {
-        let hint = format!("give it a `default`: `default {} := …`", self.rule.name);
-        value.ok_or_else(|| self.misshapen("is undefined, which isn't a verdict", hint))
+        let hint = format!("add `default {} := …`", self.rule.name);
+        value.ok_or_else(|| self.misshapen("is undefined", hint))
     }
 
     fn boolean(&self, value: &Value) -> Result<bool, Error> {

@@ -86,7 +86,7 @@ fn a_year() -> u32 {
 /// Reads a text that a reader of a report sees.
 fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("it is empty")) }
+    if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("empty string")) }
 }
 
 /// Reads a field that may be missing but, if it is there, has a value: an author who left it empty
@@ -101,7 +101,7 @@ fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NaiveDate, D::Erro
     let is_plain = |date: &NaiveDate| date.to_string() == text && text.len() == 10;
     NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok().filter(is_plain).ok_or_else(|| {
         let shown = escape(&text);
-        D::Error::custom(format!("`{shown}` isn't a valid date, such as `2026-12-31`"))
+        D::Error::custom(format!("invalid date `{shown}`: expected one such as `2026-12-31`"))
     })
 }
 
@@ -128,8 +128,7 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
         }
         let shown = escape(text).replace('\'', "''");
         Err(E::custom(format!(
-            "`{shown}` isn't `sha256:` and 64 lower-case hexadecimal digits; to go by the input's name, \
-             write `subject: {{input: '{shown}'}}`"
+            "invalid digest `{shown}`: expected `sha256:` and 64 lowercase hexadecimal digits; to match the input's name, write `subject: {{input: '{shown}'}}`"
         )))
     }
 
@@ -161,9 +160,9 @@ enum By {
 /// Parses the glob of a subject.
 fn glob<E: de::Error>(text: &str, parse: fn(&str) -> Result<Glob, String>) -> Result<Glob, E> {
     if text.trim().is_empty() {
-        return Err(E::custom("it is empty"));
+        return Err(E::custom("empty string"));
     }
-    parse(text).map_err(|why| E::custom(format!("this isn't a valid glob: {why}")))
+    parse(text).map_err(|why| E::custom(format!("invalid glob: {why}")))
 }
 
 #[derive(Deserialize)]
@@ -174,7 +173,7 @@ impl TryFrom<String> for Digest {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("`{}` isn't a valid digest, such as `sha256:…`", escape(&text));
+        let wrong = || format!("invalid digest `{}`: expected `sha256:…`", escape(&text));
         if is_digest(&text) { Ok(Self(text)) } else { Err(wrong()) }
     }
 }
@@ -216,21 +215,22 @@ impl Waivers {
         let file: File = typed(name, text).map_err(|found| {
             let at = found.position.map(|at| format!(":{}:{}", at.line, at.column));
             let (at, message) = (at.unwrap_or_default(), escape(&found.message));
-            wrong(format!("{name}{at}: the waivers can't be read: {message}")).with_hint(
-                "the file begins with `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and \
-                 `expires`",
+            wrong(format!("{name}{at}: can't read the waivers: {message}")).with_hint(
+                "write `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and `expires`",
             )
         })?;
         let mut entries = Vec::with_capacity(file.waivers.len());
         for (number, written) in (1..).zip(file.waivers) {
             let wrong = |what: &str| wrong(format!("{name}: waiver {number} {what}"));
             if written.policy.is_none() && written.finding.is_none() {
-                return Err(wrong("names neither a `policy` nor a `finding`"));
+                return Err(wrong("has neither a `policy` nor a `finding`"));
             }
             let (expires, days) = (written.expires, file.max_days);
             if (expires - today).num_days() > i64::from(days) {
                 let what = format!("expires on {expires}, more than {days} days from now");
-                return Err(wrong(&what).with_hint("`max_days: N` beside `waivers` allows more"));
+                return Err(
+                    wrong(&what).with_hint("allow more with `max_days: N` next to `waivers`")
+                );
             }
             entries.push(DatedWaiver { written, expired: expires < today });
         }
@@ -480,28 +480,28 @@ mod tests {
             (format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}soon}}\n"), "`soon`"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}2027-1-1}}\n"),
-                "valid date",
+                "invalid date",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: s}}, {DATE}'+12027-01-01'}}\n"),
-                "valid date",
+                "invalid date",
             ),
             (
                 format!("waivers:\n- {{policy: '', subject: {{input: s}}, {DATE}2027-01-01}}\n"),
-                "it is empty",
+                "empty string",
             ),
             (
                 "waivers:\n- {policy: p, subject: {input: s}, reason: \"\\u200b\", owner: o, \
                  expires: 2027-01-01}\n"
                     .to_owned(),
-                "it is empty",
+                "empty string",
             ),
             (format!("waivers:\n- {{{ok}, finding: }}\n"), "expected a string"),
             ("waivers:\n- {policy: p}\n".to_owned(), "missing field"),
             (format!("waiver:\n- {{{ok}}}\n"), "unknown field"),
             (
                 format!("waivers:\n- {{policy: p, subject: {{input: 'a['}}, {DATE}2027-01-01}}\n"),
-                "isn't a valid glob",
+                "invalid glob",
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: '*.json', {DATE}2027-01-01}}\n"),
@@ -509,7 +509,7 @@ mod tests {
             ),
             (
                 format!("waivers:\n- {{policy: p, subject: 'sha256:aa', {DATE}2027-01-01}}\n"),
-                "`sha256:aa` isn't `sha256:` and 64",
+                "invalid digest `sha256:aa`: expected `sha256:` and 64",
             ),
             (
                 format!(

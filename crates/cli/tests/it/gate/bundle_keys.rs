@@ -77,7 +77,7 @@ fn a_bundle_of_opa_is_verified_and_the_report_names_the_key() {
     let report = gate(&["--bundle-key", &other, "--bundle-key", &own]).code(1).json();
     assert_eq!(report["inventory"]["policies"][0]["signers"], json!([own]));
     assert_eq!(report["inventory"]["options"], json!([]));
-    gate(&["--bundle-key", &other]).fails("not by a key that is trusted");
+    gate(&["--bundle-key", &other]).fails("no signature of a trusted key");
     gate(&[]).fails("no key is given that verifies it").says("`--bundle-key FILE`");
     gate(&["--bundle-key", &own, "--skip-verify"]).fails("cannot be used with");
 }
@@ -140,7 +140,7 @@ fn a_signature_that_is_no_signature_of_the_key_is_refused() {
     };
     let encoded = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let swapped = format!("{}.{}.{signature}", encoded(&es256()), encoded(&json!({"files": []})));
-    let untrusted = "not by a key that is trusted";
+    let untrusted = "no signature of a trusted key";
     for (tokens, says) in [
         (vec![], "has 0 signatures"),
         (vec![own.clone(), own.clone()], "has 2 signatures"),
@@ -197,7 +197,7 @@ fn a_key_of_bundles_is_for_every_bundle_and_for_one_at_least() {
     let folder = ["-b", folder.to_str().unwrap(), "--bundle-key", &public];
     gate(&sandbox, &files, &folder).fails("isn't signed");
     let alone = ["gate", "-d", &file, "--no-input", "--bundle-key", &public];
-    sandbox.run(&alone).output().fails("a key of bundles is given, and no bundle");
+    sandbox.run(&alone).output().fails("key without a bundle");
     // Nor is a report written over a key.
     let own = std::fs::read(&public).unwrap();
     let over = format!("json={public}");

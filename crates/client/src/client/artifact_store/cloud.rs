@@ -73,9 +73,9 @@ fn retry() -> RetryConfig {
 
 fn built<T: ObjectStore>(built: object_store::Result<T>) -> Result<Arc<dyn ObjectStore>, Error> {
     let store = built.map_err(|error| {
-        Error::configuration("the artifact store can't be used")
+        Error::configuration("can't use the artifact store")
             .with_source(error.to_string())
-            .with_hint("its credentials and the rest come from the environment")
+            .with_hint("check the store's credentials and options in the environment")
     })?;
     Ok(Arc::new(store))
 }

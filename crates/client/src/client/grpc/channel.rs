@@ -24,7 +24,7 @@ use crate::http::retry::Failed;
 use crate::text::shorten;
 use crate::{Error, ErrorKind};
 
-const HINT: &str = "is it the gRPC address, and is everything between able to pass gRPC on?";
+const HINT: &str = "check the gRPC address, and that every proxy supports gRPC";
 
 /// What was observed of an exchange.
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl<'a> tonic::client::GrpcService<tonic::body::Body> for Channel<'a> {
         Box::pin(async move {
             let sent = async {
                 let body = request.into_body().collect().await.map_err(|status| {
-                    Error::protocol(format!("the request can't be written: {}", status.message()))
+                    Error::protocol(format!("can't write the request: {}", status.message()))
                 })?;
                 let request = Request { body: Some(body.to_bytes()), ..sent };
                 let reply = client.exchange(context, request).await?;
@@ -199,7 +199,7 @@ fn not_grpc(reply: &Reply) -> Option<Failed> {
     };
     let failed = Failed::of_status((), reply.status, &reply.headers);
     let kind = if failed.retryable { ErrorKind::Unavailable } else { ErrorKind::Protocol };
-    let message = format!("{} answered with {what} instead of gRPC", reply.origin());
+    let message = format!("unexpected response of {}: expected gRPC, found {what}", reply.origin());
     Some(failed.map(|()| Error::new(kind, message).with_hint(HINT)))
 }
 

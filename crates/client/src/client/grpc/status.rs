@@ -26,8 +26,8 @@ pub fn refusal(question: &Question<'_>, status: &Status, token: Option<&Token>) 
 pub fn store_refusal(origin: &str, status: &Status, token: &Token) -> Failed {
     let code = status.code();
     let message = match shorten(message(status, Some(token)).trim(), 300) {
-        text if text.is_empty() => format!("the content store {origin} answered {code:?}"),
-        text => format!("the content store {origin} answered {code:?}: {text}"),
+        text if text.is_empty() => format!("the content store {origin} failed with {code:?}"),
+        text => format!("the content store {origin} failed with {code:?}: {text}"),
     };
     let kind = match code {
         Code::ResourceExhausted => ErrorKind::RateLimited,
@@ -70,9 +70,9 @@ const fn http_status(code: Code) -> StatusCode {
 pub fn unreadable(status: &Status, origin: &str) -> Error {
     if status.code() == Code::OutOfRange {
         let limit = crate::text::size(MAX_MESSAGE as u64);
-        let message = format!("a message from {origin} is larger than {limit}");
+        let message = format!("message from {origin} too large: the limit is {limit}");
         return Error::too_large(message);
     }
     let why = shorten(status.message(), 300);
-    Error::protocol(format!("the answer from {origin} can't be read: {why}"))
+    Error::protocol(format!("invalid response from {origin}: {why}"))
 }

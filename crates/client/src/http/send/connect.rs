@@ -154,7 +154,7 @@ impl Clients {
         target: &Target,
     ) -> Result<reqwest::Client, Failure> {
         let failed = |error: reqwest::Error| {
-            Failure::Request(format!("the HTTP client can't be set up: {}", error.without_url()))
+            Failure::Request(format!("can't set up the HTTP client: {}", error.without_url()))
         };
         let config = self.config(options, tls)?;
         let pinned = Pinned {
@@ -190,7 +190,7 @@ impl Clients {
         // For a server with another name HTTP/1.1 is used, where `Host` is a header of its own.
         let protocols: &[&[u8]] =
             if tls.server_name.is_empty() { &tls::HTTP_2_OR_1 } else { &[tls::HTTP_1] };
-        let what = if identity.is_some() { "tls_client_cert" } else { "TLS can't be set up" };
+        let what = if identity.is_some() { "tls_client_cert" } else { "can't set up TLS" };
         tls::config(provider, verifier, identity, protocols)
             .map_err(|error| tls_failure(what, &error))
     }
@@ -215,7 +215,7 @@ impl Clients {
         {
             return Ok(Arc::clone(verifier));
         }
-        let unreadable = "the CA certificate can't be read";
+        let unreadable = "can't read the CA certificate";
         let read = options.ca_certificates.iter().map(|pem| tls::parse_certificates(pem));
         let read: Result<Vec<_>, _> = read.collect();
         let read = read.map_err(|error| tls_failure(unreadable, &error))?;
@@ -240,7 +240,7 @@ fn inline<'p>(pem: &'p HttpPem, name: &str) -> Result<&'p str, Failure> {
     }
     let form = if pem.file.is_empty() { "env_variable" } else { "file" };
     Err(Failure::Request(format!(
-        "`{name}_{form}` is not supported: give the PEM text as `{name}`"
+        "unsupported option `{name}_{form}`: give the PEM text as `{name}`"
     )))
 }
 

@@ -299,9 +299,11 @@ impl Http {
             .collect();
         let mut read = BodyBytes { context, bytes: 0, max: self.0.options.max_body_bytes };
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| {
-            Failure::Network(format!("the body broke off: {}", Cause::of(&error)))
-        })? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| Failure::Network(format!("incomplete body: {}", Cause::of(&error))))?
+        {
             read.take(chunk.len(), body.len(), url)?;
             body.extend_from_slice(&chunk);
         }
@@ -363,7 +365,7 @@ impl BodyBytes<'_> {
         let more = more as u64;
         if (length as u64).saturating_add(more) > self.max {
             let message = format!(
-                "the response of {} is larger than {}",
+                "response of {} exceeds the limit of {}",
                 without_password(url),
                 crate::text::size(self.max)
             );
@@ -463,7 +465,7 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
 
 /// Replaces a URL's host by the server's name for TLS; the `Host` header keeps the host.
 fn set_server_name(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
-    let wrong = || Failure::Request(format!("`{name}` can't be the server's name"));
+    let wrong = || Failure::Request(format!("invalid server name `{name}`"));
     if !headers.contains_key(header::HOST) {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));

@@ -40,7 +40,7 @@ pub(in super::super) fn label(scanner: &mut Scanner<'_>) -> Result<String, Probl
     while !scanner.rest().starts_with('"') {
         match character(scanner)? {
             Some(own) => label.push_str(&own),
-            None => return Err(scanner.invalid("a label has no expressions")),
+            None => return Err(scanner.invalid("unexpected expression in a label")),
         }
     }
     scanner.at += 1;
@@ -112,7 +112,7 @@ pub(in super::super) fn document(
     loop {
         let rest = scanner.rest();
         let Some(end) = rest.find('\n') else {
-            return Err(scanner.invalid(&format!("the here-document `{marker}` has no end")));
+            return Err(scanner.invalid(&format!("unterminated here-document `{marker}`")));
         };
         let line = rest.get(..=end).unwrap_or_default();
         if begins_line && line.trim() == marker {
@@ -231,7 +231,7 @@ impl Pieces {
                 Piece::Text(_) | Piece::Value(_) => true,
             };
             if !is_balanced {
-                return Err(scanner.invalid("the directives of this template don't match"));
+                return Err(scanner.invalid("mismatched directives of a template"));
             }
             match (pieces.last_mut(), piece) {
                 (Some(Piece::Text(text)), Piece::Text(more)) => text.push_str(&more),
@@ -239,7 +239,7 @@ impl Pieces {
             }
         }
         if !open.is_empty() {
-            return Err(scanner.invalid("a directive of this template has no end"));
+            return Err(scanner.invalid("unterminated directive of a template"));
         }
         for piece in &mut pieces {
             if let Piece::Text(text) = piece

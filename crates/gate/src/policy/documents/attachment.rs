@@ -101,7 +101,7 @@ pub(super) fn is_prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bo
         None | Some("EXACT" | "UNSPECIFIED") => Ok(false),
         Some(other) => {
             let other = escape(other);
-            Err(D::Error::custom(format!("the mode `{other}` is neither `EXACT` nor `PREFIX`")))
+            Err(D::Error::custom(format!("unknown mode `{other}`: expected `EXACT` or `PREFIX`")))
         }
     }
 }
@@ -164,8 +164,8 @@ impl<'a> Reader<'a> {
                 parsed
             }
             _ => {
-                let hint = "`ref` names a policy document, `embedded` is one";
-                let message = "the attachment has not exactly one of `ref` and `embedded`";
+                let hint = "write either `ref` or `embedded`";
+                let message = "invalid attachment: expected exactly one of `ref` and `embedded`";
                 return Err(place.refused(message, Some(hint)));
             }
         };
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
             Some(inputs) => inputs.refuse_in(text, self.owner)?,
             None if text.value.has_actions() => {
                 let message =
-                    format!("{} binds no inputs: the template would be empty", self.owner);
+                    format!("template not supported here: {} binds no inputs", self.owner);
                 return Err(text.refused(message, Some("write the value")));
             }
             None => {}
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
             return match text.value.inputs().next() {
                 None => Ok(()),
                 Some(_) => Err(text.refused(
-                    format!("the policy `{policy}` declares no inputs: the template isn't filled"),
+                    format!("unfilled template: the policy `{policy}` declares no inputs"),
                     Some("declare the input in the policy's `spec.inputs`"),
                 )),
             };
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         if document.inputs.names().any(|own| own == name) {
             return Ok(());
         }
-        let message = format!("the policy `{policy}` declares no input `{}`", escape(name));
+        let message = format!("undeclared input of the policy `{policy}`: `{}`", escape(name));
         Err(text.refused(message, Some(&document.inputs.hint(name))))
     }
 }
@@ -236,13 +236,13 @@ impl Attached {
         }
         let missing = |name: &str| {
             let policy = escape(&self.document.name);
-            let message = format!("the policy `{policy}` needs the argument `{}`", escape(name));
+            let message = format!("missing argument `{}` of the policy `{policy}`", escape(name));
             match self.with.value.get(name) {
                 // Its text is empty as long as the group's input is.
                 Some(text) => {
                     text.placing(Error::configuration(message).by_setting(setting::ARGUMENTS))
                 }
-                None => self.with.refused(message, Some("write it below `with`")),
+                None => self.with.refused(message, Some("add the argument below `with`")),
             }
         };
         let texts = self.document.inputs.texts(&given, bindings, missing);

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Returns the values of a column that aren't blank; `path` decides the format, or else the first character.
 pub(super) fn column(path: &str, bytes: &[u8], column: &str) -> Result<Vec<String>, Error> {
     let text = decoded(bytes)
-        .ok_or_else(|| Error::configuration("the text is neither UTF-8 nor UTF-16"))?;
+        .ok_or_else(|| Error::configuration("unsupported encoding: expected UTF-8 or UTF-16"))?;
     let extension = path.rsplit_once('.').map(|(_, own)| own.to_ascii_lowercase());
     let is_json = match extension.as_deref() {
         Some("json") => true,
@@ -38,7 +38,7 @@ fn is_named(own: &str, wanted: &str) -> bool {
 
 fn absent(column: &str) -> Error {
     Error::configuration(format!("no column `{}`", escape(column)))
-        .with_hint("write it as `NAME=FILE:COLUMN`")
+        .with_hint("name a column of the file: `NAME=FILE:COLUMN`")
 }
 
 /// Reads an array of strings, the member of an array's objects, or the list that is a member of an object.

@@ -177,10 +177,8 @@ fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let ContractYaml { api_version, kind, metadata, spec } = typed_as(file, what)?;
     let (version, kind) = (file.placed(api_version), file.placed(kind));
     if kind.value != "Contract" {
-        let hint = "give policies and groups of policies as policies";
-        return Err(
-            kind.refused("the document isn't a contract: its kind is `Contract`", Some(hint))
-        );
+        let hint = "give policies and policy groups with `-d`";
+        return Err(kind.refused("unexpected kind: expected `Contract`", Some(hint)));
     }
     if version.value != VERSION {
         return unknown(version, VERSION);
@@ -203,12 +201,12 @@ fn required(
         let place = Placed { value: (), at };
         let shown = escape(&material.name);
         if material.kind.is_none() {
-            return Err(place.refused(format!("the material `{shown}` lacks its `type`"), None));
+            return Err(place.refused(format!("missing `type` of the material `{shown}`"), None));
         }
         if !material.group.is_empty() && !is_name(&material.group) {
             let group = escape(&material.group);
-            let message = format!("invalid name `{group}` of a group of materials");
-            let hint = "names are lower-case letters and digits, with hyphens inside";
+            let message = format!("invalid name of a material group: `{group}`");
+            let hint = "use lowercase letters and digits, with hyphens inside";
             return Err(place.refused(message, Some(hint)));
         }
         if !names.insert(material.name.clone()) {
@@ -232,9 +230,8 @@ fn refuse_aimless(attached: &Attached, selector: &str) -> Result<(), Error> {
         return Ok(());
     }
     let policy = escape(&attached.policy);
-    let message =
-        format!("the policy `{policy}` would never be evaluated: it has no kind and no `selector`");
-    let hint = "write `selector: {name: MATERIAL}`, or the `kind` into the policy";
+    let message = format!("policy never evaluated: `{policy}` has neither a kind nor a `selector`");
+    let hint = "add `selector: {name: MATERIAL}`";
     Err(attached.placed(()).refused(message, Some(hint)))
 }
 
@@ -254,11 +251,11 @@ fn attached_group(
         let text = file.placed(text);
         if !found.inputs.is_empty() && !found.inputs.names().any(|own| own == name) {
             let (group, shown) = (escape(&found.name), escape(&name));
-            let message = format!("the group `{group}` declares no input `{shown}`");
+            let message = format!("undeclared input of the group `{group}`: `{shown}`");
             return Err(text.refused(message, Some(&found.inputs.hint(&name))));
         }
         if text.value.has_actions() {
-            let message = "a contract binds no inputs: the template would be empty";
+            let message = "template not supported here: a contract binds no inputs";
             return Err(text.refused(message, Some("write the value")));
         }
         with.insert(name, text.value.as_written().to_owned());

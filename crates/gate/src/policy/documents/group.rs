@@ -105,7 +105,7 @@ struct MaterialYaml {
 
 /// Returns the modules that are written into a group.
 pub(super) fn embedded(file: DocumentFile<'_>) -> Result<Vec<Located<String>>, Error> {
-    let group: GroupYaml = typed_as(file, "group of policies")?;
+    let group: GroupYaml = typed_as(file, "policy group")?;
     let Policies { materials, attestation } = group.spec.policies;
     let of_materials = materials.into_iter().flat_map(|material| material.policies);
     let all = of_materials.chain(attestation).filter_map(|own| own.value.embedded);
@@ -117,7 +117,7 @@ pub(crate) fn parse(
     file: DocumentFile<'_>,
     elsewhere: Elsewhere<'_>,
 ) -> Result<PolicyGroup, Error> {
-    let GroupYaml { api_version, metadata, spec, .. } = typed_as(file, "group of policies")?;
+    let GroupYaml { api_version, metadata, spec, .. } = typed_as(file, "policy group")?;
     let inputs = Inputs::new(spec.inputs, file)?;
     inputs.refuse_templates()?;
     let owner = format!("the group `{}`", escape(&metadata.name));
@@ -129,8 +129,8 @@ pub(crate) fn parse(
         if let Some(name) = &name {
             inputs.refuse_in(name, &owner)?;
             if material.kind.is_none() {
-                let hint = "`type` is the kind of the input that it is";
-                return Err(name.refused("a material with a name lacks its `type`", Some(hint)));
+                let hint = "set `type` to the kind of the input";
+                return Err(name.refused("missing `type` of a named material", Some(hint)));
             }
         }
         materials.push(GroupMaterial {
@@ -146,7 +146,7 @@ pub(crate) fn parse(
     let sources = reader.sources;
     if materials.iter().all(|material| material.attached.is_empty()) {
         let shown = escape(file.path);
-        let message = format!("{shown}: the group attaches no policy: it would always pass");
+        let message = format!("{shown}: policy group without policies");
         return Err(Error::configuration(message));
     }
     let mut all: Vec<_> = materials.iter_mut().flat_map(|one| &mut one.attached).collect();
@@ -172,10 +172,10 @@ impl PolicyGroup {
         let given = self.contract.as_ref().map_or(given, |contract| &contract.with);
         self.inputs.texts(given, &BTreeMap::new(), |name| {
             let (name, group) = (escape(name), escape(&self.name));
-            let message = format!("the group `{group}` needs the argument `{name}`");
+            let message = format!("missing argument `{name}` of the group `{group}`");
             let error = Error::configuration(message);
             match self.contract {
-                Some(_) => error.with_hint("write it below `with` in the contract"),
+                Some(_) => error.with_hint("add the argument below `with` in the contract"),
                 None => error.by_setting(setting::ARGUMENTS),
             }
         })

@@ -42,11 +42,11 @@ impl Inputs {
         for input in &all {
             let name = escape(&input.name);
             if !names.insert(&input.name) {
-                return Err(wrong(format!("the input `{name}` is declared twice")));
+                return Err(wrong(format!("duplicate input `{name}`")));
             }
             let has_default = input.default.as_ref().is_some_and(|text| !text.value.is_empty());
             if input.required && has_default {
-                return Err(wrong(format!("the input `{name}` is required and has a default")));
+                return Err(wrong(format!("default of the required input `{name}`")));
             }
         }
         let read = |input: InputYaml| Input {
@@ -70,7 +70,7 @@ impl Inputs {
         let mut defaults = self.0.iter().filter_map(|input| input.default.as_ref());
         match defaults.find(|text| text.value.has_actions()) {
             Some(found) => Err(found.refused(
-                "the default is a template, which only a group fills",
+                "template not supported here: only a group fills templates of defaults",
                 Some("write the value"),
             )),
             None => Ok(()),
@@ -88,7 +88,7 @@ impl Inputs {
     pub fn refuse_in(&self, text: &Placed<Template>, group: &str) -> Result<(), Error> {
         let is_known = |name: &str| self.names().any(|own| own == name);
         let Some(name) = text.value.inputs().find(|name| !is_known(name)) else { return Ok(()) };
-        let message = format!("{group} declares no input `{}`", escape(name));
+        let message = format!("undeclared input of {group}: `{}`", escape(name));
         Err(text.refused(message, Some(&self.hint(name))))
     }
 
@@ -96,7 +96,7 @@ impl Inputs {
     pub fn hint(&self, name: &str) -> String {
         match nearest(name, self.names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`spec.inputs` declares the inputs".to_owned(),
+            None => "declare the input in `spec.inputs`".to_owned(),
         }
     }
 

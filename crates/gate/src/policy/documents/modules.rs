@@ -17,9 +17,8 @@ use super::file::DocumentFile;
 use crate::digest;
 use crate::policy::annotations::rule_name;
 
-/// What a path leads to.
-const RELATIVE: &str = "a module's path is relative to the document, a document's with `file://` to the working \
-                        folder, and both lead nowhere else";
+/// The hint for a path outside of its folder.
+const RELATIVE: &str = "move the file below the document's folder (for a module) or the working folder (for `file://`)";
 
 /// The size of the largest module that a document names by path.
 const MAX_MODULE: u64 = 16 << 20;
@@ -60,9 +59,10 @@ impl Module {
         if !self.is_newer {
             return Ok(&self.source);
         }
-        let message = format!("{}: the module lacks `import rego.v1`", escape(&self.source.path));
+        let message =
+            format!("{}: missing `import rego.v1` in the module", escape(&self.source.path));
         Err(Error::configuration(message).with_hint(
-            "policy documents are read as Rego v0: add `import rego.v1` below the `package` line",
+            "add `import rego.v1` below the `package` line: policy documents are parsed as Rego v0",
         ))
     }
 
@@ -233,10 +233,9 @@ fn found(
             bytes(document, Path::new(""), path, wanted)?
         }
         Some(("https", _)) if digest.is_none() => {
-            let message = format!("{}: the policy `{shown}` lacks its digest", escape(document));
-            return Err(Error::configuration(message).with_hint(format!(
-                "write `ref: {shown}@sha256:…`, after a look at what is there"
-            )));
+            let message = format!("{}: missing digest of the policy `{shown}`", escape(document));
+            return Err(Error::configuration(message)
+                .with_hint(format!("review the policy and write `ref: {shown}@sha256:…`")));
         }
         Some(("https", _)) => {
             let body = fetch(place, elsewhere.http).map_err(|error| {
@@ -250,15 +249,14 @@ fn found(
             (PathBuf::from(place), body)
         }
         _ => {
-            let message = format!("{}: the policy `{shown}` can't be fetched", escape(document));
+            let message =
+                format!("{}: unsupported reference to a policy: `{shown}`", escape(document));
             return Err(Error::configuration(message).with_hint(match wanted {
                 Wanted::Module => {
-                    "`ref` names a file beside the document, without `file://`, or an address with `https://` and its \
-                     digest `@sha256:…`"
+                    "write a file in the document's folder, without `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
                 Wanted::Document => {
-                    "`ref` names a file with `file://`, or an address with `https://` and its digest \
-                     `@sha256:…`"
+                    "write a file with `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
             }));
         }
@@ -268,9 +266,7 @@ fn found(
         let (document, given) = (escape(document), escape(&given));
         let message =
             format!("{document}: digest mismatch for `{shown}`: expected `{given}`, got `{own}`");
-        return Err(
-            Error::configuration(message).with_hint("pin the digest of the file that is meant")
-        );
+        return Err(Error::configuration(message).with_hint("review the file and pin its digest"));
     }
     Ok((path, bytes, own))
 }
@@ -278,10 +274,10 @@ fn found(
 /// Returns the folder of a document.
 fn folder_of(document: &str) -> Result<&Path, Error> {
     if document.starts_with("https://") {
-        let message = format!("{}: a document that was fetched has no folder", escape(document));
-        return Err(Error::configuration(message).with_hint(
-            "write its modules into it, or name them with `https://` and their digests",
-        ));
+        let message =
+            format!("{}: relative path of a module in a fetched document", escape(document));
+        return Err(Error::configuration(message)
+            .with_hint("embed the module, or write its `https://` address with its digest"));
     }
     Ok(Path::new(document).parent().unwrap_or(Path::new("")))
 }
@@ -310,8 +306,8 @@ fn beside(
     let content = source.content(&name).ok_or_else(|| {
         let address = escape(source.address());
         let shown = escape(module);
-        Error::configuration(format!("{}: `{shown}` isn't a file of `{address}`", escape(document)))
-            .with_hint("the path is relative to the document, and leads nowhere else")
+        Error::configuration(format!("{}: no file `{shown}` in `{address}`", escape(document)))
+            .with_hint("write a path relative to the document, without leaving the source")
     })?;
     Ok((PathBuf::from(format!("{}/{name}", source.address())), content.to_vec()))
 }
@@ -327,7 +323,7 @@ fn bytes(
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let outside = || {
         let root = escape(&root.to_string_lossy());
-        Error::configuration(format!("{}: `{shown}` isn't a file in `{root}`", escape(document)))
+        Error::configuration(format!("{}: `{shown}` is outside of `{root}`", escape(document)))
             .with_hint(RELATIVE)
     };
     let relative = Path::new(module);
@@ -340,25 +336,28 @@ fn bytes(
         (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
         (Wanted::Module, _) => {
             let hint = if module.contains("@sha256:") {
-                "a module's `ref` has no digest: the vendor's client takes it for a part of the name"
+                "remove the digest: the vendor's client reads it as a part of the file's name"
             } else {
-                "the name of its file ends in `.rego`; WASM isn't supported"
+                "use a file that ends in `.rego`; WASM isn't supported"
             };
             return Err(Error::configuration(format!(
-                "{}: the policy `{shown}` isn't Rego",
+                "{}: unexpected extension of the module `{shown}`: expected `.rego`",
                 escape(document)
             ))
             .with_hint(hint));
         }
         (Wanted::Document, _) => {
-            let message = format!("{}: the policy `{shown}` isn't a document", escape(document));
+            let message = format!(
+                "{}: unexpected extension of the policy document `{shown}`",
+                escape(document)
+            );
             return Err(Error::configuration(message)
-                .with_hint("the name of its file ends in `.yaml` or `.json`"));
+                .with_hint("use a file that ends in `.yaml` or `.json`"));
         }
     }
     let path = folder.join(relative);
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("{}: the policy `{shown}` can't be read", escape(document)))
+        Error::configuration(format!("{}: can't read the policy `{shown}`", escape(document)))
             .with_source(error)
             .with_hint(RELATIVE)
     };
@@ -385,7 +384,7 @@ fn utf8(document: &str, path: &Path, bytes: Vec<u8>) -> Result<(String, String),
     let path = path.to_string_lossy().into_owned();
     let text = String::from_utf8(bytes).map_err(|_| {
         Error::configuration(format!(
-            "{}: the policy `{}` isn't UTF-8",
+            "{}: invalid UTF-8 in the policy `{}`",
             escape(document),
             escape(&path)
         ))
@@ -467,16 +466,16 @@ mod tests {
         }
         let pinned = format!("in.rego@{digest}");
         for (reference, says) in [
-            (pinned.as_str(), "isn't Rego"),
-            ("in.rego@sha512:00", "isn't Rego"),
-            ("../out.rego", "isn't a file in `"),
-            ("file://in.rego", "can't be fetched"),
-            ("file:///etc/x.rego", "can't be fetched"),
+            (pinned.as_str(), "unexpected extension of the module"),
+            ("in.rego@sha512:00", "unexpected extension of the module"),
+            ("../out.rego", "is outside of"),
+            ("file://in.rego", "unsupported reference to a policy"),
+            ("file:///etc/x.rego", "unsupported reference to a policy"),
             ("https://x.example/p.rego@sha256:00", "p.rego@sha256:00`: "),
-            ("https://x.example/p.rego", "lacks its digest"),
-            ("http://x.example/p.rego@sha256:00", "can't be fetched"),
-            ("chainloop://p", "can't be fetched"),
-            ("policy.wasm", "isn't Rego"),
+            ("https://x.example/p.rego", "missing digest of the policy"),
+            ("http://x.example/p.rego@sha256:00", "unsupported reference to a policy"),
+            ("chainloop://p", "unsupported reference to a policy"),
+            ("policy.wasm", "unexpected extension of the module"),
         ] {
             let error =
                 referred(document, reference, Elsewhere::default()).unwrap_err().to_string();
@@ -509,9 +508,9 @@ mod tests {
         assert!(referred(document, "in.rego", elsewhere).is_ok());
         for path in ["../up.rego", "up.rego", "/etc/hosts", "x/../in.rego"] {
             let error = read(document, path, elsewhere).unwrap_err().to_string();
-            assert!(error.contains("isn't a file of `oci://r.example/a:1`"), "{error}");
+            assert!(error.contains("in `oci://r.example/a:1`"), "{error}");
         }
         let error = referred(document, "file://Cargo.rego", elsewhere).unwrap_err().to_string();
-        assert!(error.contains("can't be fetched"), "{error}");
+        assert!(error.contains("unsupported reference to a policy"), "{error}");
     }
 }

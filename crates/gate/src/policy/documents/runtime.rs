@@ -32,7 +32,7 @@ struct PolicyInput {
 
 /// Splits `[POLICY:]NAME=VALUE`. Names have no colon, but references of policies do.
 fn split(given: &str) -> Result<PolicyInput, Error> {
-    let lacks = |what: &str| Error::configuration(format!("no {what} in `{}`", escape(given)));
+    let lacks = |what: &str| Error::configuration(format!("missing {what} in `{}`", escape(given)));
     let (key, text) = given.split_once('=').ok_or_else(|| lacks("`=`"))?;
     let (policy, name) = match key.rsplit_once(':') {
         Some((policy, name)) => (Some(policy.trim()), name),
@@ -56,7 +56,7 @@ impl PolicyInputs {
     pub fn replace(&mut self, given: &str) -> Result<(), Error> {
         let input = split(given)?;
         if input.text.is_empty() {
-            return Err(Error::configuration(format!("no value in `{}`", escape(given))));
+            return Err(Error::configuration(format!("missing value in `{}`", escape(given))));
         }
         self.replaced.push(input);
         Ok(())
@@ -71,11 +71,14 @@ impl PolicyInputs {
         let mut input = split(given)?;
         let (file, name) = file_and_column(&input.text, &input.name);
         if file.is_empty() {
-            return Err(Error::configuration(format!("no file in `{}`", escape(given))));
+            return Err(Error::configuration(format!("missing file in `{}`", escape(given))));
         }
         let failed = |error: Error| {
-            let message =
-                format!("`{}` has no values for `{}`: {error}", escape(file), escape(name));
+            let message = format!(
+                "can't read values from `{}` for `{}`: {error}",
+                escape(file),
+                escape(name)
+            );
             let failed = Error::configuration(message);
             match error.hint() {
                 Some(hint) => failed.with_hint(hint),
@@ -215,16 +218,16 @@ mod tests {
         assert_eq!(applied("p", "chainloop://o/p@sha256:0", &[]), "a=3;c=4;d=1\n3\n2");
         assert_eq!(applied("q", "", &[("a", "0")]), "a=2;b=x=y;d=1\n3");
         for (given, says) in [
-            ("a", "no `=` in `a`"),
-            ("a= ", "no value"),
-            (":a=1", "no policy before `:`"),
-            ("p:=1", "no name of an input"),
-            ("p@sha256:00=1", "no name of an input"),
+            ("a", "missing `=` in `a`"),
+            ("a= ", "missing value"),
+            (":a=1", "missing policy before `:`"),
+            ("p:=1", "missing name of an input"),
+            ("p@sha256:00=1", "missing name of an input"),
         ] {
             assert!(inputs.replace(given).unwrap_err().to_string().contains(says), "{given}");
         }
         for (given, says) in
-            [("a=", "no file"), ("a=no-such.csv", "has no values"), ("a=f.csv:x", "")]
+            [("a=", "missing file"), ("a=no-such.csv", "can't read values from"), ("a=f.csv:x", "")]
         {
             assert!(inputs.append(given).unwrap_err().to_string().contains(says), "{given}");
         }

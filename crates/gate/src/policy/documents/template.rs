@@ -77,12 +77,12 @@ impl Template {
         let policies = Policies::load(&Sources::default(), LoadOptions::default())?;
         let call = format!("strings.render_template({template}, {})", variables.to_json());
         let query = policies.query(&call)?;
-        let offline = "a template asks nobody".to_owned();
+        let offline = "templates can't call the service".to_owned();
         let mut options = EvaluateOptions::new(Answers::Unavailable(offline));
         options.strict_builtin_errors = true;
         let failed = |error: &Error| {
             let message = format!("invalid template `{}`: {error}", escape(&self.0));
-            Error::configuration(message).with_hint("an input is written `{{ inputs.NAME }}`")
+            Error::configuration(message).with_hint("refer to an input as `{{ inputs.NAME }}`")
         };
         let output = policies.evaluate(&query, None, &options).result.map_err(|e| failed(&e))?;
         let filled = output.value().and_then(Value::as_str).unwrap_or_default();

@@ -52,8 +52,8 @@ fn refuse_same_package(modules: &[ModuleSource]) -> Result<(), Error> {
         if let Some(other) = known.insert(package.clone(), &module.path) {
             let (package, one) = (escape(&package), escape(&module.path));
             let message =
-                format!("two policies with `{package}`, in `{}` and `{one}`", escape(other));
-            let hint = "name one document and its tests, or give each policy a package of its own";
+                format!("duplicate `{package}` of two policies: `{}` and `{one}`", escape(other));
+            let hint = "load one of the policies, or rename one package";
             return Err(Error::configuration(message).with_hint(hint));
         }
     }

@@ -71,22 +71,22 @@ fn refusal(
                 return None;
             }
             let policy = escape(&document.name);
-            let message = format!("the policy `{policy}` declares no input `{}`", escape(name));
+            let message = format!("undeclared input of the policy `{policy}`: `{}`", escape(name));
             Some(refused(message, document.inputs.hint(name)))
         }
         Reference::Metadata(name) if METADATA.contains(&name.as_str()) => None,
         Reference::Metadata(name) => {
-            let message = format!("`input.{field}` has no member `{}`", escape(name));
+            let message = format!("unknown member of `input.{field}`: `{}`", escape(name));
             let known = METADATA.iter().copied();
             let hint = match nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("its members are {}", METADATA.join(", ")),
+                None => format!("use one of {}", METADATA.join(", ")),
             };
             Some(refused(message, hint))
         }
         Reference::Function(name) => Some(refused(
             format!("unknown function `{name}` in a policy document"),
-            "the vendor's engine doesn't have it, even where nothing calls it".to_owned(),
+            "remove the call: the vendor's engine rejects the module".to_owned(),
         )),
     }
 }

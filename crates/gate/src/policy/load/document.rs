@@ -46,8 +46,8 @@ enum Kind {
 /// The largest contract, in bytes.
 const MAX_CONTRACT: u64 = 16 << 20;
 
-/// The reason why a policy isn't evaluated that its contract leaves out.
-const SKIPPED_BY_CONTRACT: &str = "the contract skips it";
+/// The reason of policies that their contract skips.
+const SKIPPED_BY_CONTRACT: &str = "skipped by the contract";
 
 /// Moves policy documents out of the data, and reads the contract. A document to which a group or the contract
 /// refers is evaluated as it says there, and not by itself.
@@ -91,7 +91,7 @@ pub(super) fn split_off_documents(
 
 fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup>, Error> {
     let failed = |error: std::io::Error| {
-        Error::configuration(format!("the contract `{}` can't be read", escape(path)))
+        Error::configuration(format!("can't read the contract `{}`", escape(path)))
             .with_source(error)
     };
     let bytes = bounded(Path::new(path), MAX_CONTRACT).map_err(failed)?;
@@ -293,9 +293,9 @@ impl Gate {
         if let Some((other, wanted)) =
             own.and_then(|own| Some((own, wanted.find(|kind| *kind != own)?)))
         {
-            self.record_not_asked(name, &format!("it is for `{other}`"));
+            self.record_not_asked(name, &format!("written for the kind `{other}`"));
             self.notes.push(format!(
-                "the policy `{}` is for `{other}`, not for `{wanted}`: it wasn't evaluated",
+                "the policy `{}` wasn't evaluated: expected the kind `{wanted}`, found `{other}`",
                 document.name
             ));
             return Ok(());
@@ -353,13 +353,10 @@ fn refuse_outside(policies: &Policies, reach: &Reach) -> Result<(), Error> {
         return Ok(());
     };
     let outside = escape(&data_reference(outside));
-    let message = format!("the policy refers to `{outside}`, which it can't see from a document");
+    let message = format!("reference outside of the policy document: `{outside}`");
     Err(Error::policy(vec![
         Diagnostic::error("alone", message)
-            .with_hint(
-                "a policy document is evaluated without the data and packages of other files: write what \
-                 it needs into its module, or load the module as Rego",
-            )
+            .with_hint("move the definition into the document's module, or load the module as Rego")
             .at(position(policies.program().sources(), span)),
     ]))
 }

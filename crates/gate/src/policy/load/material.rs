@@ -72,7 +72,7 @@ impl Material {
         let gathered = gather(paths, how.policies, &options)?;
         for account in gathered.accounts.iter().rev().take(how.policies.len()) {
             if account.taken == 0 && !account.left_out.is_empty() {
-                let message = format!("`{}` contains no policies", escape(&account.argument));
+                let message = format!("no policies in `{}`", escape(&account.argument));
                 return Err(Error::configuration(message).by_setting(setting::DATA));
             }
         }

@@ -61,10 +61,10 @@ impl Gate {
             .collect();
         let hint = match (kind, reasons.is_empty()) {
             (_, false) => reasons.join("; "),
-            (Some(kind), true) => format!("no policy is for the kind `{}`", escape(kind)),
+            (Some(kind), true) => format!("load a policy for the kind `{}`", escape(kind)),
             (None, true) => "name Rego files, bundles or policy documents".to_owned(),
         };
-        Error::configuration("no policies to evaluate: nothing would be checked").with_hint(hint)
+        Error::configuration("no policies to evaluate").with_hint(hint)
     }
 
     /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
@@ -87,10 +87,10 @@ impl Gate {
                 ))
             };
             if self.data.contains(&file) {
-                return Err(refused("is data of the policies as well").by_setting(setting::IGNORED));
+                return Err(refused("is also loaded as data").by_setting(setting::IGNORED));
             }
             if waiving.contains(&file) {
-                return Err(refused("waives findings as well").by_setting(setting::IGNORED));
+                return Err(refused("is also a file of waivers").by_setting(setting::IGNORED));
             }
         }
         Ok(())
@@ -102,8 +102,8 @@ impl Gate {
         match given.annotations.keys().next() {
             Some(name) if !self.checks.iter().any(is_annotated) => {
                 let (name, field) = (escape(name), self.product.metadata_field());
-                Err(Error::configuration(format!("no policy gets the annotation `{name}`"))
-                    .with_hint(format!("policies find it in `input.{field}.annotations`")))
+                Err(Error::configuration(format!("unused annotation: `{name}`"))
+                    .with_hint(format!("read it as `input.{field}.annotations` in a policy")))
             }
             _ => Ok(()),
         }
@@ -115,7 +115,7 @@ impl Gate {
         if !self.reads_input() {
             return Ok(());
         }
-        let message = "no input was given, but the policies use `input`";
+        let message = "no input for policies that use `input`";
         Err(Error::configuration(message).by_setting(setting::WITHOUT_INPUT))
     }
 
@@ -135,9 +135,8 @@ impl Gate {
         let Some(name) = given.keys().find(|name| !is_read(name)) else { return Ok(()) };
         let read = own().flat_map(|check| &check.reads.arguments.keys).map(String::as_str);
         let known = documents.iter().flat_map(Document::declared).chain(read);
-        let error =
-            Error::configuration(format!("no policy takes the argument `{}`", escape(name)))
-                .by_setting(setting::INPUT_VALUES);
+        let error = Error::configuration(format!("unused argument: `{}`", escape(name)))
+            .by_setting(setting::INPUT_VALUES);
         Err(match nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error,
@@ -152,7 +151,7 @@ impl Gate {
         let note = |name: &str| {
             let known = fields().flat_map(|fields| &fields.keys).map(String::as_str);
             let near = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
-            format!("no policy reads the value `{}`{}", escape(name), near.unwrap_or_default())
+            format!("unused value: no policy reads `{}`{}", escape(name), near.unwrap_or_default())
         };
         let notes: Vec<String> = unread.into_iter().map(note).collect();
         self.notes.extend(notes);
@@ -169,12 +168,12 @@ impl Gate {
         };
         let other = other.files.first().map_or("", String::as_str);
         Err(Error::configuration(format!(
-            "`{}` and `{}` both have a policy with the name `{}`",
+            "duplicate policy name in `{}` and `{}`: `{}`",
             escape(other),
             escape(&document.path),
             escape(name)
         ))
-        .with_hint("a waiver for one of them would cover both: rename one"))
+        .with_hint("rename one of the policies, so that a waiver can't cover both"))
     }
 }
 
@@ -184,10 +183,9 @@ pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> R
         documents.iter().any(|document| document.takes(inputs, name, policy))
     };
     let Some(untaken) = inputs.unused(takes) else { return Ok(()) };
-    let message = format!("no policy takes the input `{}`", escape(&untaken));
-    Err(Error::configuration(message).with_hint(
-        "policies declare their inputs in `spec.inputs`; those of a group get theirs from the group",
-    ))
+    let message = format!("unused input: `{}`", escape(&untaken));
+    Err(Error::configuration(message)
+        .with_hint("declare the input in `spec.inputs` of the policy or its group"))
 }
 
 /// Refuses a contract among the policies if there is no policy.
@@ -202,13 +200,13 @@ pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
     let field = options.load.product.metadata_field();
     let lost = |name: &str, what: &str| {
         Error::configuration(format!(
-            "a value in `{name}` would be lost: policy documents get only {what} there"
+            "unused value in `{name}`: policy documents get only {what} there"
         ))
     };
     if options.values.has(ARGUMENTS) {
         Err(lost(ARGUMENTS, "arguments").by_setting(setting::ARGUMENTS))
     } else if options.values.has(&field) {
-        Err(lost(&field, "what is known of the input").by_setting(setting::ANNOTATIONS))
+        Err(lost(&field, "the input's metadata").by_setting(setting::ANNOTATIONS))
     } else {
         Ok(())
     }

@@ -58,7 +58,7 @@ impl Identities {
     ) -> Result<Self, Error> {
         let wrong = |message: String| {
             Error::configuration(message).with_hint(
-                "an identity is `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
+                "write `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
             )
         };
         let mut patterns = Vec::new();
@@ -70,11 +70,11 @@ impl Identities {
                         issuer: issuer.to_owned(),
                         identity: identity.to_owned(),
                     }),
-                _ => return Err(wrong(format!("`{shown}` isn't an issuer with an identity"))),
+                _ => return Err(wrong(format!("invalid identity `{shown}`"))),
             }
         }
         if patterns.is_empty() {
-            return Err(wrong("no identity is given".to_owned()));
+            return Err(wrong("no identity".to_owned()));
         }
         Ok(Self { patterns, trust_root })
     }
@@ -106,7 +106,7 @@ impl Identities {
                     let bundle = read(&cosign::bundle(kept)?, content)?;
                     self.trusted(&bundle, || Artifact::Blob(signed.payload))
                 });
-                first_success(tried).unwrap_or_else(|| Err(refused("it has no signature")))
+                first_success(tried).unwrap_or_else(|| Err(refused("no signature")))
             }
         }
     }
@@ -117,13 +117,12 @@ impl Identities {
         payload_type: &str,
         bundle: Option<&Value>,
     ) -> Result<SigningIdentity, Error> {
-        let bundle = bundle.ok_or_else(|| {
-            refused("it is signed, but not by an identity: it has no bundle around it")
-        })?;
+        let bundle =
+            bundle.ok_or_else(|| refused("not signed by an identity: no Sigstore bundle"))?;
         let [signature] = signed.signatures else {
             let count = signed.signatures.len();
             return Err(unverified(&format!(
-                "its envelope has {count} signatures, a bundle's has one"
+                "unexpected number of signatures in the envelope: expected 1, found {count}"
             )));
         };
         let content = SignatureContent::DsseEnvelope(DsseEnvelope::new(
@@ -133,9 +132,7 @@ impl Identities {
         ));
         let bundle = read(bundle, content)?;
         if bundle.signing_certificate().is_none() {
-            return Err(refused(
-                "it is signed, but not by an identity: the bundle has no certificate",
-            ));
+            return Err(refused("not signed by an identity: no certificate in the bundle"));
         }
         let digest = digest_of(signed.payload)?;
         self.trusted(&bundle, || Artifact::Digest(digest.clone()))
@@ -155,9 +152,7 @@ impl Identities {
             return Ok(signer);
         }
         let (identity, issuer) = (escape(&signer.identity), escape(&signer.issuer));
-        Err(refused(format!(
-            "it is signed, but not by an identity that is trusted: by `{identity}`, issuer `{issuer}`"
-        )))
+        Err(refused(format!("untrusted identity: `{identity}`, issuer `{issuer}`")))
     }
 
     /// Returns who signed what a bundle is about.
@@ -171,7 +166,7 @@ impl Identities {
         match first_success(tried) {
             Some(Ok(result)) => identity(&result),
             Some(Err(error)) => Err(unverified(reason(&error)).with_source(error)),
-            None => Err(unverified("there is no trust root")),
+            None => Err(unverified("no trust root")),
         }
     }
 }
@@ -179,13 +174,13 @@ impl Identities {
 /// Returns a bundle. Its `content` is made of the bytes that the policies get, so these are what is checked,
 /// in a time that is bounded.
 fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
-    let none = || unverified("it isn't in a Sigstore bundle");
+    let none = || unverified("no Sigstore bundle");
     let media_type = document.get_str("mediaType").and_then(Value::as_str).ok_or_else(none)?;
     let media_type = MediaType::from_str(media_type).map_err(|error| none().with_source(error))?;
     let material = document.get_str("verificationMaterial").ok_or_else(none)?.to_json();
     if material.len() > MAX_MATERIAL {
         let limit = size(MAX_MATERIAL as u64);
-        return Err(unverified(&format!("its verification material is larger than {limit}")));
+        return Err(unverified(&format!("verification material too large: the limit is {limit}")));
     }
     let material: VerificationMaterial =
         serde_json::from_str(&material).map_err(|error| none().with_source(error))?;
@@ -203,7 +198,7 @@ fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
     ] {
         if count > MAX_PARTS {
             return Err(unverified(&format!(
-                "its bundle has {count} {what}, more than {MAX_PARTS}, the limit"
+                "too many {what} in the bundle: {count}, the limit is {MAX_PARTS}"
             )));
         }
     }
@@ -213,8 +208,9 @@ fn read(document: &Value, content: SignatureContent) -> Result<Bundle, Error> {
 /// Returns the digest of one of a statement's subjects. The bundle is about the statement, whatever its
 /// subjects are; but they are held against an artifact, and this is the one.
 fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
-    let statement: Statement = serde_json::from_slice(payload)
-        .map_err(|error| unverified("its payload isn't a statement").with_source(error))?;
+    let statement: Statement = serde_json::from_slice(payload).map_err(|error| {
+        unverified("unexpected payload: expected a statement").with_source(error)
+    })?;
     let digest = |subject: &Subject| {
         let sha512 = |hash: Sha512Hash| ArtifactDigest::new(HashAlgorithm::Sha2512, hash);
         let sha256 = subject.digest.sha256.map(ArtifactDigest::sha256);
@@ -224,7 +220,7 @@ fn digest_of(payload: &[u8]) -> Result<ArtifactDigest, Error> {
         .subject
         .iter()
         .find_map(digest)
-        .ok_or_else(|| unverified("its statement has no subject with a `sha256` or `sha512`"))
+        .ok_or_else(|| unverified("no `sha256` or `sha512` of a subject in the statement"))
 }
 
 /// Returns the identity in a certificate that was verified.
@@ -234,25 +230,25 @@ fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
             issuer: issuer.to_owned(),
             identity: identity.as_str().to_owned(),
         }),
-        _ => Err(unverified("its certificate names no identity with an issuer")),
+        _ => Err(unverified("no identity with an issuer in the certificate")),
     }
 }
 
 /// Says what doesn't hold of a bundle.
 fn reason(error: &Failure) -> &'static str {
     match error {
-        Failure::SignatureInvalid(_) => "the signature isn't one of its certificate's key",
+        Failure::SignatureInvalid(_) => "invalid signature: not created with the certificate's key",
         Failure::Certificate(CertificateError::Sct(_)) => {
-            "its certificate isn't in a log of certificates"
+            "no proof of the certificate in a certificate transparency log"
         }
         Failure::Certificate(_) => {
-            "no authority of the trust root vouches for its certificate at the time of signing"
+            "untrusted certificate: no authority of the trust root issued it for the time of signing"
         }
         // The digest in the entry is meant: the statement's is its own.
         Failure::TransparencyLog(_) | Failure::ArtifactMismatch(_) => {
-            "its entry in the transparency log doesn't hold"
+            "invalid entry of the transparency log"
         }
-        Failure::Timestamp(_) => "its time of signing isn't proven",
-        _ => "its bundle can't be used",
+        Failure::Timestamp(_) => "no proof of the time of signing",
+        _ => "unusable bundle",
     }
 }

@@ -104,9 +104,9 @@ fn algorithm(scheme: SigningScheme) -> Result<&'static dyn SignatureVerification
 }
 
 fn invalid() -> Error {
-    Error::Verification("the signature is invalid".to_owned())
+    Error::Verification("invalid signature".to_owned())
 }
 
 fn unknown(what: &dyn std::fmt::Debug) -> Error {
-    Error::UnsupportedAlgorithm(format!("{what:?} isn't known"))
+    Error::UnsupportedAlgorithm(format!("unknown algorithm: {what:?}"))
 }

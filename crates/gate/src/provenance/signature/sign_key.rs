@@ -56,8 +56,7 @@ impl SignKey {
             None => PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
                 wrong(
                     "has no private key in PEM (PKCS #8)",
-                    "`openssl pkcs8 -topk8 -nocrypt -in FILE` writes one, and `cosign generate-key-pair` an \
-                     encrypted one",
+                    "convert the key with `openssl pkcs8 -topk8 -nocrypt -in FILE`, or create an encrypted one with `cosign generate-key-pair`",
                 )
             })?,
         };
@@ -67,7 +66,7 @@ impl SignKey {
         let ed25519 = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(der);
         let pair = p256.map(Pair::P256).or_else(|_| ed25519().map(Pair::Ed25519));
         let pair = pair.map_err(|_| {
-            wrong("has a private key of another kind", "ECDSA over P-256 and Ed25519 sign")
+            wrong("has an unsupported private key", "use ECDSA over P-256 or Ed25519")
         })?;
         Ok(Self { pair, random })
     }
@@ -81,7 +80,7 @@ impl SignKey {
         let signature = match &self.pair {
             Pair::P256(pair) => pair
                 .sign(&self.random, &signed)
-                .map_err(|_| Error::internal("the system has no randomness for a signature"))?,
+                .map_err(|_| Error::internal("no randomness of the system for a signature"))?,
             Pair::Ed25519(pair) => pair.sign(&signed),
         };
         Ok(json!({
@@ -105,19 +104,15 @@ fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Optio
         return Ok(None);
     };
     let Some(password) = password else {
-        let hint = "give its password, which may be empty";
-        return Err(
-            wrong("is encrypted, and its password isn't given", hint).by_setting(setting::PASSWORD)
-        );
+        let hint = "give the password, which may be empty";
+        return Err(wrong("is encrypted: missing password", hint).by_setting(setting::PASSWORD));
     };
     encrypted::open(content, password).map(Some).map_err(|closed| match closed {
         Closed::Form => wrong(
-            "is encrypted in another form than cosign's",
-            "`cosign import-key-pair` writes that form",
+            "has an unsupported encryption: expected that of cosign",
+            "convert the key with `cosign import-key-pair`",
         ),
-        Closed::Password => {
-            wrong("isn't opened by the password", "is it the password of this key?")
-                .by_setting(setting::PASSWORD)
-        }
+        Closed::Password => wrong("can't be decrypted: wrong password", "check the password")
+            .by_setting(setting::PASSWORD),
     })
 }

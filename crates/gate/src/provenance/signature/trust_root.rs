@@ -64,14 +64,14 @@ impl TrustRoot {
         let shown = escape(file);
         let wrong = |what: &str| {
             Error::configuration(format!("the trust root `{shown}` {what}")).with_hint(
-                "`cosign trusted-root create` and `gh attestation trusted-root` write one",
+                "create one with `cosign trusted-root create` or `gh attestation trusted-root`",
             )
         };
         let mut roots = Vec::new();
         for root in serde_json::Deserializer::from_slice(json).into_iter::<TrustedRoot>() {
             let root = root.map_err(|error| wrong("can't be read").with_source(error))?;
             if root.certificate_authorities.is_empty() {
-                return Err(wrong("names no certificate authority"));
+                return Err(wrong("has no certificate authority"));
             }
             if roots.len() == MAX_ROOTS {
                 return Err(wrong(&format!("has more than {MAX_ROOTS} roots")));

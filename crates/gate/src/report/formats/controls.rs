@@ -154,7 +154,7 @@ fn doubts(run: &Run) -> Vec<String> {
         doubts.push("the run has no verdict".to_owned());
     }
     if let Some(part) = &run.part {
-        doubts.push(format!("the run is part {} of {}", part.number, part.of));
+        doubts.push(format!("the run is shard {} of {}", part.number, part.of));
     }
     if run.totals.not_evaluated > 0 {
         doubts.push(format!("{} not evaluated", counted(run.totals.not_evaluated, "input")));
@@ -163,17 +163,17 @@ fn doubts(run: &Run) -> Vec<String> {
     let left_out: Vec<String> =
         left_out.filter_map(|option| option.value.as_deref()).map(quoted).collect();
     if !left_out.is_empty() {
-        doubts.push(format!("policies of these names were left out: {}", left_out.join(", ")));
+        doubts.push(format!("policies left out by name: {}", left_out.join(", ")));
     }
     let answered = (run.totals.calls > 0).then_some(run.answers);
     match answered {
-        Some(AnsweredBy::Emulator) => doubts.push("the answers are an emulator's".to_owned()),
-        Some(AnsweredBy::Replay) => doubts.push("the answers are a recording's".to_owned()),
+        Some(AnsweredBy::Emulator) => doubts.push("responses from an emulator".to_owned()),
+        Some(AnsweredBy::Replay) => doubts.push("responses from a recording".to_owned()),
         _ => {}
     }
     if run.requirements_unlisted > 0 {
         doubts.push(format!(
-            "{} of the service aren't listed",
+            "{} of the service not listed",
             counted(run.requirements_unlisted, "row")
         ));
     }

@@ -102,7 +102,7 @@ fn failures(difference: &Difference) -> Vec<String> {
 fn change(input: &ChangedInput) -> String {
     let (before, after) = (outcome(input.before), outcome(input.after));
     if before == after {
-        format!("{after} as before, for other reasons")
+        format!("{after} as before, for different reasons")
     } else {
         format!("{after} instead of {before}")
     }

@@ -113,10 +113,10 @@ fn head(run: &Run) -> String {
     if run.answers != AnsweredBy::Service {
         let answers = facts::provenance(run).into_iter().find(|(name, _)| *name == "answers");
         let text = answers.map(|(_, text)| text).unwrap_or_default();
-        let _ = writeln!(out, "<p class=\"notice\">Answers came {}.</p>", esc(&text));
+        let _ = writeln!(out, "<p class=\"notice\">Responses: {}.</p>", esc(&text));
     }
     if run.ai {
-        out.push_str("<p class=\"notice\">An AI model's answers were used for this outcome.</p>\n");
+        out.push_str("<p class=\"notice\">An AI model was used for this outcome.</p>\n");
     }
     out.push_str(
         "<p><input id=\"filter\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\" hidden></p>\n",

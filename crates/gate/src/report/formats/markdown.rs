@@ -56,7 +56,7 @@ impl Page {
         if self.left_out > 0 {
             let _ = write!(
                 self.text,
-                "\n**{} parts of this report were left out, since it may not be larger.**\n\n- {}\n",
+                "\n**{} parts of this report were left out: size limit reached.**\n\n- {}\n",
                 self.left_out,
                 code(&format!("everything is {complete}"))
             );

@@ -64,7 +64,7 @@ fn document(run: &Run, folder: &Path) -> Value {
     ]);
     let result = json!({
         "uuid": identifier("result", &about),
-        "title": "The gate's run",
+        "title": "Run of the gate",
         "description": facts::headline(run),
         "start": start,
         "end": end,
@@ -233,7 +233,7 @@ fn selection(controls: &Controls<'_>) -> Value {
     if ids.is_empty() {
         // A selection has to name one, or all.
         return json!({
-            "description": "No policy names a control, and no answer of the service is about one.",
+            "description": "No policy and no response of the service names a control.",
             "include-controls": [{"control-id": "none"}],
         });
     }

@@ -129,7 +129,7 @@ fn rules(run: &Run) -> Vec<Value> {
             all.push(named(id, "a rule of a policy"));
         }
     }
-    all.push(named(NO_VERDICT.to_owned(), "something went wrong on the way to a verdict"));
+    all.push(named(NO_VERDICT.to_owned(), "an error prevented a verdict"));
     all
 }
 

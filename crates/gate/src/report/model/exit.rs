@@ -40,7 +40,7 @@ impl TryFrom<u8> for Exit {
         [Self::Passed, Self::Failed, Self::NoVerdict]
             .into_iter()
             .find(|exit| exit.code() == code)
-            .ok_or_else(|| format!("{code} isn't an exit status of the gate"))
+            .ok_or_else(|| format!("unknown exit status of the gate: {code}"))
     }
 }
 

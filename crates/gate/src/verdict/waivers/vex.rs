@@ -290,20 +290,18 @@ impl Vex {
         let name = escape(&file);
         let wrong = |message: String| Error::configuration(message);
         let document: DocumentJson = serde_json::from_slice(text).map_err(|error| {
-            wrong(format!("`{name}` isn't an OpenVEX document"))
+            wrong(format!("invalid OpenVEX document: `{name}`"))
                 .with_source(escape(&error.to_string()))
-                .with_hint("it is JSON of the version 0.2.0, without a signature around it")
+                .with_hint("give OpenVEX 0.2.0 in JSON, without an envelope")
         })?;
         if document.context != CONTEXT {
             let context = escape(&document.context);
-            return Err(wrong(format!(
-                "`{name}` isn't OpenVEX 0.2.0: its `@context` is `{context}`"
-            ))
-            .with_hint(format!("that of the version 0.2.0 is `{CONTEXT}`")));
+            return Err(wrong(format!("unsupported `@context` in `{name}`: `{context}`"))
+                .with_hint(format!("use OpenVEX 0.2.0: `{CONTEXT}`")));
         }
         if document.statements.len() > MAX_STATEMENTS {
-            let message = format!("`{name}` has more than {MAX_STATEMENTS} statements");
-            return Err(wrong(message).with_hint("leave out those about other products"));
+            let message = format!("too many statements in `{name}`: the limit is {MAX_STATEMENTS}");
+            return Err(wrong(message).with_hint("leave out statements about other products"));
         }
         let of_document =
             time(&document.timestamp).map_err(|what| wrong(format!("`{name}`: {what}")))?;
@@ -313,16 +311,13 @@ impl Vex {
             let names = std::iter::once(&written.vulnerability.name);
             let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
             if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(wrong("it has an alias without a name".to_owned()));
+                return Err(wrong("alias without a name".to_owned()));
             }
             let written_id = written.vulnerability.id.clone();
             let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
             // It would decide until then, whatever is stated later.
             if one.time.with_timezone(&Utc).date_naive() > today {
-                return Err(wrong(format!(
-                    "its time, {}, is in the future",
-                    one.time.to_rfc3339()
-                )));
+                return Err(wrong(format!("time in the future: {}", one.time.to_rfc3339())));
             }
             let place = self.statements.len();
             let lower = names.iter().map(|name| name.to_lowercase());
@@ -475,7 +470,7 @@ fn statement(
     shown: VexStatement,
 ) -> Result<Statement, String> {
     if written.products.is_empty() {
-        return Err("it names no product".to_owned());
+        return Err("no product".to_owned());
     }
     let time = written.timestamp.as_deref().map_or(Ok(of_document), time)?;
     let said = [&written.impact_statement, &written.status_notes, &written.action_statement];
@@ -483,9 +478,7 @@ fn statement(
     let is_justified = written.justification.is_some()
         || written.impact_statement.as_ref().is_some_and(|text| !text.trim().is_empty());
     if written.status == VexStatus::NotAffected && !is_justified {
-        return Err(
-            "it is `not_affected` without a `justification` or an `impact_statement`".to_owned()
-        );
+        return Err("missing `justification` or `impact_statement` of `not_affected`".to_owned());
     }
     let justification = written.justification.map(|own| own.as_str().to_owned());
     let reason: Vec<String> = justification.into_iter().chain(said.cloned()).collect();
@@ -500,8 +493,9 @@ fn statement(
 }
 
 fn time(text: &str) -> Result<DateTime<FixedOffset>, String> {
-    DateTime::parse_from_rfc3339(text)
-        .map_err(|_| format!("`{}` isn't a time, such as `2026-12-31T12:00:00Z`", escape(text)))
+    DateTime::parse_from_rfc3339(text).map_err(|_| {
+        format!("invalid time `{}`: expected one such as `2026-12-31T12:00:00Z`", escape(text))
+    })
 }
 
 fn product(written: ProductJson) -> Result<Product, String> {
@@ -523,11 +517,11 @@ fn identity(
     let sha_256 = hashes.sha_256.clone();
     let others: Vec<String> = cpes.chain(hashes.all()).map(|own| own.to_lowercase()).collect();
     if names.iter().any(|name| name.trim().is_empty()) || names.is_empty() && others.is_empty() {
-        return Err("it has a product or a part without an identifier".to_owned());
+        return Err("product or subcomponent without an identifier".to_owned());
     }
     if let Some(other) = sha_256.as_ref().filter(|digest| !is_hex(digest, 64)) {
         return Err(format!(
-            "`{}` isn't a `sha-256`: 64 lower-case hexadecimal digits",
+            "invalid `sha-256` `{}`: expected 64 lowercase hexadecimal digits",
             escape(other)
         ));
     }
@@ -819,34 +813,31 @@ mod tests {
         let product = |changes: Value| statements(json!({"products": [changes]}));
         for (document, says) in [
             (json!({"payload": "", "payloadType": "x"}), "unknown field `payload`"),
-            (of("@context", "https://openvex.dev/ns".into()), "isn't OpenVEX 0.2.0"),
-            (of("author", " ".into()), "it is empty"),
-            (of("timestamp", "today".into()), "`today` isn't a time"),
+            (of("@context", "https://openvex.dev/ns".into()), "unsupported `@context` in"),
+            (of("author", " ".into()), "empty string"),
+            (of("timestamp", "today".into()), "invalid time `today`"),
             (of("version", "1".into()), "invalid type"),
             (of("product", "x".into()), "unknown field `product`"),
             (statements(json!({"status": "unaffected"})), "unknown variant `unaffected`"),
             (statements(json!({"status": "\u{1b}[31m"})), "\\u{1b}[31m"),
-            (
-                statements(json!({"status": "not_affected"})),
-                "statement 1: it is `not_affected` without",
-            ),
+            (statements(json!({"status": "not_affected"})), "statement 1: missing `justification`"),
             (
                 statements(json!({"status": "not_affected", "impact_statement": " "})),
-                "it is `not_affected` without",
+                "missing `justification` or `impact_statement` of `not_affected`",
             ),
             (statements(json!({"justification": "trust_me"})), "unknown variant `trust_me`"),
-            (statements(json!({"products": []})), "statement 1: it names no product"),
-            (statements(json!({"timestamp": "2026-13-01T00:00:00Z"})), "isn't a time"),
+            (statements(json!({"products": []})), "statement 1: no product"),
+            (statements(json!({"timestamp": "2026-13-01T00:00:00Z"})), "invalid time"),
             (
                 statements(json!({"timestamp": "2026-06-02T00:00:00Z"})),
-                "statement 1: its time, 2026-06-02T00:00:00+00:00, is in the future",
+                "statement 1: time in the future: 2026-06-02T00:00:00+00:00",
             ),
-            (of("timestamp", "2027-01-01T00:00:00Z".into()), "is in the future"),
+            (of("timestamp", "2027-01-01T00:00:00Z".into()), "time in the future"),
             (statements(json!({"vulnerability": "CVE-1"})), "invalid type"),
-            (statements(json!({"vulnerability": {"name": ""}})), "it is empty"),
+            (statements(json!({"vulnerability": {"name": ""}})), "empty string"),
             (
                 statements(json!({"vulnerability": {"name": "a", "aliases": [""]}})),
-                "an alias without",
+                "alias without a name",
             ),
             (product(json!({})), "without an identifier"),
             (product(json!({"@id": ""})), "without an identifier"),
@@ -855,7 +846,7 @@ mod tests {
                 product(json!({"@id": "x", "subcomponent": [{"@id": "y"}]})),
                 "unknown field `subcomponent`",
             ),
-            (product(json!({"@id": "x", "hashes": {"sha-256": "AA"}})), "`AA` isn't a `sha-256`"),
+            (product(json!({"@id": "x", "hashes": {"sha-256": "AA"}})), "invalid `sha-256` `AA`"),
             (product(json!({"@id": "x", "hashes": {"sha256": "aa"}})), "unknown field `sha256`"),
         ] {
             let error = read(&document).unwrap_err();
@@ -874,6 +865,6 @@ mod tests {
             assert!(error.contains(says), "{error}");
         }
         let many = vec![statement(json!({})); MAX_STATEMENTS + 1];
-        assert!(read(&document(many.into())).unwrap_err().contains("more than 10000 statements"));
+        assert!(read(&document(many.into())).unwrap_err().contains("too many statements in"));
     }
 }
