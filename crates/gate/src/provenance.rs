@@ -1,4 +1,4 @@
-//! Provenance: who signed what, which shard of the inputs a run has, and which options had an effect.
+//! Provenance: signatures of inputs, shards, and the options that had an effect.
 
 pub(crate) mod inventory;
 mod shard;

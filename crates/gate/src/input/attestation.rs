@@ -16,8 +16,8 @@ use crate::setting;
 /// The prefix of the type of every in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/";
 
-/// The keys by which a bundle, a bundle about a file, an envelope, a statement and what GitHub's `gh` writes
-/// are known.
+/// The members that identify a bundle, a bundle of a file's signature, an envelope, a statement, and an entry
+/// of `gh attestation`.
 const FORMS: [&str; 5] = ["dsseEnvelope", "messageSignature", "payload", "_type", "attestation"];
 
 /// Returns the attestations of a document: the elements of an array, or itself.
@@ -71,7 +71,7 @@ pub(crate) fn open(document: &Value, signatures: &Signatures) -> Result<Parsed, 
     }
 }
 
-/// Returns the attestation in an envelope, which may be that of a bundle.
+/// Returns the attestation in an envelope, alone or in a bundle.
 #[cfg_attr(not(feature = "signatures"), allow(unused_variables))]
 fn unwrap(
     envelope: &Value,
@@ -145,7 +145,7 @@ fn statement(statement: Value, signers: Option<Vec<Signer>>) -> Result<Parsed, E
     Ok(Parsed { value: statement, subjects, predicate_type, signers })
 }
 
-/// Returns `true` for the type of statements of any version.
+/// Returns `true` for a statement type of any version.
 fn is_statement(sort: &str) -> bool {
     let version = sort.strip_prefix(STATEMENT).and_then(|rest| rest.strip_prefix('v'));
     version.is_some_and(|version| {

@@ -19,8 +19,8 @@ use super::parser::{Parser, conversion_of};
 use super::source::InputSource;
 use crate::setting;
 
-/// Returns the inputs that an argument names, and an account of all files found. Without a `parser`,
-/// a file's extension has to name one.
+/// Returns the inputs of an argument, and an account of all files found. Without a `parser`, a file's
+/// extension has to name one.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when there is no input, since a gate without its inputs would pass,
@@ -89,7 +89,7 @@ impl Search<'_> {
         self.sources.push(source);
     }
 
-    /// Takes a file that an argument names, or that a glob matches.
+    /// Adds a file named by an argument, or matched by a glob.
     fn named(&mut self, path: &Path) -> Result<(), Error> {
         let shown = escape(&path.to_string_lossy());
         if self.parser.or_else(|| Parser::of(path)).is_none() {
@@ -103,7 +103,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Handles a path in a folder, or one that a glob `matched`.
+    /// Handles a path in a folder, or a path that a glob `matched`.
     fn visit(&mut self, path: &Path, matched: bool) -> Result<(), Error> {
         if !self.visited.insert(path.to_owned()) {
             return Ok(());
@@ -129,7 +129,7 @@ impl Search<'_> {
             .by_setting(setting::INPUTS))
     }
 
-    /// Takes the inputs of a folder and its subfolders, by name.
+    /// Adds the inputs of a folder and its subfolders, sorted by name.
     fn folder(&mut self, path: &Path) -> Result<(), Error> {
         let folder = or_here(path);
         for entry in self.walk.enter(folder).map_err(|why| not_walked(folder, why))? {

@@ -1,4 +1,4 @@
-//! Reading standard input and pipes, which may never end, with a time limit.
+//! Reads of standard input and pipes with a time limit.
 //!
 //! Owns the thread that reads. It can't be stopped: when the time is up it is abandoned, and ends
 //! with the process.
@@ -13,7 +13,7 @@ use rego_platform::evaluate::Cancellation;
 /// The longest wait for a stream before cancellation is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The deadline for reading a document from a stream, set anew for each document.
+/// The deadline for reading a document from a stream, reset for each document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline {
     until: Arc<Mutex<Option<Instant>>>,

@@ -1,4 +1,4 @@
-//! Values that the caller puts into the input.
+//! Values that the caller adds to the input.
 //!
 //! Owns their form and their places in an input.
 
@@ -12,14 +12,14 @@ use rego_platform_client::text::escape;
 
 use crate::setting;
 
-/// The most parts of a path, the deepest nesting of JSON.
+/// The maximum number of segments of a path, equal to the maximum nesting of JSON.
 const MAX_PARTS: usize = 128;
 
-/// Values for places in the input. One that is there already is replaced, unless they only add.
+/// Values by path in the input. One that exists is replaced, unless they only add.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputValues {
     values: BTreeMap<Vec<String>, Value>,
-    /// Set if an input that has one of the places is an error.
+    /// `true` if a value that the input already has is an error.
     only_add: bool,
 }
 
@@ -49,14 +49,15 @@ impl InputValues {
         }
     }
 
-    /// Makes them values of a file that nobody named, which replaces nothing of an input.
+    /// Restricts the values to new members: those of an untrusted settings file can't replace values of the
+    /// input.
     #[must_use]
     pub fn that_only_add(mut self) -> Self {
         self.only_add = true;
         self
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -66,12 +67,12 @@ impl InputValues {
         self.values.iter().map(|(path, value)| (path.join("."), value.to_json())).collect()
     }
 
-    /// Returns the field of the input that each value's place is in.
+    /// Returns the top-level field of each value's path.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.values.keys().filter_map(|path| path.first()).map(String::as_str)
     }
 
-    /// Returns `true` if a value's place is in this field of the input.
+    /// Returns `true` if a value's path is in this field of the input.
     pub(crate) fn has(&self, field: &str) -> bool {
         self.fields().any(|own| own == field)
     }
@@ -109,7 +110,7 @@ fn has(input: &Value, path: &[String]) -> bool {
     path.iter().try_fold(input.clone(), |value, name| inner(&value, name)).is_some()
 }
 
-/// Puts a value at the part of its path that begins at `depth`.
+/// Sets a value at its path, from the segment at `depth`.
 fn put(into: &mut Value, path: &[String], value: &Value, depth: usize) -> Result<(), Error> {
     let Some(name) = path.get(depth) else {
         into.clone_from(value);

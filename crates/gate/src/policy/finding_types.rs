@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 /// A type of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FindingType {
-    /// Its name in a document.
+    /// The name in a document.
     pub name: &'static str,
     fields: &'static [(&'static str, Form)],
 }
 
-/// What a field may be, if it is there and isn't null.
+/// The form of a field that is present and not null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// A string that is there and isn't empty.
+    /// A required nonempty string.
     Needed,
     Text,
     Texts,
@@ -77,7 +77,7 @@ pub(super) static TYPES: [FindingType; 3] = [
 ];
 
 impl FindingType {
-    /// Returns what is wrong with an item, to follow its description. Unknown fields are ignored.
+    /// Returns the mistake in an item, worded to follow its description. Unknown fields are ignored.
     pub fn mistake(self, item: &Map<String, Value>) -> Option<String> {
         self.fields.iter().find_map(|&(name, form)| {
             let value = item.get(name).or_else(|| item.get(&other_casing(name)));

@@ -1,4 +1,4 @@
-//! The packages that give verdicts, and their verdict rules.
+//! Packages with verdicts, and their verdict rules.
 //!
 //! Owns refusing verdict rules of the wrong kind, and packages that were chosen and have none; any other
 //! package without one is a library. The names belong to `load::roles`, the meaning of the rules' values to
@@ -26,15 +26,15 @@ pub(crate) struct VerdictRule {
 }
 
 impl VerdictRule {
-    /// Returns the position of the only definition that can have given a message, or else of the
-    /// first one that can.
+    /// Returns the position of the definition that created a message. If several may have, the first is
+    /// returned.
     pub fn origin_of(&self, message: &str) -> &Position {
         let found = self.definitions.iter().find(|definition| definition.can_say(message));
         found.map_or(&self.position, |definition| &definition.position)
     }
 }
 
-/// A package that gives verdicts, with the query for them.
+/// A package with a verdict, and its query.
 #[derive(Debug, Clone)]
 pub(crate) struct VerdictPackage {
     /// The dotted name.
@@ -44,16 +44,16 @@ pub(crate) struct VerdictPackage {
     pub files: Vec<String>,
     pub query: Query,
     pub rules: Vec<VerdictRule>,
-    /// The verdict rules beside `result`, which is the verdict. They count for nothing, but may show
-    /// that `result` left something out.
+    /// The verdict rules next to `result`, which is the verdict. They count for nothing, but may show that
+    /// `result` left something out.
     pub beside: Vec<VerdictRule>,
-    /// Set if `result` may have fields that no verdict uses.
+    /// `true` if `result` may have unknown fields.
     pub any_field: bool,
     /// The type of its findings, if a policy document declares one.
     pub finding: Option<FindingType>,
 }
 
-/// Returns the packages that give verdicts: those of the chosen ones, or else of all but test suites.
+/// Returns the packages with verdicts, among the selected ones or all except test suites.
 pub(crate) fn verdict_packages(
     policies: &Policies,
     (chosen, skip): (&[String], &[String]),
@@ -97,12 +97,12 @@ pub(crate) fn verdict_packages(
     if found.is_empty() { Ok(asked) } else { Err(Error::policy(found)) }
 }
 
-/// Returns `true` if a package was chosen, by name or by a glob.
+/// Returns `true` if a package is selected, by name or by a glob.
 pub(super) fn is_chosen(chosen: &[String], name: &str) -> bool {
     chosen.iter().any(|given| matches(given, name))
 }
 
-/// Refuses chosen packages that don't exist.
+/// Refuses selected packages that don't exist.
 pub(super) fn refuse_unknown<'a>(
     chosen: &[String],
     known: impl Iterator<Item = &'a str> + Clone,
@@ -131,7 +131,7 @@ pub(super) fn dotted(path: &[String]) -> String {
     format!("{first}{}", shown.strip_prefix("data").unwrap_or(&shown))
 }
 
-/// Refuses a verdict rule in a package of tests, which isn't evaluated.
+/// Refuses a verdict rule in a test package, which is never evaluated.
 fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic> {
     let name = |rule: &RuleInfo| rule.path.get(package.path.len()).cloned();
     let gives_verdict = |rule: &&RuleInfo| {
@@ -148,8 +148,8 @@ fn verdict_in_tests(package: &Package, package_name: &str) -> Option<Diagnostic>
     Some(diagnostic.at(rule.position.clone()))
 }
 
-/// Returns `true` if one of the rules is about passing. A document that only warns isn't: the vendor's engine has no
-/// warnings.
+/// Returns `true` if one of the rules can fail an input. A document that only warns isn't: the vendor's
+/// engine has no warnings.
 fn gives_verdict(rules: &[VerdictRule], origin: PackageOrigin) -> bool {
     let warns = |role| origin == PackageOrigin::Document && role == Role::Warnings;
     rules.iter().any(|rule| rule.role.gives_verdict() && !warns(rule.role))
@@ -169,7 +169,7 @@ fn without_verdict(package: &Package, origin: PackageOrigin) -> Diagnostic {
     }
 }
 
-/// Returns `true` if a comment silences findings about the shape of a package's `result`.
+/// Returns `true` if a comment suppresses findings about the shape of a package's `result`.
 fn is_silenced(policies: &Policies, package: &Package) -> bool {
     let program = policies.program();
     program.modules().iter().any(|module| {
@@ -188,7 +188,7 @@ fn is_silenced(policies: &Policies, package: &Package) -> bool {
     })
 }
 
-/// The rules that make up a verdict, and those beside `result`.
+/// The rules of a verdict, and the rules next to `result`.
 type VerdictRules = (Vec<VerdictRule>, Vec<VerdictRule>);
 
 /// Returns the rules of a package that contribute to its verdict.
@@ -247,7 +247,7 @@ fn verdict_rules(
     if found.is_empty() { Ok((rules, beside)) } else { Err(found) }
 }
 
-/// Returns `true` if the violations of a rule with this role would be lost beside `result`.
+/// Returns `true` if the violations of a rule with this role would be lost next to `result`.
 fn would_be_lost(role: Role) -> bool {
     matches!(role, Role::Violations | Role::Findings | Role::Warnings)
 }

@@ -1,11 +1,11 @@
-//! A part of the input files, as an option names it.
+//! Shards of the input files.
 
 use std::str::FromStr;
 
 use rego_platform_client::text::escape;
 use sha2::{Digest as _, Sha256};
 
-/// The part of a run that a gate evaluates: the files whose names fall to it, whatever others there are.
+/// A shard of a run. The digest of each file's name selects its shard, independently of the other files.
 ///
 /// ```
 /// let shard: rego_platform_gate::Shard = "2/3".parse()?;
@@ -36,18 +36,18 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Returns its number, from 1.
+    /// Returns the number, from 1.
     pub fn number(self) -> u64 {
         self.number
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// Returns `true` if a file falls to this part: by the digest of its name, so that a new file moves no
-    /// other.
+    /// Returns `true` if a file belongs to this shard, by the digest of its name. A new file moves no other
+    /// file.
     pub(crate) fn has(self, name: &str) -> bool {
         if self.of == 1 {
             return true;

@@ -1,11 +1,11 @@
-//! A bound on the text of all inputs in memory, however many are evaluated at once.
+//! A limit on the size of all inputs in memory, independent of the number of workers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::input::MAX_BYTES;
 
-/// The inputs in memory: an input is read when there is room for it; one larger than the bound, when it
-/// is the only one.
+/// The memory for inputs. An input is read when it fits. An input larger than the limit is read when it is
+/// the only one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MemoryBound(Arc<Shared>);
 
@@ -18,7 +18,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Taken {
     bytes: usize,
-    /// The number of threads that wait for room.
+    /// The number of threads that wait for memory.
     waiting: usize,
 }
 
@@ -40,18 +40,18 @@ impl MemoryBound {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes that are taken.
+    /// Returns the number of used bytes.
     pub fn taken(&self) -> usize {
         self.lock().bytes
     }
 
-    /// Takes `bytes` if there is room for them.
+    /// Reserves `bytes` if they fit.
     pub fn try_take(&self, bytes: usize) -> Option<MemoryShare> {
         let mut taken = self.lock();
         taken.has_room(bytes).then(|| self.share(&mut taken, bytes))
     }
 
-    /// Waits until there is room for `bytes`, and takes them.
+    /// Waits until `bytes` fit, and reserves them.
     pub fn take(&self, bytes: usize) -> MemoryShare {
         let mut taken = self.lock();
         taken.waiting += 1;

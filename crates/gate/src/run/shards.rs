@@ -1,4 +1,4 @@
-//! Parts of a run: which files each has, and one run of their reports.
+//! Shards of a run: selection of files, and merging of reports.
 //!
 //! Owns what parts must have in common. A part ends as a run does (`notes`), and so does the run that is
 //! made of all of them.
@@ -19,7 +19,7 @@ use crate::report::model::{
 use crate::setting;
 use crate::verdict::{Hint, NOTES, notes, outcome};
 
-/// Keeps one part of the files, and returns what is known of the part before it is evaluated.
+/// Selects the files of a shard, and returns the shard's description.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if the outcome of a part would depend on other parts.
@@ -57,8 +57,8 @@ fn not_of_one_run(message: String, hint: &str) -> Error {
     Error::configuration(message).with_hint(hint)
 }
 
-/// Makes one run of the reports of all its parts, in any order. The result is that of a run over all
-/// files, except for times, and for the numbers of requests where inputs share answers.
+/// Merges the reports of all shards, in any order. The result is that of a run over all files, except for
+/// times, and for the numbers of requests where inputs share answers.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) if a report isn't of a part, a part is missing or there twice, or two
@@ -112,7 +112,7 @@ pub fn merge(reports: Vec<(String, Run)>, hint: Hint) -> Result<Run, Error> {
     joined(parts, hint).ok_or_else(none)
 }
 
-/// The report of a part, which is taken out of its run.
+/// The report of a shard, and its shard description.
 struct Report {
     name: String,
     part: Part,
@@ -120,14 +120,14 @@ struct Report {
 }
 
 impl Report {
-    /// Returns the notes that all parts have.
+    /// Returns the notes that all shards share.
     fn common_notes(&self) -> &[String] {
         let count = usize::try_from(self.part.common_notes).unwrap_or(usize::MAX);
         self.run.notes.get(..count).unwrap_or(&self.run.notes)
     }
 }
 
-/// Returns `true` if the outcomes of a part's inputs and its totals follow from what it says about each.
+/// Returns `true` if a shard's outcomes and totals are consistent with its verdicts.
 fn is_consistent(run: &Run) -> bool {
     let own = &run.totals;
     let counted = Totals {
@@ -140,7 +140,7 @@ fn is_consistent(run: &Run) -> bool {
     *own == counted && run.inputs.iter().all(|input| outcome::is_concluded(input, &run.rules))
 }
 
-/// Returns the field in which two parts differ, though it isn't about their inputs.
+/// Returns a field that differs between two shards, apart from their inputs.
 fn differing(one: &Report, other: &Report) -> Option<&'static str> {
     let waivers = |run: &Run| -> Vec<_> {
         run.waivers.iter().map(|waiver| Waiver { matched: 0, ..waiver.clone() }).collect()
@@ -181,7 +181,7 @@ fn inventory(run: &Run) -> Inventory {
     inventory
 }
 
-/// Makes one run of parts that belong together; `None` of none.
+/// Merges shards of one run; `None` without shards.
 fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
     let notes = parts.first()?.common_notes().to_vec();
     let mut inputs: Vec<_> =
@@ -242,7 +242,7 @@ fn joined(mut parts: Vec<Report>, hint: Hint) -> Option<Run> {
     Some(whole)
 }
 
-/// Returns `true` for a failure that isn't about the notes: those of all parts are judged together.
+/// Returns `true` for a failure other than that of notes, which are judged for all shards together.
 fn is_of_part(failure: &Failure) -> bool {
     failure.kind != NOTES
 }

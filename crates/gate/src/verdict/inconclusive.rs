@@ -1,4 +1,4 @@
-//! What an evaluation couldn't judge: a policy that passed can't pass with it, or it is noted.
+//! Inconclusive evaluations, which can't pass, and remarks about passes.
 //!
 //! Owns the order in which it is looked for, and its wording.
 
@@ -13,13 +13,13 @@ use rego_platform_client::text::escape;
 
 use crate::input::{ARGUMENTS, MetadataReader, SIGNER_MEMBERS};
 
-/// Whether a result fails its input.
+/// A function that returns `true` if a result fails its input.
 type Fails<'a> = &'a dyn Fn(&QueryOutput) -> bool;
 
 /// The functions of the service whose response is a list of rows, with the member that holds it.
 const LISTS: [&str; 2] = ["evidence", "project_compliance"];
 
-/// Describes an input to its evaluation: where its documents are, and which of its members only the gate
+/// Describes an input for its evaluation: the location of its documents, and the members that only the gate
 /// supplies.
 pub(crate) fn describe(
     kind: &mut InputKind,
@@ -54,7 +54,7 @@ pub(crate) fn describe(
     ];
 }
 
-/// Returns the error for a policy that can't pass, and its place.
+/// Returns the error for a policy that can't pass, and its position.
 pub(super) fn cannot_pass(
     evaluated: &Evaluated,
     fails: Fails<'_>,
@@ -70,10 +70,10 @@ pub(super) fn cannot_pass(
     Some((Error::policy(vec![diagnostic]), at))
 }
 
-/// What couldn't be judged, and its place.
+/// An inconclusive finding, and its position.
 type Unjudged = (Diagnostic, Option<Position>);
 
-/// Describes the first of several findings of one kind, and how many more there are.
+/// Describes the first of several findings of one kind, and the number of others.
 fn problem<T>(
     all: &[T],
     code: &'static str,
@@ -88,7 +88,7 @@ fn problem<T>(
     (Diagnostic::error(code, message).with_hint(hint), at.cloned())
 }
 
-/// A call that was reached couldn't be made.
+/// Reports a call that was reached but skipped.
 fn unmade(reached: &Reached) -> Option<Unjudged> {
     let call = reached.unmade.first()?;
     let of_input = call.field.as_ref().filter(|field| **field != call.operand);
@@ -110,7 +110,7 @@ fn unmade(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.unmade, "unmade-call", message, hint, Some(&call.position)))
 }
 
-/// The input has another shape than the policy reads.
+/// Reports an input of a shape that the policy doesn't read.
 fn misshapen(reached: &Reached) -> Option<Unjudged> {
     let own = reached.misshapen.first()?;
     let what = if own.of_element { "an element of the input" } else { "the input" };
@@ -120,7 +120,7 @@ fn misshapen(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.misshapen, "other-shape", message, hint, Some(&own.position)))
 }
 
-/// A member is read that an object can't have.
+/// Reports a read of a member that an object can't have.
 fn absent(reached: &Reached) -> Option<Unjudged> {
     let own = reached.absent.first()?;
     let reference = escape(&own.reference);
@@ -129,7 +129,7 @@ fn absent(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.absent, "absent-member", message, hint, Some(&own.position)))
 }
 
-/// Values of different types were put in order.
+/// Reports an ordering of values of different types.
 fn misordered(reached: &Reached) -> Option<Unjudged> {
     let own = reached.misordered.first()?;
     let (left, right) = (with_article(own.types.0), with_article(own.types.1));
@@ -141,7 +141,7 @@ fn misordered(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.misordered, "mixed-ordering", message, hint, Some(&own.position)))
 }
 
-/// The conditions of a violation hold, and its message has no value.
+/// Reports a violation whose message is undefined.
 fn unsaid(reached: &Reached) -> Option<Unjudged> {
     let own = reached.unsaid.first()?;
     let operand = escape(&own.operand);
@@ -152,7 +152,7 @@ fn unsaid(reached: &Reached) -> Option<Unjudged> {
     Some(problem(&reached.unsaid, "unreported-violation", message, hint, Some(&own.position)))
 }
 
-/// A negated call has no operand, and would make a violation.
+/// Reports a negated call without an operand that could be a violation.
 fn undecided(reached: &Reached, fails: Fails<'_>) -> Option<Unjudged> {
     let mut readings = reached.readings.iter().filter(|reading| !reading.comparisons);
     let reading = readings.find(|reading| is_undecided(reading, fails))?;
@@ -175,7 +175,7 @@ fn is_undecided(reading: &OtherReading, fails: Fails<'_>) -> bool {
     reading.unmade.is_some() || fails(&reading.output)
 }
 
-/// Content that isn't text was searched as if it were.
+/// Reports binary content that was searched as text.
 fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     let all = &evaluated.reached.undecoded;
     let function = all.first()?;
@@ -188,7 +188,7 @@ fn undecoded(evaluated: &Evaluated) -> Option<Unjudged> {
     Some(problem(all, "undecoded-content", message, hint, site.as_ref().map(|site| &site.position)))
 }
 
-/// Returns what is to be noted about a policy that passed.
+/// Returns the remarks about a policy that passed.
 pub(crate) fn remarks(
     policy: &str,
     evaluated: &Evaluated,

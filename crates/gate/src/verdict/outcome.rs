@@ -1,4 +1,4 @@
-//! Conclusions from raw verdicts: for a policy, an input and a run.
+//! Outcomes of policies, inputs and runs, from raw verdicts.
 //!
 //! Owns the effects of violations, the outcomes, and the totals.
 
@@ -22,11 +22,10 @@ use crate::report::model::{
 };
 use crate::setting;
 
-/// Words the next step for an error, in a host's terms: how to change the setting or to raise the limit
-/// that it names.
+/// Words the hint of an error in a host's terms: the option for the setting or limit that the error names.
 pub type Hint = fn(&Error) -> Option<String>;
 
-/// The circumstances that a verdict depends on besides the policy's own result.
+/// The context of a verdict besides the policy's result.
 pub(crate) struct VerdictContext<'a> {
     pub package: &'a VerdictPackage,
     pub policy: &'a Policy,
@@ -39,7 +38,7 @@ pub(crate) struct VerdictContext<'a> {
     pub hint: Hint,
 }
 
-/// Judges an evaluation: returns its verdict, and what is to be noted about a policy that passed.
+/// Returns the verdict of an evaluation, and the remarks about a policy that passed.
 pub(crate) fn judge(evaluated: &Evaluated, context: &VerdictContext<'_>) -> (Verdict, Vec<String>) {
     let name = &context.package.name;
     let none = |error: &Error, at| (no_verdict(name, error, at, context.hint), Vec::new());
@@ -91,7 +90,7 @@ fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict
     })
 }
 
-/// What a policy says about its own violations.
+/// The exceptions and suppressions of a policy.
 struct Own<'a> {
     ignored: bool,
     exceptions: &'a [String],
@@ -183,7 +182,7 @@ fn is_name(text: &str) -> bool {
     text.chars().all(is_part) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-/// Returns a message on one line: that of a conflict lists the values on lines of their own.
+/// Returns a message on one line. A conflict lists its values on separate lines.
 fn on_one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim);
     let first = lines.next().unwrap_or_default().to_owned();
@@ -217,7 +216,7 @@ pub(crate) fn failure(error: &Error, at: Option<Position>, hint: Hint) -> Failur
 }
 
 impl Failure {
-    /// Creates a failure of a kind that isn't one of an error's.
+    /// Creates a failure of a kind that isn't an error's kind.
     pub fn of(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), message: message.into(), ..Self::default() }
     }
@@ -238,14 +237,14 @@ pub(crate) fn input(input: &mut Input, rules: &Rules, hint: Hint) {
     }
 }
 
-/// Returns `true` if an input that a report has is what [`input`] makes of its verdicts.
+/// Returns `true` if an input of a report has the outcome that [`input`] computes.
 pub(crate) fn is_concluded(input: &Input, rules: &Rules) -> bool {
     let mut others = input.verdicts.iter().filter(|own| own.status != Status::Failed);
     input.outcome == outcome(input, rules).0
         && others.all(|verdict| verdict.failing().next().is_none())
 }
 
-/// Why an input has no verdict although each of its policies has one.
+/// The reason why an input has no verdict although each of its policies has one.
 struct Unchecked {
     kind: &'static str,
     message: &'static str,
@@ -299,7 +298,7 @@ pub(crate) fn totals(run: &mut Run) {
     run.causes = causes(&run.inputs);
 }
 
-/// Counts what inputs have.
+/// Counts the verdicts and violations of inputs.
 pub(crate) fn count(inputs: &[Input]) -> Totals {
     let mut totals = Totals { inputs: inputs.len() as u64, ..Totals::default() };
     for input in inputs {
@@ -347,7 +346,7 @@ pub(crate) fn run(run: &mut Run, hint: Hint) {
     run.conclude(outcome);
 }
 
-/// Returns `true` if nothing was evaluated, and not because all files fell to other parts.
+/// Returns `true` if no input was evaluated, except for a shard without files.
 fn is_empty(run: &Run) -> bool {
     run.inputs.is_empty() && run.part.as_ref().is_none_or(|part| part.files == 0)
 }

@@ -1,5 +1,4 @@
-//! Reading a package's verdict from the values of its rules; a value of any other shape is an
-//! error.
+//! Reads a package's verdict from the values of its rules. A value of an unexpected shape is an error.
 //!
 //! Owns the forms of a verdict in Rego. Whether a violation fails the input, is waived or is below
 //! the threshold is decided in `outcome`.
@@ -23,14 +22,14 @@ const NOT_RECOGNIZED: &str = "the file content is not recognized";
 /// The fields that identify a finding; the first one present counts.
 const IDS: &[&str] = &["id", "external_id", "rule_id", "vulnerability_id", "cve"];
 
-/// A package's verdict as its rules state it.
+/// A package's verdict, from the values of its rules.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct RawVerdict {
     pub skipped: bool,
     pub ignored: bool,
     pub reason: Option<String>,
     pub items: Vec<Item>,
-    /// The names of rules that the package excepts, as its rule `exception` has them.
+    /// The names of excepted rules, from the rule `exception`.
     pub exceptions: Vec<String>,
 }
 
@@ -44,24 +43,23 @@ pub(crate) struct Item {
     pub severity: Option<String>,
     pub id: Option<String>,
     pub fields: serde_json::Map<String, serde_json::Value>,
-    /// Set for a finding that stands for a violation without a known severity, which no threshold
-    /// exempts.
+    /// `true` for a finding that replaces a violation of unknown severity. No threshold exempts it.
     pub unrated: bool,
 }
 
 impl Item {
-    /// Returns the severity that counts: its own, or that of its rule.
+    /// Returns the severity of the item, or else of its rule.
     fn severity_in<'s>(&'s self, described: &'s [Rule]) -> Option<&'s str> {
         self.severity.as_deref().or_else(|| described.get(self.rule)?.severity.as_deref())
     }
 
-    /// Returns `true` for a finding that a policy document leaves out.
+    /// Returns `true` for a finding suppressed by a policy document.
     pub fn is_suppressed(&self) -> bool {
         self.fields.get("suppress") == Some(&serde_json::Value::Bool(true))
     }
 
-    /// Returns `true` if it has the other's message, its severity if it has one, and every field of
-    /// it, with the same value.
+    /// Returns `true` if this item has the other's message, severity (if any) and fields, with the same
+    /// values.
     fn includes(&self, other: &Self, described: &[Rule]) -> bool {
         let of_other = other.severity_in(described);
         let severity = of_other.is_none() || self.severity_in(described) == of_other;
@@ -72,8 +70,8 @@ impl Item {
     }
 }
 
-/// Reads the verdict from the answer to a package's query. `described` are the rules with their
-/// annotations, in the same order.
+/// Reads the verdict from the result of a package's query. `described` are the rules with their annotations,
+/// in the same order.
 pub(crate) fn read(
     package: &VerdictPackage,
     described: &[Rule],
@@ -132,13 +130,13 @@ pub(crate) fn read(
     bounded(raw)
 }
 
-/// The most violations and warnings of a policy for one input.
+/// The maximum number of violations and warnings of a policy for one input.
 const MAX_ITEMS: usize = 100_000;
 
-/// The most bytes of their messages.
+/// The maximum size of their messages, in bytes.
 const MAX_MESSAGES: usize = 64 << 20;
 
-/// Refuses a verdict that no report could show.
+/// Refuses a verdict beyond the limits of reports.
 fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
     let bytes: usize = {
         let messages = raw.items.iter().map(|item| item.message.len());
@@ -157,8 +155,8 @@ fn bounded(raw: RawVerdict) -> Result<RawVerdict, Error> {
     Err(Error::too_large(message))
 }
 
-/// Combines violations and findings: a finding replaces the item of `violations` that says no more
-/// than it does, and fails where that would. Any other violation counts by itself, or it would be lost with a finding that is
+/// Combines violations and findings. A finding replaces an item of `violations` that it includes, and fails
+/// if that item would. Any other violation counts by itself, or it would be lost with a finding that is
 /// waived or below the threshold.
 fn combined(
     replaceable: impl Fn(&Item) -> bool,
@@ -250,7 +248,7 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
     }
 }
 
-/// Reads the names of the rules that are excepted: a set of arrays of them.
+/// Reads the names of excepted rules: a set of arrays of names.
 fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String>, Error> {
     let wrong = |what: &str| {
         let hint = "write `exception contains [\"x\"]` to except `deny_x`; rename the rule if it isn't about exceptions";
@@ -275,14 +273,14 @@ fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String
     Ok(names)
 }
 
-/// Returns `true` if a name that a package excepts is that of a rule: its whole name, or what follows
-/// `deny_`, `violation_` or `warn_`.
+/// Returns `true` if an excepted name matches a rule: its name, or the part after `deny_`, `violation_` or
+/// `warn_`.
 pub(super) fn excepts(name: &str, rule: &str) -> bool {
     let family = ["deny_", "violation_", "warn_"].iter().find_map(|own| rule.strip_prefix(own));
     family.unwrap_or(rule) == name
 }
 
-/// Refuses a `result` that reports nothing while a verdict rule beside it isn't empty.
+/// Refuses an empty `result` next to a nonempty verdict rule.
 fn refuse_left_out(package: &VerdictPackage, beside: &[Value]) -> Result<(), Error> {
     let is_empty = |value: &Value| match value {
         Value::Array(one) => one.iter().all(|value| match value {
@@ -384,8 +382,8 @@ fn item(at: &ValueContext<'_>, value: &Value, class: Class) -> Result<Item, Erro
     Ok(found)
 }
 
-/// Returns the identifier by which a waiver names a violation: that of the first field that is there,
-/// so that one of another form isn't replaced by a field of another meaning.
+/// Returns the identifier of a violation for waivers, from the first field that is present. A field of an
+/// unexpected type isn't skipped, since the next one has a different meaning.
 fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     let of = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => Some(text.clone()),
@@ -399,10 +397,10 @@ fn id(fields: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     of(vulnerability).or_else(|| of(vulnerability.get("id")?))
 }
 
-/// The deepest nesting of a field, so that readers of reports, which often end at 128, reach all of it.
+/// The maximum nesting of a field. Readers of reports often have a limit of 128.
 const MAX_DEPTH: usize = 100;
 
-/// Returns `true` for a value that is nested no deeper than this.
+/// Returns `true` for a value within a nesting depth.
 fn is_within(value: &serde_json::Value, depth: usize) -> bool {
     let Some(left) = depth.checked_sub(1) else { return false };
     match value {
@@ -433,7 +431,7 @@ struct ValueContext<'a> {
     rule: &'a VerdictRule,
     index: usize,
     what: String,
-    /// The type that objects have to fit.
+    /// The required type of objects.
     finding: Option<FindingType>,
 }
 
@@ -442,7 +440,8 @@ impl<'a> ValueContext<'a> {
         Self { rule, index, what: format!("`{}`", rule.name), finding: None }
     }
 
-    /// Returns the value of a rule that is defined: the vendor's engine has no result without it.
+    /// Returns the value of a rule, or an error if it is undefined: the vendor's engine has no result without
+    /// it.
     fn defined<'v>(&self, value: Option<&'v Value>) -> Result<&'v Value, Error> {
         let hint = format!("add `default {} := …`", self.rule.name);
         value.ok_or_else(|| self.misshapen("is undefined", hint))

@@ -29,7 +29,7 @@ pub const WAIVERS_SCHEMA: &str = include_str!("waivers.schema.json");
 #[derive(Debug, Default)]
 pub struct Waivers {
     entries: Vec<DatedWaiver>,
-    /// What VEX documents say; their statements come after the waivers.
+    /// The statements of VEX documents, which follow the waivers.
     vex: Vex,
 }
 
@@ -48,7 +48,7 @@ enum Subject {
     Digest(String),
     /// The name under which an input was given.
     Input(Glob),
-    /// The name of an attestation's subjects, each of which has to match.
+    /// The names of an attestation's subjects, which must all match.
     Name(Glob),
     /// The digest that a violation names.
     Violation(String),
@@ -57,7 +57,7 @@ enum Subject {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping with `waivers`")]
 struct File {
-    /// The number of days that a waiver may last from today.
+    /// The maximum number of days from today until a waiver expires.
     #[serde(default = "a_year")]
     max_days: u32,
     waivers: Vec<WaiverYaml>,
@@ -83,14 +83,14 @@ fn a_year() -> u32 {
     366
 }
 
-/// Reads a text that a reader of a report sees.
+/// Reads a string with visible characters.
 fn visible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.chars().any(is_visible) { Ok(text) } else { Err(D::Error::custom("empty string")) }
 }
 
-/// Reads a field that may be missing but, if it is there, has a value: an author who left it empty
-/// doesn't mean a waiver for everything.
+/// Reads an optional field that must have a value if it is present: an empty field isn't a waiver for
+/// everything.
 fn stated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     visible(deserializer).map(Some)
 }
@@ -148,7 +148,7 @@ impl<'de> de::Visitor<'de> for SubjectVisitor {
     }
 }
 
-/// The property by which a subject is named, if it isn't the digest.
+/// The property that identifies a subject, if it isn't the digest.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
@@ -178,7 +178,7 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// A violation that waivers are matched against.
+/// A violation to match with waivers.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
     pub policy: &'a str,
@@ -193,7 +193,7 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Waivers {
-    /// Reads the file, as of `today`.
+    /// Reads a file of waivers, as of `today`.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) when the file can't be read or isn't valid, with the position
@@ -264,7 +264,7 @@ impl Waivers {
         self.entries.iter().map(shown).chain(self.vex.shown()).collect()
     }
 
-    /// Returns those that may cover violations of an input.
+    /// Returns the waivers and statements that may apply to an input.
     pub(crate) fn of_input(
         &self,
         input: &str,
@@ -289,17 +289,17 @@ impl Waivers {
     }
 }
 
-/// The waivers and VEX statements that may cover violations of an input.
+/// The waivers and VEX statements that may apply to an input.
 #[derive(Debug)]
 pub(crate) struct InputWaivers<'a> {
     all: &'a Waivers,
-    /// With their indices.
+    /// The waivers, with their indexes.
     entries: Vec<(usize, &'a DatedWaiver)>,
 }
 
 impl InputWaivers<'_> {
-    /// Returns the waiver or VEX statement that covers a violation, or else one that matches it: its index,
-    /// and whether it covers it.
+    /// Returns the index of the waiver or VEX statement for a violation, and `true` if it suppresses the
+    /// violation. One that only matches is the fallback.
     pub fn matching(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let matching = || self.entries.iter().filter(|(_, entry)| entry.matches(candidate));
         if let Some((index, _)) = matching().find(|(_, entry)| !entry.expired) {
@@ -313,7 +313,7 @@ impl InputWaivers<'_> {
 }
 
 impl DatedWaiver {
-    /// Returns `true` for a violation of an input that this is about.
+    /// Returns `true` if the waiver applies to a violation of an input.
     fn matches(&self, candidate: &Candidate<'_>) -> bool {
         let written = &self.written;
         let concerns = match &written.subject {
@@ -329,7 +329,7 @@ impl DatedWaiver {
     }
 }
 
-/// Returns `true` for a character that a reader of a report sees.
+/// Returns `true` for a visible character.
 fn is_visible(c: char) -> bool {
     let mut buffer = [0; 4];
     let text: &str = c.encode_utf8(&mut buffer);

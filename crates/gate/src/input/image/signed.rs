@@ -1,4 +1,4 @@
-//! Who signed what a registry has: signatures as `cosign sign` makes them, in both of its forms.
+//! Signatures of images in registries, in both formats of `cosign sign`.
 //!
 //! Owns what such a signature is. An attestation states something else about a digest, and isn't one.
 
@@ -19,9 +19,9 @@ impl Artifact {
         Sort::of(media_type).is_some_and(Sort::is_signature)
     }
 
-    /// Returns who signed the manifest with this digest, `sha256:…`, by the first of its `artifacts` that is a
-    /// signature of it by those who have to sign. `is_place` tells whether a name, which a signature may state, is
-    /// that of the repository in which it is.
+    /// Returns the signers of the manifest with this digest, `sha256:…`: those of the first of its
+    /// `artifacts` that is a valid signature by the required signers. `is_place` tells whether a name, which
+    /// a signature may state, is that of the repository in which it is.
     ///
     /// # Errors
     /// If none is, with the reason why the first one doesn't count.
@@ -40,7 +40,7 @@ impl Artifact {
             .unwrap_or_else(|| Err(Error::invalid_argument("no signature of the image")))
     }
 
-    /// Returns who made this signature.
+    /// Returns the signers of this signature.
     fn signs(
         &self,
         sort: Sort,

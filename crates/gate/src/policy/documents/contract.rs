@@ -1,4 +1,4 @@
-//! Contracts: what an attestation has to have, and the policies and groups that are attached to it.
+//! Contracts: the required content of an attestation, and the attached policies and groups.
 //!
 //! The materials and policies of a contract are a group's, with the contract's name.
 
@@ -20,7 +20,7 @@ use super::policy::Metadata;
 use super::template::Template;
 use crate::report::model::Source;
 
-/// The only version of a contract, and that of its older form.
+/// The supported version of a contract, and of the older format.
 const VERSION: &str = "chainloop.dev/v1";
 const OLDER_VERSION: &str = "v1";
 
@@ -35,14 +35,14 @@ struct ContractYaml {
     spec: Spec,
 }
 
-/// Tells the forms apart.
+/// The members that distinguish the formats.
 #[derive(Deserialize)]
 struct Form {
     #[serde(rename = "schemaVersion", alias = "schema_version")]
     schema_version: Option<Located<String>>,
 }
 
-/// What a contract says; in its older form, this is all of it.
+/// The specification of a contract. In the older format, it is the entire document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spec {
@@ -54,7 +54,7 @@ struct Spec {
     policies: Policies,
     #[serde(default, alias = "policy_groups", deserialize_with = "or_default")]
     policy_groups: Vec<Located<GroupAttachment>>,
-    /// What follows is about the run that makes the attestation.
+    /// The following members configure the run that creates the attestation.
     #[serde(rename = "envAllowList", alias = "env_allow_list")]
     _env_allow_list: Option<Vec<String>>,
     #[serde(rename = "runner")]
@@ -83,7 +83,7 @@ struct MaterialYaml {
     optional: bool,
     #[serde(default, deserialize_with = "or_default")]
     group: String,
-    /// What follows is about the attestation.
+    /// The following members configure the attestation.
     #[serde(rename = "output")]
     _output: Option<bool>,
     #[serde(rename = "annotations")]
@@ -110,7 +110,7 @@ struct GroupAttachment {
     with: BTreeMap<String, Located<Template>>,
     #[serde(default, deserialize_with = "or_default")]
     skip: Vec<String>,
-    /// Whether its violations block is for the vendor's client: those of a gate always do.
+    /// Blocking of violations in the vendor's client. In a gate, violations always block.
     #[serde(rename = "gate")]
     _gate: Option<bool>,
 }
@@ -156,7 +156,7 @@ pub(crate) fn parse(
     Ok(groups)
 }
 
-/// Returns a contract's name, and what it says.
+/// Returns a contract's name and specification.
 fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
     let what = "contract";
     let unknown = |version: Placed<String>, expected: &str| {
@@ -224,7 +224,7 @@ fn required(
     Ok(found)
 }
 
-/// Refuses a policy that the vendor's client would never evaluate: nothing says which materials it is for.
+/// Refuses a policy without a kind or selector: the vendor's client would never evaluate it.
 fn refuse_aimless(attached: &Attached, selector: &str) -> Result<(), Error> {
     if !selector.is_empty() || attached.document.entries.iter().any(|entry| entry.kind.is_some()) {
         return Ok(());

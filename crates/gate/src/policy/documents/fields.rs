@@ -18,7 +18,7 @@ const VENDOR: &str = "chainloop";
 /// The beginning of the older spelling of an `apiVersion`.
 const OLDER: &str = "workflowcontract.";
 
-/// Reads a file into a type; `what` it is.
+/// Reads a file into a type. Messages name the type as `what`.
 pub(crate) fn typed_as<T: DeserializeOwned>(
     file: DocumentFile<'_>,
     what: &str,
@@ -58,7 +58,7 @@ pub(crate) fn refuse_version(version: &Placed<String>, product: &Product) -> Res
     Err(version.refused(message, Some("exclude documents of other products with `--ignore`")))
 }
 
-/// Reads a name: lower-case letters, digits and hyphens within.
+/// Reads a name: lowercase letters, digits and hyphens within.
 pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if is_name(&name) {
@@ -105,7 +105,7 @@ pub(crate) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// Reads the kind of a policy, which may be any but that of all files.
+/// Reads the kind of a policy: any kind except that of all files.
 pub(crate) fn policy_kind<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {

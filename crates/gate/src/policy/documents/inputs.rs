@@ -1,4 +1,4 @@
-//! The inputs that policy documents and groups declare, and the texts that they get.
+//! Declared inputs of policy documents and groups, and their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::fields::{input_name, or_default};
 use super::file::{DocumentFile, Located, Placed};
 use super::template::Template;
 
-/// An input as a document declares it.
+/// The declaration of an input in a document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct InputYaml {
@@ -83,8 +83,7 @@ impl Inputs {
         defaults.try_for_each(|text| group.1.refuse_in(text, group.0))
     }
 
-    /// Refuses a template that refers to an input which isn't declared here; `group` is its owner, as a message
-    /// names it.
+    /// Refuses a template that refers to an undeclared input. Messages name the owner as `group`.
     pub fn refuse_in(&self, text: &Placed<Template>, group: &str) -> Result<(), Error> {
         let is_known = |name: &str| self.names().any(|own| own == name);
         let Some(name) = text.value.inputs().find(|name| !is_known(name)) else { return Ok(()) };
@@ -100,9 +99,8 @@ impl Inputs {
         }
     }
 
-    /// Returns the text of each input that has one: what is given, even if it is empty, or else its default.
-    /// `bindings` fill the templates of both. What is given is all there is for a document without inputs, as
-    /// it is written.
+    /// Returns the value of each input: the given value, even if empty, or else the default. `bindings` fill
+    /// the templates of both. What is given is all there is for a document without inputs, as it is written.
     ///
     /// # Errors
     /// What `missing` returns for a required input without a text, and for templates that can't be filled.

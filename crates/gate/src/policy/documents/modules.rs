@@ -1,5 +1,4 @@
-//! The Rego modules of policy documents: where they are, the rules that they may leave out, and the syntax
-//! that they are read in.
+//! Rego modules of policy documents: their location, the rules added by default, and their syntax.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -20,10 +19,10 @@ use crate::policy::annotations::rule_name;
 /// The hint for a path outside of its folder.
 const RELATIVE: &str = "move the file below the document's folder (for a module) or the working folder (for `file://`)";
 
-/// The size of the largest module that a document names by path.
+/// The maximum size of a module in a file, in bytes.
 const MAX_MODULE: u64 = 16 << 20;
 
-/// The rules that a module may use without defining them, in the order in which they use each other.
+/// The rules that a module may use without a definition, each after the rules that use it.
 const OMITTED: [(&str, &str); 5] = [
     ("skipped", "default skipped := true\n\nskipped := false if valid_input\n"),
     (
@@ -35,7 +34,7 @@ const OMITTED: [(&str, &str); 5] = [
     ("violations", "default violations := []\n"),
 ];
 
-/// The rule that the vendor's engine asks for.
+/// The rule that the vendor's engine queries.
 const RESULT: (&str, &str) = (
     "result",
     "result := {\"skipped\": skipped, \"violations\": violations, \"skip_reason\": skip_reason, \"ignore\": ignore}\n",
@@ -44,14 +43,14 @@ const RESULT: (&str, &str) = (
 /// A module of a policy document.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
-    /// Its text, with the rules that it uses without defining them.
+    /// The text, with the default definitions of used rules.
     source: ModuleSource,
-    /// Set if the vendor's engine, which reads v0, can't read it.
+    /// `true` if the vendor's engine, which reads v0, can't read it.
     is_newer: bool,
 }
 
 impl Module {
-    /// Returns its text, with the rules that it uses without defining them.
+    /// Returns the text, with the default definitions of used rules.
     ///
     /// # Errors
     /// For a module that the vendor's engine can't read.
@@ -66,7 +65,7 @@ impl Module {
         ))
     }
 
-    /// Returns its text with all rules that the vendor's engine adds, also those that it doesn't use.
+    /// Returns the text with all rules that the vendor's engine adds, including unused ones.
     ///
     /// # Errors
     /// For a module that the vendor's engine can't read.
@@ -84,8 +83,8 @@ impl Module {
     }
 }
 
-/// Appends the rules that a module uses without defining them. They come last, so that its lines keep
-/// their numbers. A module that doesn't parse is left to loading.
+/// Appends the default definitions of used rules. They come last, so that its lines keep their numbers. A
+/// module that doesn't parse is left to loading.
 fn finished(module: ModuleSource) -> Module {
     let ModuleSource { path, mut text, .. } = module;
     let Ok(module) = parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V1)) else {
@@ -122,9 +121,9 @@ fn is_newer(text: &str, defined: &BTreeSet<&str>) -> bool {
     parse_module(FileId(0), &text, &ParseOptions::version(BaseVersion::V0)).is_err()
 }
 
-/// Returns a module that is written into a document, below a line (counted from 1). Its positions are those
-/// in the document's file, if it stands there as it is; otherwise it is a file of its own, with the `number`
-/// behind the document's path.
+/// Returns a module embedded in a document, below a line (counted from 1). Its positions are those in the
+/// document's file, if it stands there as it is; otherwise it is a file of its own, with the `number` behind
+/// the document's path.
 pub(crate) fn embedded(file: DocumentFile<'_>, line: usize, module: &str, number: usize) -> Module {
     let own = |text: String| ModuleSource::new(format!("{}#{number}", file.path), text);
     finished(match in_place(file.text, line, module) {
@@ -133,9 +132,8 @@ pub(crate) fn embedded(file: DocumentFile<'_>, line: usize, module: &str, number
     })
 }
 
-/// Returns a module with its lines and columns in the document, if it stands word for word below the line:
-/// below line breaks, and indented. Comments aren't indented, since a `METADATA` block begins in the first
-/// column.
+/// Returns a module with its lines and columns in the document, if the document contains it verbatim below
+/// the line, indented. Comments aren't indented, since a `METADATA` block begins in the first column.
 fn in_place(document: &str, line: usize, module: &str) -> Option<String> {
     let mut text = "\n".repeat(line);
     let mut lines = document.lines().skip(line);
@@ -148,7 +146,7 @@ fn in_place(document: &str, line: usize, module: &str) -> Option<String> {
     (printed(&text) == printed(module)).then_some(text)
 }
 
-/// Returns a module without its comments and its layout; `None` for one that doesn't parse.
+/// Returns a module without comments and formatting; `None` if it doesn't parse.
 fn printed(text: &str) -> Option<String> {
     let module = parse_module(FileId(0), text, &ParseOptions::version(BaseVersion::V1)).ok()?;
     let imports = module.imports.iter().map(|import| format!("{import}\n"));
@@ -160,16 +158,16 @@ fn printed(text: &str) -> Option<String> {
 /// A module with the digest of its bytes.
 type Digested = (Module, Option<String>);
 
-/// Where the modules of documents are, besides on the disk.
+/// Remote sources of the modules of documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Elsewhere<'a> {
-    /// Fetches those that are named by `https://`, if there is one.
+    /// The client for modules at `https://` addresses, if enabled.
     pub http: Option<&'a Http>,
-    /// What was fetched: its documents name modules of their own source alone.
+    /// The fetched sources. Their documents refer only to modules of the same source.
     pub fetched: &'a [Fetched],
 }
 
-/// Reads a module that the document names by `path`, which may not lead out of the document's folder.
+/// Reads a module by its `path`, which must stay within the document's folder.
 pub(crate) fn read(
     document: &str,
     path: &str,
@@ -180,7 +178,7 @@ pub(crate) fn read(
     digested(document, path, bytes, digest)
 }
 
-/// Reads a module that the document names by `ref`: a file in the document's folder, or an address with its digest.
+/// Reads a module by its `ref`: a file in the document's folder, or an address with its digest.
 pub(crate) fn referred(
     document: &str,
     reference: &str,
@@ -193,8 +191,8 @@ pub(crate) fn referred(
     digested(document, path, bytes, digest)
 }
 
-/// Reads the policy document to which a group refers: one of the files that [`found`] reads. Returns its
-/// path, its text, and its digest.
+/// Reads the policy document that a group refers to, as [`found`] does. Returns its path, its text, and its
+/// digest.
 pub(crate) fn document(
     group: &str,
     reference: &str,
@@ -205,16 +203,16 @@ pub(crate) fn document(
     Ok((path, text, digest))
 }
 
-/// What a reference names.
+/// The type of a reference's target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Module,
     Document,
 }
 
-/// Reads what a document names: with `file://` a policy document below the working folder, as in the vendor's
-/// client, or with `https://` what a host has that is allowed. `@sha256:…` behind it is its digest, without which
-/// nothing is fetched. The client takes neither `file://` nor a digest for modules.
+/// Reads the target of a reference: with `file://` a policy document below the working folder, as in the
+/// vendor's client, or with `https://` a file of an allowed host. `@sha256:…` behind it is its digest,
+/// without which nothing is fetched. The client takes neither `file://` nor a digest for modules.
 fn found(
     document: &str,
     reference: &str,

@@ -26,9 +26,9 @@ pub(crate) struct PolicyDocument {
     pub name: String,
     pub path: String,
     pub description: Option<String>,
-    /// The type that its findings have to fit.
+    /// The required type of findings.
     pub finding: Option<FindingType>,
-    /// The policy by which it attaches itself.
+    /// The policy that decides whether the vendor's engine attaches the document.
     pub auto_match: Option<String>,
     pub inputs: Inputs,
     pub entries: Vec<PolicyEntry>,
@@ -38,14 +38,14 @@ pub(crate) struct PolicyDocument {
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyEntry {
     pub kind: Option<String>,
-    /// The phases of an attestation in which it is evaluated; a gate runs after all of them.
+    /// The phases of an attestation that evaluate the policy. A gate runs after all phases.
     pub phases: Vec<String>,
     pub module: Module,
-    /// The digest of the module's bytes, if they aren't the document's own.
+    /// The digest of the module's file, if it isn't embedded.
     pub digest: Option<String>,
 }
 
-/// A document as it is written.
+/// The content of a document file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PolicyYaml {
@@ -63,10 +63,10 @@ pub(crate) struct Metadata {
     #[serde(deserialize_with = "name")]
     pub name: String,
     description: Option<String>,
-    /// For the author's own use.
+    /// Annotations of the author, unused here.
     #[serde(rename = "annotations")]
     _annotations: Option<BTreeMap<String, String>>,
-    /// The owner of the policy, which doesn't matter for inputs.
+    /// The owner of the policy, unused here.
     #[serde(rename = "organization")]
     _organization: Option<String>,
     #[serde(default, alias = "finding_type", deserialize_with = "finding")]
@@ -122,7 +122,7 @@ impl Phase {
     }
 }
 
-/// Where the policy is by which a document attaches itself.
+/// The location of the policy for automatic attachment.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AutoMatch {
@@ -133,7 +133,7 @@ struct AutoMatch {
 }
 
 impl AutoMatch {
-    /// Returns where it is; `None` unless that is said once.
+    /// Returns the location; `None` unless exactly one is given.
     fn place(self) -> Option<String> {
         match (self.path, self.embedded, self.reference) {
             (Some(path), None, None) | (None, None, Some(path)) => Some(path),
@@ -170,7 +170,7 @@ pub(crate) fn parse(
     of_yaml(file, typed_as(file, "policy document")?, elsewhere, &mut 0)
 }
 
-/// Returns a document that is written in a file, with `modules` before it.
+/// Converts a document of a file, after `modules` earlier modules.
 pub(crate) fn of_yaml(
     file: DocumentFile<'_>,
     document: PolicyYaml,
@@ -233,14 +233,14 @@ pub(crate) fn of_yaml(
 }
 
 impl PolicyYaml {
-    /// Returns the modules that are written into it.
+    /// Returns the embedded modules.
     pub fn embedded(self) -> impl Iterator<Item = Located<String>> {
         let entries = self.spec.policies.into_iter().filter_map(|entry| entry.embedded);
         self.spec.embedded.into_iter().chain(entries)
     }
 }
 
-/// Returns the policies for each kind: one without a kind is for all kinds that the others name.
+/// Returns the policies for each kind. A policy without a kind applies to all kinds of the others.
 fn for_kinds(entries: Vec<PolicyEntry>) -> Vec<PolicyEntry> {
     let mut kinds: Vec<_> = entries.iter().filter_map(|entry| entry.kind.clone()).collect();
     kinds.sort();
@@ -271,8 +271,7 @@ impl PolicyDocument {
         (1..).zip(kinds.iter().copied()).map(name).collect()
     }
 
-    /// Returns its arguments when it is evaluated by itself: those of the given ones that it takes, and
-    /// its defaults.
+    /// Returns the arguments of a document without a group: the given ones that it declares, and defaults.
     pub fn arguments(
         &self,
         given: &BTreeMap<String, String>,

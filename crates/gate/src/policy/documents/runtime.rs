@@ -1,5 +1,5 @@
-//! Inputs of policies that are given for one run, for all policies or for one: they replace what a contract or an
-//! argument gives, or add to it.
+//! Inputs of policies for one run, for all policies or for one. They replace or extend the values of
+//! contracts and arguments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,21 +10,21 @@ use rego_platform_client::text::escape;
 
 use super::columns::column;
 
-/// The largest file of values, in bytes.
+/// The maximum size of a file of values, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Inputs of policies that are given for one run.
+/// Inputs of policies for one run.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyInputs {
-    /// Those that replace; the last one for a name counts.
+    /// The replacing inputs. The last one for a name counts.
     replaced: Vec<PolicyInput>,
-    /// Those whose lines are added.
+    /// The inputs whose lines are appended.
     appended: Vec<PolicyInput>,
 }
 
 #[derive(Debug, Clone)]
 struct PolicyInput {
-    /// The policy that it is for, by its name or its reference; all if there is none.
+    /// The policy, by name or reference; `None` for all policies.
     policy: Option<String>,
     name: String,
     text: String,
@@ -92,19 +92,18 @@ impl PolicyInputs {
         Ok(())
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no inputs.
     pub fn is_empty(&self) -> bool {
         self.replaced.is_empty() && self.appended.is_empty()
     }
 
-    /// Returns each input as `POLICY:NAME`, or `NAME`, with what it is given.
+    /// Returns the value of each input, by `POLICY:NAME` or `NAME`.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let all = self.appended.iter().chain(&self.replaced);
         all.map(|input| (input.key(), input.text.clone())).collect()
     }
 
-    /// Returns the first input that nothing takes, as it is written; `takes` is asked with its name and the policy
-    /// that it is for.
+    /// Returns the first unused input as written. `takes` gets its name and its policy.
     pub(crate) fn unused(&self, takes: impl Fn(&str, Option<&str>) -> bool) -> Option<String> {
         let mut all = self.appended.iter().chain(&self.replaced);
         all.find(|own| !takes(&own.name, own.policy.as_deref())).map(PolicyInput::key)
@@ -118,7 +117,7 @@ impl PolicyInputs {
         })
     }
 
-    /// Changes what a policy is given.
+    /// Applies the inputs to the arguments of a policy.
     pub(crate) fn apply(
         &self,
         (policy, reference): (&str, &str),
@@ -137,7 +136,7 @@ impl PolicyInputs {
     }
 }
 
-/// Splits the place of a column: what follows the last colon, unless it is a part of the path.
+/// Splits a file and a column at the last colon, unless the colon belongs to the path.
 fn file_and_column<'t>(text: &'t str, name: &'t str) -> (&'t str, &'t str) {
     match text.rsplit_once(':').map(|(file, column)| (file.trim(), column.trim())) {
         Some((file, column)) if !column.is_empty() && !column.contains(['/', '\\']) => {
@@ -147,7 +146,7 @@ fn file_and_column<'t>(text: &'t str, name: &'t str) -> (&'t str, &'t str) {
     }
 }
 
-/// Returns the inputs for a policy, those for exactly this one last.
+/// Returns the inputs for a policy, the most specific last.
 fn ordered<'i>(all: &'i [PolicyInput], policy: &str, reference: &str) -> Vec<&'i PolicyInput> {
     let mut own: Vec<_> = all.iter().filter(|own| own.is_for(policy, reference)).collect();
     own.sort_by_key(|own| (own.specificity(), own.policy.clone()));
@@ -170,7 +169,7 @@ impl PolicyInput {
             && (own_digest.is_none() || own_digest == digest)
     }
 
-    /// Returns how narrow the scope is: with a digest, with more than a name.
+    /// Returns the specificity of the scope: a digest and a reference rank above a name.
     fn specificity(&self) -> u8 {
         let Some(scope) = self.policy.as_deref() else { return 0 };
         let head = scope.split('@').next().unwrap_or(scope);

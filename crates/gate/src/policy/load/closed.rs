@@ -1,5 +1,5 @@
-//! What a module of a policy document may not refer to: inputs that its document doesn't declare, members that the
-//! input's metadata never has, and functions that the vendor's engine lacks.
+//! References that modules of policy documents can't have: undeclared inputs, unknown members of the input's
+//! metadata, and functions that the vendor's engine lacks.
 
 use rego_platform::Error;
 use rego_platform::evaluate::Policies;
@@ -12,7 +12,7 @@ use rego_platform_client::text::{escape, nearest};
 use crate::input::ARGUMENTS;
 use crate::policy::documents::PolicyDocument;
 
-/// The functions that the vendor's engine doesn't know, even where nothing calls them.
+/// The functions that the vendor's engine rejects, even in unreachable code.
 const UNKNOWN: [&str; 3] = ["opa.runtime", "trace", "rego.parse_module"];
 
 /// The members of the input's metadata: those of an in-toto descriptor, and the project's.
@@ -28,7 +28,7 @@ const METADATA: [&str; 9] = [
     "project_version_name",
 ];
 
-/// Refuses references to what a document can't have.
+/// Refuses references that a document can't have.
 pub(super) fn refuse_undeclared(
     policies: &Policies,
     document: &PolicyDocument,
@@ -48,7 +48,7 @@ pub(super) fn refuse_undeclared(
     if refused.is_empty() { Ok(()) } else { Err(Error::policy(refused)) }
 }
 
-/// What a module refers to.
+/// A reference of a module.
 enum Reference {
     Argument(String),
     Metadata(String),
@@ -111,7 +111,7 @@ impl Visit for References<'_> {
         walk_term(self, term);
     }
 
-    /// What a modifier replaces isn't referred to.
+    /// Skips the target of a modifier, which isn't a reference.
     fn with(&mut self, with: &With) {
         self.term(&with.value);
     }

@@ -1,4 +1,4 @@
-//! Loading policy documents and groups of them: which there are, and the packages of their modules.
+//! Loads policy documents and groups, and the packages of their modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ enum Kind {
     PolicyGroup,
 }
 
-/// The largest contract, in bytes.
+/// The maximum size of a contract, in bytes.
 const MAX_CONTRACT: u64 = 16 << 20;
 
 /// The reason of policies that their contract skips.
@@ -100,7 +100,7 @@ fn read_contract(path: &str, elsewhere: Elsewhere<'_>) -> Result<Vec<PolicyGroup
 }
 
 impl Document {
-    /// Returns its policies.
+    /// Returns the policies.
     fn policies(&self) -> Vec<&PolicyDocument> {
         match self {
             Self::Policy(policy) => vec![policy],
@@ -108,7 +108,7 @@ impl Document {
         }
     }
 
-    /// Refuses versions that aren't those of a product.
+    /// Refuses versions that don't belong to a product.
     pub fn refuse_versions(&self, product: &Product) -> Result<(), Error> {
         let own = match self {
             Self::Policy(_) => None,
@@ -118,8 +118,7 @@ impl Document {
         own.into_iter().chain(policies).try_for_each(|version| refuse_version(version, product))
     }
 
-    /// Returns `true` if its own file is among those of the documents to which it refers, as that of a group is
-    /// which a contract attaches.
+    /// Returns `true` if another document refers to this file, as a contract does to an attached group.
     pub fn is_recorded(&self) -> bool {
         match self {
             Self::Policy(_) => false,
@@ -127,7 +126,7 @@ impl Document {
         }
     }
 
-    /// Returns its modules.
+    /// Returns the modules.
     pub fn entries(&self) -> impl Iterator<Item = &PolicyEntry> {
         self.policies().into_iter().flat_map(|policy| &policy.entries)
     }
@@ -140,7 +139,7 @@ impl Document {
         }
     }
 
-    /// Returns its name, and those of its policies.
+    /// Returns the document's name and the names of its policies.
     pub fn names(&self) -> Vec<String> {
         let group = match self {
             Self::Policy(_) => Vec::new(),
@@ -155,7 +154,7 @@ impl Document {
         group.into_iter().chain(own).collect()
     }
 
-    /// Returns the names of the arguments that it takes from the gate's caller.
+    /// Returns the names of the declared arguments.
     pub fn declared(&self) -> Vec<&str> {
         match self {
             Self::Policy(policy) => policy.inputs.names().collect(),
@@ -164,7 +163,7 @@ impl Document {
         }
     }
 
-    /// Returns `true` if it takes an input that is given for one run, for all policies or for one.
+    /// Returns `true` if the document uses an input for one run, for all policies or for one.
     pub fn takes(&self, inputs: &PolicyInputs, name: &str, policy: Option<&str>) -> bool {
         let takes = |document: &PolicyDocument, named: (&str, &str)| {
             let is_declared = document.inputs.is_empty()
@@ -178,18 +177,18 @@ impl Document {
     }
 }
 
-/// Returns the policies of a contract that get the inputs which are given for one run: as in the vendor's client,
-/// those of its groups and for the attestation don't.
+/// Returns the policies of a contract that get the inputs for one run. As in the vendor's client, policies of
+/// groups and for the attestation don't.
 fn standalone(group: &PolicyGroup) -> impl Iterator<Item = &Attached> {
     let own = group.materials.iter().filter(|own| group.is_contract() && !own.is_attestation);
     own.flat_map(|material| &material.attached)
 }
 
-/// How a policy document is evaluated.
+/// The evaluation settings of a policy document.
 struct How<'a> {
     arguments: BTreeMap<String, Value>,
     material: Option<&'a Material>,
-    /// Set if it is for attestations alone.
+    /// `true` if the document applies only to attestations.
     is_attestation: bool,
 }
 
@@ -346,7 +345,7 @@ impl Gate {
     }
 }
 
-/// Refuses a module that refers to what only other files could define.
+/// Refuses a module with references that only other files could define.
 fn refuse_outside(policies: &Policies, reach: &Reach) -> Result<(), Error> {
     let own = policies.packages().next().map(|package| package.path.clone());
     let Some((outside, span)) = reach.outside(own.as_deref().unwrap_or_default()) else {

@@ -1,5 +1,4 @@
-//! What a gate refuses before it evaluates: options and files that would change nothing, or two things at
-//! once.
+//! Checks before an evaluation: refuses options and files without an effect, or with two roles.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -14,17 +13,17 @@ use crate::policy::documents::{PolicyDocument, PolicyInputs};
 use crate::report::model::Inventory;
 use crate::setting;
 
-/// The most packages whose reasons a message states.
+/// The maximum number of packages whose reasons a message states.
 const MAX_REASONS: usize = 5;
 
 impl Gate {
-    /// The warnings because of which the policies are refused, unless these are allowed. That a rule
-    /// is unused is only noted.
+    /// Returns the warnings that refuse the policies, unless they are allowed. That a rule is unused is only
+    /// noted.
     pub(super) fn refusing(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings.iter().filter(|warning| warning.code != "unused-rule")
     }
 
-    /// Returns `true` if the policies are refused because of a finding, which is an error then.
+    /// Returns `true` if a finding is an error that refuses the policies.
     #[doc(hidden)]
     pub fn refuses(&self, finding: &Diagnostic) -> bool {
         self.refusing().any(|own| own.code == finding.code && own.position == finding.position)
@@ -67,8 +66,8 @@ impl Gate {
         Error::configuration("no policies to evaluate").with_hint(hint)
     }
 
-    /// Refuses an input that is data of the policies as well, or says what is waived: its author would write
-    /// both.
+    /// Refuses an input that is also data of the policies or a file of waivers: its author could change the
+    /// verdict.
     pub(crate) fn refuse_own_judge(
         &self,
         sources: &[InputSource],
@@ -96,7 +95,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Refuses annotations that no policy gets: they would change nothing.
+    /// Refuses annotations without an effect.
     pub(crate) fn refuse_unread_annotations(&self, given: &Metadata) -> Result<(), Error> {
         let is_annotated = |check: &Check| check.context.metadata.is_annotated();
         match given.annotations.keys().next() {
@@ -119,8 +118,7 @@ impl Gate {
         Err(Error::configuration(message).by_setting(setting::WITHOUT_INPUT))
     }
 
-    /// Refuses an argument that no policy document declares and no policy can read: it would change
-    /// nothing.
+    /// Refuses an argument without an effect: no policy document declares it and no policy can read it.
     pub(super) fn refuse_unread(
         &self,
         documents: &[Document],
@@ -143,7 +141,7 @@ impl Gate {
         })
     }
 
-    /// Notes values of the input that no policy reads: probably their names are misspelled.
+    /// Notes values of the input that no policy reads, probably because of a typo.
     pub(super) fn note_unread(&mut self, values: &InputValues) {
         let fields = || self.checks.iter().map(|check| &check.reads.fields);
         let is_unread = |name: &&str| !fields().any(|fields| fields.has(name));
@@ -157,7 +155,7 @@ impl Gate {
         self.notes.extend(notes);
     }
 
-    /// Refuses a policy with the name of another one: a waiver for one of them would cover both.
+    /// Refuses duplicate policy names: a waiver for one policy would cover both.
     pub(super) fn refuse_same_name(
         &self,
         document: &PolicyDocument,
@@ -177,7 +175,7 @@ impl Gate {
     }
 }
 
-/// Refuses an input for one run that no policy takes: it would change nothing.
+/// Refuses an input for one run without an effect.
 pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> Result<(), Error> {
     let takes = |name: &str, policy: Option<&str>| {
         documents.iter().any(|document| document.takes(inputs, name, policy))
@@ -188,14 +186,14 @@ pub(super) fn refuse_untaken(documents: &[Document], inputs: &PolicyInputs) -> R
         .with_hint("declare the input in `spec.inputs` of the policy or its group"))
 }
 
-/// Refuses a contract among the policies if there is no policy.
+/// Returns the error for a contract given as the only policy.
 pub(super) fn not_by_data(path: &str) -> Error {
     let path = escape(path);
     Error::configuration(format!("no policies to evaluate: `{path}` is a contract"))
         .by_setting(setting::CONTRACT)
 }
 
-/// Refuses values of the input that policy documents wouldn't see.
+/// Refuses values of the input that policy documents can't read.
 pub(super) fn refuse_lost(options: &GateOptions) -> Result<(), Error> {
     let field = options.load.product.metadata_field();
     let lost = |name: &str, what: &str| {

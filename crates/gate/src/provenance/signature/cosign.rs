@@ -1,5 +1,5 @@
-//! What cosign keeps beside a signature in a registry (before its version 3): certificate, chain and log entry, each
-//! in an annotation, as the Sigstore bundle that they are the parts of.
+//! Sigstore bundles from the annotations of signatures by cosign before version 3: certificate, chain and log
+//! entry.
 //!
 //! Owns nothing but the translation: what it makes is checked as any bundle is.
 
@@ -16,14 +16,14 @@ use sigstore_verify::types::Sha256Hash;
 
 use super::{LayerSignature, decode, refused, unverified};
 
-/// The bundle of this version has a log's promise and no proof, as here.
+/// The version of bundles with an inclusion promise of the log instead of a proof.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
 
-/// The forms of the log's entries that can be checked.
+/// The supported types of log entries.
 const ENTRIES: [(&str, &str); 3] =
     [("hashedrekord", "0.0.1"), ("dsse", "0.0.1"), ("intoto", "0.0.2")];
 
-/// The log's promise.
+/// The inclusion promise of the log.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Promise {
@@ -48,7 +48,7 @@ struct Body {
     api_version: String,
 }
 
-/// Returns the bundle, without what was signed.
+/// Returns the bundle without the signed content.
 pub(super) fn bundle(kept: &LayerSignature) -> Result<Value, Error> {
     if kept.certificate.is_empty() {
         return Err(refused("not signed by an identity: no certificate"));
@@ -74,7 +74,7 @@ pub(super) fn around(kept: &LayerSignature, envelope: &Value) -> Result<Value, E
     Ok(bundle.into())
 }
 
-/// Returns the signer's certificate and those that follow it.
+/// Returns the signer's certificate and the certificates that follow.
 fn certificates(kept: &LayerSignature) -> Result<Vec<serde_json::Value>, Error> {
     let read = |pem: &str| -> Result<Vec<serde_json::Value>, Error> {
         let all = CertificateDer::pem_slice_iter(pem.as_bytes());

@@ -1,4 +1,4 @@
-//! Private keys that are encrypted with a password, in the form of cosign's key files.
+//! Private keys encrypted with a password, in the format of cosign.
 //!
 //! Owns opening them: the key of the cipher from the password (scrypt), then the content, no byte of which
 //! is used before it is authenticated (`secretbox` of `NaCl`).
@@ -15,15 +15,15 @@ use subtle::ConstantTimeEq as _;
 /// The labels of such keys in PEM.
 const LABELS: [&str; 2] = ["ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY"];
 
-/// The most and the least work that makes a key of a password, as the power of two; cosign's is 16.
+/// The accepted cost of deriving a key from a password, as a power of two. Cosign uses 16.
 const WORK: std::ops::RangeInclusive<u32> = 14..=18;
 
-/// Why a key isn't opened.
+/// The reason why a key can't be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// It isn't in the form that cosign writes.
+    /// The format isn't cosign's.
     Form,
-    /// The password is another one, or the file was altered.
+    /// The password is wrong, or the file was altered.
     Password,
 }
 

@@ -22,13 +22,14 @@ use super::{Form, MAX_SIGNATURES, Signed, cosign, first_success, refused, unveri
 use crate::pattern;
 use crate::report::model::{SigningIdentity, Source};
 
-/// The largest verification material of a bundle, in bytes: everything in it takes time to check.
+/// The maximum size of the verification material of a bundle, in bytes. It bounds the time of the check.
 const MAX_MATERIAL: usize = 1 << 20;
 
-/// The most certificates, log entries and timestamps of a bundle: their times to check multiply.
+/// The maximum number of certificates, log entries and timestamps of a bundle each. Their combinations are
+/// checked.
 const MAX_PARTS: usize = 8;
 
-/// Identities, one of which must sign an attestation, and who vouches for them.
+/// Identities, one of which must sign an attestation, and their trust root.
 ///
 /// # Examples
 /// ```
@@ -46,8 +47,8 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer as it stands in the certificate, and the whole
-    /// identity, a mail address or a URI, in which `*` stands for any text.
+    /// Reads identities, each as `ISSUER=IDENTITY`: the issuer in the certificate, and the complete identity,
+    /// a mail address or a URI, where `*` matches any string.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform::ErrorKind::Configuration) for a text without `=`, or with nothing on one side of it, and if there is no
@@ -79,17 +80,17 @@ impl Identities {
         Ok(Self { patterns, trust_root })
     }
 
-    /// Returns the identities as reports have them.
+    /// Returns the identities for reports.
     pub(super) fn shown(&self) -> Vec<SigningIdentity> {
         self.patterns.clone()
     }
 
-    /// Returns who vouches for them, as reports have it.
+    /// Returns the trust root for reports.
     pub(super) fn trust_root(&self) -> Source {
         self.trust_root.source().clone()
     }
 
-    /// Returns which of the identities signed something.
+    /// Returns the identity that signed an artifact.
     ///
     /// # Errors
     /// If none did, or if it isn't known.
@@ -138,7 +139,7 @@ impl Identities {
         self.trusted(&bundle, || Artifact::Digest(digest.clone()))
     }
 
-    /// Returns which of the identities made the signature in a bundle.
+    /// Returns the identity that created the signature in a bundle.
     fn trusted<'a>(
         &self,
         bundle: &Bundle,
@@ -155,7 +156,7 @@ impl Identities {
         Err(refused(format!("untrusted identity: `{identity}`, issuer `{issuer}`")))
     }
 
-    /// Returns who signed what a bundle is about.
+    /// Returns the signer of the artifact of a bundle.
     fn verified<'a>(
         &self,
         bundle: &Bundle,
@@ -234,7 +235,7 @@ fn identity(result: &VerificationResult) -> Result<SigningIdentity, Error> {
     }
 }
 
-/// Says what doesn't hold of a bundle.
+/// Words the reason why a bundle is invalid.
 fn reason(error: &Failure) -> &'static str {
     match error {
         Failure::SignatureInvalid(_) => "invalid signature: not created with the certificate's key",

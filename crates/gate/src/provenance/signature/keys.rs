@@ -1,4 +1,4 @@
-//! Which of the caller's keys signed something.
+//! Verification of signatures with the caller's keys.
 //!
 //! Owns the keys. What an envelope looks like belongs to `attestation`. Nothing that an envelope says about its
 //! keys is believed: each signature is tried with each key.
@@ -16,14 +16,14 @@ use super::{MAX_SIGNATURES, refused, rsa};
 use crate::digest;
 use crate::report::model::SigningKey;
 
-/// The ways to sign, each of which belongs to one kind of key.
+/// The signature algorithms, each for one kind of key.
 static ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 4] =
     [ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519, RSA_PKCS1_2048_8192_SHA256];
 
-/// The lengths of an RSA key with which signatures are checked.
+/// The accepted lengths of an RSA key, in bits.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Keys that have to sign an attestation.
+/// Keys that must sign an attestation.
 ///
 /// # Examples
 /// ```
@@ -81,17 +81,17 @@ impl VerifyKeys {
         self.keys.iter().map(|(_, key)| key.as_ref())
     }
 
-    /// Returns the keys as reports have them.
+    /// Returns the keys for reports.
     pub(super) fn shown(&self) -> Vec<SigningKey> {
         self.keys.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Returns the number of keys that have to sign.
+    /// Returns the number of required signatures.
     pub(super) fn threshold(&self) -> u64 {
         self.threshold.get() as u64
     }
 
-    /// Returns which of the keys signed these bytes.
+    /// Returns the keys that signed these bytes.
     ///
     /// # Errors
     /// If fewer of the keys did than have to.
@@ -186,14 +186,14 @@ const SMALL_ORDER: [&str; 7] = [
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ];
 
-/// Returns `true` for an Ed25519 key of small order: signatures that it verifies can be made without a secret.
+/// Returns `true` for an Ed25519 key of small order: anyone can create signatures for it.
 fn is_small_order(key: &SubjectPublicKeyInfoDer<'_>) -> bool {
     let Some(mut point) = key.last_chunk::<32>().copied() else { return false };
     point[31] &= 0x7f;
     SMALL_ORDER.contains(&&*hex(&point))
 }
 
-/// Returns `true` if a key can be used with an algorithm: then an empty signature is merely invalid.
+/// Returns `true` if a key fits an algorithm: then an empty signature is invalid instead of an error.
 fn fits(key: &SubjectPublicKeyInfoDer<'_>, algorithm: &dyn SignatureVerificationAlgorithm) -> bool {
     let tried =
         RawPublicKeyEntity::try_from(key).and_then(|key| key.verify_signature(algorithm, &[], &[]));

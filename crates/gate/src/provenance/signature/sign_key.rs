@@ -1,4 +1,4 @@
-//! Signing with a private key of the caller's.
+//! Signatures with a private key of the caller.
 //!
 //! Owns reading the key, which nothing shows.
 
@@ -95,7 +95,7 @@ impl SignKey {
 #[cfg(feature = "encrypted-keys")]
 type Wrong<'a> = &'a dyn Fn(&str, &str) -> Error;
 
-/// Returns the key (PKCS #8 in DER) of a text in which it is encrypted.
+/// Decrypts the key (PKCS #8 in DER) in a text.
 #[cfg(feature = "encrypted-keys")]
 fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Option<Vec<u8>>, Error> {
     use super::encrypted::{self, Closed};

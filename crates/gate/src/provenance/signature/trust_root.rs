@@ -13,13 +13,13 @@ use super::ring_provider;
 use crate::digest;
 use crate::report::model::Source;
 
-/// The name of the root that is built in.
+/// The name of the built-in root.
 const PUBLIC_GOOD: &str = "(sigstore.dev)";
 
-/// The most roots in a file.
+/// The maximum number of roots in a file.
 const MAX_ROOTS: usize = 16;
 
-/// Certificate authorities, logs and timestamp authorities that vouch for identities
+/// Certificate authorities, logs and timestamp authorities for identities
 /// ([`Identities`](crate::Identities)).
 #[derive(Clone)]
 pub struct TrustRoot {
@@ -27,7 +27,7 @@ pub struct TrustRoot {
     roots: Arc<Vec<Root>>,
 }
 
-/// One root, and what a signature needs by it.
+/// A root, with its verification policy.
 pub(super) struct Root {
     pub verifier: Verifier,
     pub policy: VerificationPolicy,
@@ -49,8 +49,8 @@ impl TrustRoot {
         Self::read(PUBLIC_GOOD, SIGSTORE_PRODUCTION_TRUSTED_ROOT.as_bytes())
     }
 
-    /// Reads the JSON of a `trusted_root.json`, or several one after the other, as `gh attestation trusted-root`
-    /// prints them: a signature holds by at least one of them. `file` is the name in messages and reports.
+    /// Reads a `trusted_root.json`, or several in sequence, as `gh attestation trusted-root` prints them. A
+    /// signature must be valid for at least one of them. `file` is the name in messages and reports.
     ///
     /// By a root that names transparency logs, a signature needs an entry of one of them; by one that names logs
     /// of certificates, the certificate needs a timestamp of one (SCT). A time of signing that a log or a

@@ -1,4 +1,4 @@
-//! What a run says of the controls that its policies name, and that the service evaluated.
+//! The status of controls in a run, from its policies and from evaluations of the service.
 //!
 //! Owns when a control is met: something says so, nothing says otherwise, and nothing was accepted in its
 //! place. A missing verdict says otherwise, a skipped one says nothing.
@@ -12,7 +12,7 @@ use crate::report::model::{
 };
 use rego_platform_client::text::counted;
 
-/// The most violations that one observation lists.
+/// The maximum number of violations in an observation.
 const LISTED: usize = 20;
 
 /// The status of a requirement that is met.
@@ -21,20 +21,20 @@ const PASS: &str = "pass";
 /// The status of a requirement that isn't met.
 const FAIL: &str = "fail";
 
-/// What an observation says of its controls.
+/// The status of a control in an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Says {
     Met,
     Violated,
-    /// Neither: it isn't known, or a violation was accepted.
+    /// Unknown, or passed with an accepted violation.
     Open,
     Nothing,
 }
 
-/// Where an observation is from.
+/// The origin of an observation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
-    /// A policy, or one rule of it, and the place of an input among the run's.
+    /// A policy, or one of its rules, and the index of an input.
     Verdict(&'a Policy, Option<&'a Rule>, usize),
     Service(&'a Requirement),
 }
@@ -43,13 +43,13 @@ pub(super) enum Origin<'a> {
 pub(super) struct Observation<'a> {
     pub origin: Origin<'a>,
     pub says: Says,
-    /// What it says, in words.
+    /// The finding, in words.
     pub what: String,
     /// The violations, a line each.
     pub violations: Vec<String>,
 }
 
-/// A control, with the places of the observations about it.
+/// A control, with the indexes of its observations.
 #[derive(Debug)]
 pub(super) struct Control {
     /// A name for people, if it has one.
@@ -57,17 +57,17 @@ pub(super) struct Control {
     pub observations: Vec<usize>,
 }
 
-/// What is known of the controls of a run.
+/// The controls of a run with their observations.
 #[derive(Debug, Default)]
 pub(super) struct Controls<'a> {
     pub observations: Vec<Observation<'a>>,
     pub by_name: BTreeMap<&'a str, Control>,
-    /// Why none of them is met, whatever is said.
+    /// The reasons why no control counts as met.
     pub doubts: Vec<String>,
 }
 
 impl Controls<'_> {
-    /// Returns what the observations about a control say together.
+    /// Returns the combined status of a control's observations.
     pub fn says(&self, control: &Control) -> Says {
         let all = control.observations.iter().filter_map(|at| self.observations.get(*at));
         let has = |says| all.clone().any(|own| own.says == says);
@@ -83,7 +83,7 @@ impl Controls<'_> {
     }
 }
 
-/// Returns what a run says of controls.
+/// Returns the controls of a run.
 pub(super) fn controls(run: &Run) -> Controls<'_> {
     let mut all = Controls { doubts: doubts(run), ..Controls::default() };
     for policy in &run.policies {
@@ -140,12 +140,12 @@ impl<'a> Controls<'a> {
     }
 }
 
-/// Returns the name of a requirement, as far as it has one.
+/// Returns the best available name of a requirement.
 pub(super) fn name(row: &Requirement) -> &str {
     if row.name.is_empty() { &row.requirement_id } else { &row.name }
 }
 
-/// Returns why nothing counts as met.
+/// Returns the reasons why no control counts as met.
 fn doubts(run: &Run) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(failure) = &run.failure {
@@ -180,8 +180,8 @@ fn doubts(run: &Run) -> Vec<String> {
     doubts
 }
 
-/// Returns what a policy, or one rule of it, says with its verdict on an input: in words, with the
-/// violations that it found. `None` if the policy isn't for this input.
+/// Returns the status that a policy, or one of its rules, gives an input, in words, with the violations.
+/// `None` if the policy isn't for this input.
 fn said(
     run: &Run,
     policy: &Policy,

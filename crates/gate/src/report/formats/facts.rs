@@ -1,4 +1,4 @@
-//! The sentences that all reports use.
+//! Sentences shared by all reports.
 //!
 //! Owns their wording. Each is one clean line (see `words`), so that a format only has to
 //! escape its own syntax.
@@ -89,8 +89,8 @@ pub fn headline(run: &Run) -> String {
     out
 }
 
-/// Returns why a run didn't pass, as far as [`headline`] doesn't state it: the failure of the run,
-/// and its [`circumstances`].
+/// Returns the reasons why a run didn't pass that [`headline`] lacks: the failure of the run, and its
+/// [`circumstances`].
 pub(super) fn reasons(run: &Run) -> Vec<String> {
     run.failure.iter().map(|failure| line(&failure.message)).chain(circumstances(run)).collect()
 }
@@ -244,7 +244,7 @@ pub fn effect(run: &Run, violation: &Violation) -> Option<String> {
     }
 }
 
-/// Returns why a violation doesn't fail, as far as its effect says so.
+/// Returns the reason why a violation doesn't fail, from its effect.
 pub(super) const fn effect_word(effect: Effect) -> Option<&'static str> {
     match effect {
         Effect::Fails => None,
@@ -278,7 +278,8 @@ pub(super) fn violation(run: &Run, found: &Violation) -> String {
     out
 }
 
-/// Returns a violation as [`violation`] does, with its other fields: two with one message differ in them.
+/// Returns a violation as [`violation`] does, with its other fields, which distinguish violations with the
+/// same message.
 pub(super) fn violation_in_full(run: &Run, found: &Violation) -> String {
     let text = violation(run, found);
     fields(found).map_or(text.clone(), |fields| format!("{text} {fields}"))
@@ -318,7 +319,7 @@ pub(super) fn failure(failure: &Failure) -> Vec<String> {
     std::iter::once(first).chain(hint).collect()
 }
 
-/// Returns the origin of an answer with the number of requests, or that there was none.
+/// Returns the origin of a response with the number of requests.
 pub(crate) fn sent(call: &Call) -> String {
     if call.is_unsent() {
         return "not sent".to_owned();
@@ -390,7 +391,7 @@ pub fn policy(policy: &Policy) -> String {
     out
 }
 
-/// Returns an account, or the pattern of some.
+/// Returns an identity, or a pattern of identities.
 fn identity(identity: &SigningIdentity) -> String {
     format!("{} ({})", line(&identity.identity), line(&identity.issuer))
 }
@@ -440,14 +441,14 @@ pub(crate) const fn waived_by(by: WaivedBy) -> &'static str {
     }
 }
 
-/// Returns what a VEX statement says, if it is one.
+/// Returns the content of a VEX statement; `None` for a waiver.
 fn statement(waiver: &Waiver) -> Option<String> {
     let vex = waiver.vex.as_ref()?;
     let (author, reason) = (line(&waiver.owner), line(&waiver.reason));
     Some(format!("VEX of {author}: {}, {reason}", vex.status.as_str()))
 }
 
-/// Returns the note about a waiver that matched nothing, or a VEX statement that decided on nothing.
+/// Returns the note about an unused waiver or VEX statement.
 pub(crate) fn unused(waiver: &Waiver) -> String {
     let subject = &waiver.subject;
     let Some(vex) = &waiver.vex else {

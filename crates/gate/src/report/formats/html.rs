@@ -295,10 +295,10 @@ impl Html {
     }
 }
 
-/// The most calls of an input that are shown.
+/// The maximum number of calls shown for an input.
 const MAX_CALLS: usize = 300;
 
-/// The number of inputs that may be shown open.
+/// The maximum number of expanded inputs.
 const MAX_OPEN: usize = 20;
 
 /// Returns a violation: its message, followed by its details in small print.

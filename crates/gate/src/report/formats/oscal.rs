@@ -101,7 +101,7 @@ fn times(run: &Run) -> (String, String) {
     (text(start), text(end))
 }
 
-/// Returns the policies and data that the run went by.
+/// Returns the plan: the policies and data of the run.
 fn plan(run: &Run, folder: &Path) -> Value {
     let links: Vec<Value> =
         run.sources.iter().map(|own| link(&own.path, Some(&own.digest), folder)).collect();
@@ -240,8 +240,8 @@ fn selection(controls: &Controls<'_>) -> Value {
     json!({"include-controls": ids})
 }
 
-/// Returns the identifier of a control: its name, or where the format has no such identifier, one that is
-/// made of it.
+/// Returns the identifier of a control: the name, or an identifier derived from it if the format doesn't
+/// allow the name.
 fn control_id(name: &str) -> String {
     let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let is_next = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -252,7 +252,7 @@ fn control_id(name: &str) -> String {
     format!("_{}", uuid_of("control", &json!(name)))
 }
 
-/// Returns what else a reader needs to know: why the run didn't pass, and what limits a pass.
+/// Returns remarks: the reasons of a run that didn't pass, and the limits of a pass.
 fn remarks(run: &Run) -> String {
     let used = |option: &OptionUse| {
         let value = option.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
@@ -283,7 +283,7 @@ const fn says(says: Says) -> &'static str {
     }
 }
 
-/// Returns a list that the format has only with something in it.
+/// Returns a list, or `None` if it is empty: the format has no empty lists.
 fn some(all: impl IntoIterator<Item = Value>) -> Option<Value> {
     let all: Vec<Value> = all.into_iter().collect();
     (!all.is_empty()).then_some(all.into())
@@ -297,7 +297,7 @@ fn identifier(kind: &str, about: &Value) -> Value {
     uuid_of(kind, about).to_string().into()
 }
 
-/// Returns the identifier of what is described (UUID version 5).
+/// Returns the identifier of an object (UUID version 5).
 fn uuid_of(kind: &str, about: &Value) -> Uuid {
     let mut hash = Sha1::new();
     hash.update(NAMESPACE.as_bytes());

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Exit {
     /// 0: done, and passed.
     Passed,
-    /// 1: there is a verdict, and it is negative.
+    /// 1: the verdict is negative.
     Failed,
-    /// 2: there is no verdict, because of an error.
+    /// 2: an error prevented a verdict.
     NoVerdict,
 }
 

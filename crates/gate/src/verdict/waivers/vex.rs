@@ -1,4 +1,4 @@
-//! `OpenVEX` 0.2.0: what is said of vulnerabilities in products.
+//! `OpenVEX` 0.2.0: statements about vulnerabilities in products.
 //!
 //! Owns the format of a document, and which of its statements decides on a finding: the latest one about the
 //! same vulnerability and product. An exception is compared exactly, but for the spelling of package URLs. What
@@ -23,32 +23,32 @@ use crate::report::model::{self, VexStatement, VexStatus, WaivedBy};
 /// The version of the format.
 const CONTEXT: &str = "https://openvex.dev/ns/v0.2.0";
 
-/// The most statements of a document.
+/// The maximum number of statements of a document.
 const MAX_STATEMENTS: usize = 10_000;
 
-/// The most products that reports show for a statement.
+/// The maximum number of products of a statement in reports.
 const SHOWN: usize = 3;
 
 /// The statements of all documents of a run.
 #[derive(Debug, Default)]
 pub(super) struct Vex {
     statements: Vec<Statement>,
-    /// The places of the exceptions for a vulnerability, by its name and its aliases, and by what a product or a
-    /// part of it is known.
+    /// The indexes of the exceptions for a vulnerability, by its names and by the names of products and
+    /// subcomponents.
     exceptions: HashMap<String, HashMap<Name, Vec<usize>>>,
-    /// The places of the statements that withdraw exceptions, by the vulnerability in lower case.
+    /// The indexes of the statements that withdraw exceptions, by the vulnerability in lowercase.
     withdrawals: HashMap<String, Vec<usize>>,
-    /// The names of each vulnerability, in lower case, and which one a name is of.
+    /// The names of each vulnerability, in lowercase.
     synonyms: Vec<Vec<String>>,
     synonyms_of: HashMap<String, usize>,
-    /// What was decided, by what is compared.
+    /// Cached decisions.
     decided: Mutex<HashMap<Compared, Option<(usize, bool)>>>,
 }
 
-/// What is compared of a finding: the vulnerability, the package and the digests.
+/// The key of a decision: the vulnerability, the package and the digests.
 type Compared = (String, Option<String>, Vec<Option<String>>);
 
-/// The most decisions that are kept.
+/// The maximum number of cached decisions.
 const KEPT: usize = 100_000;
 
 #[derive(Debug)]
@@ -64,18 +64,18 @@ struct Statement {
 #[derive(Debug)]
 struct Product {
     identity: Identity,
-    /// Set if the statement is only about these parts of it.
+    /// The subcomponents that the statement is limited to, if any.
     parts: Vec<Identity>,
 }
 
-/// By what a product is known.
+/// The identifiers of a product.
 #[derive(Debug)]
 struct Identity {
-    /// Its IRI and its package URL.
+    /// The IRI and its package URL.
     names: Vec<Name>,
-    /// Its SHA-256, as hexadecimal digits.
+    /// The SHA-256, as hexadecimal digits.
     digests: Vec<String>,
-    /// Its other hashes and CPEs, with which only a withdrawal is compared.
+    /// Other hashes and CPEs, compared only for withdrawals.
     others: Vec<String>,
     /// The name that reports show.
     shown: String,
@@ -277,7 +277,7 @@ impl Justification {
 }
 
 impl VexStatus {
-    /// Returns `true` if a finding needn't be mended.
+    /// Returns `true` if the status suppresses a finding.
     pub(crate) const fn sets_aside(self) -> bool {
         matches!(self, Self::NotAffected | Self::Fixed)
     }
@@ -359,8 +359,8 @@ impl Vex {
         })
     }
 
-    /// Returns the statement that decides on a finding, and whether it sets it aside. Of several as late as
-    /// each other, one that doesn't decides.
+    /// Returns the deciding statement for a finding, and `true` if it suppresses the finding. Of several as
+    /// late as each other, one that doesn't decides.
     pub fn deciding(&self, candidate: &Candidate<'_>) -> Option<(usize, bool)> {
         let id = candidate.id?;
         let synonyms = self.synonyms.get(*self.synonyms_of.get(&id.to_lowercase())?)?;
@@ -403,7 +403,7 @@ impl Vex {
         decided
     }
 
-    /// Notes names as those of one vulnerability.
+    /// Links names of one vulnerability.
     fn link(&mut self, names: Vec<String>) {
         let group = self.synonyms.len();
         let mut all = names;
@@ -421,14 +421,14 @@ impl Vex {
     }
 }
 
-/// A finding that statements are compared with.
+/// A finding to compare with statements.
 struct Finding<'c> {
     candidate: &'c Candidate<'c>,
     purl: Option<Name>,
 }
 
 impl Product {
-    /// Returns by what it and its parts are known.
+    /// Returns the names of the product and its subcomponents.
     fn known(&self) -> impl Iterator<Item = Name> {
         let all = std::iter::once(&self.identity).chain(&self.parts);
         all.flat_map(|own| {
@@ -436,14 +436,14 @@ impl Product {
         })
     }
 
-    /// Returns `true` if the finding's package is this product as a whole, or one of its parts.
+    /// Returns `true` if the finding's package is this product or one of its subcomponents.
     fn is_named(&self, finding: &Finding<'_>) -> bool {
         let named = |own: &Identity| finding.purl.as_ref().is_some_and(|n| own.names.contains(n));
         if self.parts.is_empty() { named(&self.identity) } else { self.parts.iter().any(named) }
     }
 
-    /// Returns `true` if an exception for this product is about a finding: its package is the product, or what was
-    /// looked at has the product's digest, and the package is one of its parts, if it has some.
+    /// Returns `true` if an exception for this product applies to a finding: the package is the product, or
+    /// the input has the product's digest and the package is one of the subcomponents, if any.
     fn is_about(&self, finding: &Finding<'_>) -> bool {
         let has = |own: &str| self.identity.digests.iter().any(|digest| digest == own);
         let (is_whole, is_named) = (self.parts.is_empty(), self.is_named(finding));
@@ -452,8 +452,8 @@ impl Product {
     }
 }
 
-/// Returns the digests of what a finding is about, as hexadecimal digits: that which it names, or else those of
-/// the input's subjects, or else the input's. `None` for one that isn't known.
+/// Returns the digests of a finding, as hexadecimal digits: its own digest, or else those of the input's
+/// subjects, or else the input's. `None` for one that isn't known.
 fn digests<'a>(candidate: &Candidate<'a>) -> impl Iterator<Item = Option<&'a str>> {
     let own = candidate.digest.or(candidate.input_digest.filter(|_| candidate.subjects.is_empty()));
     let one = own.map(|own| own.strip_prefix("sha256:"));
@@ -462,7 +462,7 @@ fn digests<'a>(candidate: &Candidate<'a>) -> impl Iterator<Item = Option<&'a str
     one.into_iter().chain(subjects)
 }
 
-/// Reads a statement, or says what is wrong with it.
+/// Reads a statement, or returns its mistake.
 fn statement(
     written: StatementJson,
     of_document: DateTime<FixedOffset>,
@@ -506,7 +506,7 @@ fn product(written: ProductJson) -> Result<Product, String> {
     })
 }
 
-/// Returns by what a product is known.
+/// Returns the identifiers of a product.
 fn identity(
     id: Option<String>,
     identifiers: IdentifiersJson,
@@ -546,7 +546,7 @@ impl Statement {
         self.shown.status.sets_aside()
     }
 
-    /// Returns the products, as far as reports show them.
+    /// Returns the products for reports.
     fn subject(&self) -> String {
         let name = |own: &Identity| own.shown.clone();
         let one = |own: &Product| match own.parts.as_slice() {
@@ -562,8 +562,8 @@ impl Statement {
         all.join(", ") + &more
     }
 
-    /// Returns `true` if this exception is about a finding. Of several subjects of an input, each has to be one of
-    /// its products.
+    /// Returns `true` if this exception applies to a finding. Of several subjects of an input, each has to be
+    /// one of its products.
     fn excepts(&self, finding: &Finding<'_>) -> bool {
         let is_part = |own: &&Product| own.parts.is_empty() || own.is_named(finding);
         let has = |digest: &str| {
@@ -575,9 +575,8 @@ impl Statement {
             || digests.peek().is_some() && digests.all(|own| own.is_some_and(has))
     }
 
-    /// Returns `true` if this takes back an exception for a finding: it may name the finding's package or what was
-    /// looked at, as a product or, where it isn't known to be about another one, as a part; or a product that is
-    /// `excepted`.
+    /// Returns `true` if this statement withdraws an exception for a finding: it names a product that is
+    /// `excepted`, or it may name the finding's package or the input, as a product or a subcomponent.
     fn withdraws(&self, finding: &Finding<'_>, excepted: &[&Identity]) -> bool {
         let candidate = finding.candidate;
         let is_known = candidate.digest.is_some() || !candidate.subjects.is_empty();
@@ -635,7 +634,7 @@ mod tests {
         one
     }
 
-    /// Returns whether the statements set a finding aside; `None` if none is about it.
+    /// Returns `true` if the statements suppress a finding; `None` if none applies.
     fn decided(statements: &[Value], candidate: &Candidate<'_>) -> Option<bool> {
         let vex = read(&document(statements.into())).unwrap();
         vex.deciding(candidate).map(|(_, covers)| covers)
