@@ -1,4 +1,4 @@
-//! Reading files that options, variables and other files name.
+//! Reads files named by options, variables and other files.
 //!
 //! Owns the bounds: a size, and the time for what isn't a regular file. A pipe, such as that of `<(command)`, may
 //! never end.

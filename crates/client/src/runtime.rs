@@ -1,5 +1,5 @@
-//! The threads of the library that wait: one for the requests of each platform, one for the host's
-//! asynchronous functions of each set of policies, one for the timers of all evaluations.
+//! Threads for asynchronous work: one per platform for requests, one per set of policies for the host's
+//! asynchronous functions, one for the timers of all evaluations.
 //!
 //! Owns a runtime on a thread of its own, so that blocking callers work from plain threads and from
 //! inside any other runtime. It is started at the first use.
@@ -92,7 +92,7 @@ pub struct LazyRuntime {
     started: OnceLock<Box<Started>>,
 }
 
-/// A runtime that is running, or was in the process from which this one was forked.
+/// A running runtime, or one of the process that this process was forked from.
 #[derive(Debug)]
 struct Started {
     runtime: Runtime,
@@ -148,7 +148,7 @@ impl LazyRuntime {
     }
 }
 
-/// Refuses to block a thread on which others wait, perhaps the one that is waited for.
+/// Refuses to block a thread that others wait for, which could be a deadlock.
 ///
 /// # Errors
 /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) inside a token provider and inside an asynchronous function, and in

@@ -1,4 +1,4 @@
-//! Errors of answers that aren't a success.
+//! Errors of responses that aren't a success.
 //!
 //! Owns the mapping from HTTP statuses and error bodies (interface section 7, both forms) to
 //! [`ErrorKind`]. Sends and retries nothing.
@@ -14,23 +14,23 @@ use crate::{Error, ErrorKind, Setting, setting};
 /// The longest part of a service's message that is shown, in bytes.
 const MESSAGE_LENGTH: usize = 2000;
 
-/// What the message of a 500 ends with if the token isn't accepted, as seen on the real service.
+/// The endings of a 500's message for a rejected token, as observed on the real service.
 const REFUSED: &[&str] =
     &["API token revoked", "token not found", "user not found", "org not found"];
 
-/// The message with which the service's router, not the service, answers a path that it doesn't have.
+/// The message of the service's router for an unknown path.
 const ROUTER: &str = "Not Found";
 
-/// What the message of a refusal begins or ends with if the organization isn't one of the token's user, as
-/// in the service's source. They word the error; the status decides its kind.
+/// The beginning and the endings of a refusal's message if the user isn't a member of the organization, from
+/// the service's source. They word the error; the status decides its kind.
 const NO_MEMBER: (&str, &[&str]) =
     ("user is not a member of organization", &["has no current organization", "org not found"]);
 
-/// What the error of a refusal says about its request.
+/// The facts about a request for the error of a refusal.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     pub endpoint: Endpoint,
-    /// The names of the arguments that name something which may not exist.
+    /// The names of the arguments that refer to resources.
     pub names: Vec<&'a str>,
     /// `true` for an API token over HTTP.
     pub by_api_token: bool,
@@ -44,7 +44,7 @@ impl From<Endpoint> for Question<'_> {
     }
 }
 
-/// Returns the error of an answer whose status isn't a success.
+/// Returns the error of a response whose status isn't a success.
 pub fn error(
     question: &Question<'_>,
     status: StatusCode,
@@ -83,14 +83,14 @@ pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &
     Error::new(kind, text).with_optional_hint(hint).by_setting(setting)
 }
 
-/// The words of a refusal.
+/// The wording of a refusal.
 struct Worded {
     what: String,
     hint: String,
     setting: Option<Setting>,
 }
 
-/// Returns the words of a refusal that is about the request: its organization, its token, or what it asks for.
+/// Returns the wording of a refusal that concerns the request's organization, token or resource.
 fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Worded> {
     let Question { endpoint, names, by_api_token, organization } = question;
     let about_one = is_about_one(*endpoint);
@@ -203,14 +203,14 @@ impl Body {
     }
 }
 
-/// Returns `true` for the endpoints about one thing, which may be missing.
+/// Returns `true` for the endpoints of a single resource, which may not exist.
 fn is_about_one(endpoint: Endpoint) -> bool {
     [DISCOVER.name, DOWNLOAD.name].contains(&endpoint.name)
 }
 
-/// Returns `true` if a 404 is the service's own statement, in either documented form, that what was
-/// asked for doesn't exist. Any other 404 comes from something that isn't the service, or is at another
-/// address. The words of the message don't matter.
+/// Returns `true` if a 404 is the service's own statement, in either documented form, that the resource
+/// doesn't exist. Any other 404 comes from something that isn't the service, or is at another address. The
+/// words of the message don't matter.
 fn says_not_found(body: &[u8]) -> bool {
     let Some(body) = Body::read(body) else { return false };
     match body.code.as_u64() {
@@ -268,7 +268,7 @@ pub fn refused(error: Error, status: StatusCode, headers: &HeaderMap) -> Failed 
     Failed { retryable: failed.retryable && !is_token, ..failed }
 }
 
-/// Returns `true` if an answer says that it is JSON, or doesn't say what it is.
+/// Returns `true` for a response with the media type JSON, or without one.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let Some(media_type) = headers.get(CONTENT_TYPE) else { return true };
     let media_type = media_type.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -276,7 +276,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the error of an answer that says that it is something other than JSON.
+/// Returns the error of a response with a media type other than JSON.
 pub fn other_type(headers: &HeaderMap) -> Error {
     let media_type = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let shown = shorten(&String::from_utf8_lossy(media_type), 80);

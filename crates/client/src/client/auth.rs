@@ -1,4 +1,4 @@
-//! Tokens: their kinds, their expiry, and who supplies them.
+//! Tokens: kinds, expiry and providers.
 //!
 //! Owns the secret and the reading of its claims (interface section 5), unverified: the service
 //! verifies them. Doesn't look for tokens in options, environment or files; hosts do.
@@ -81,7 +81,7 @@ fn claims(token: &str) -> Option<Claims> {
 }
 
 impl Token {
-    /// Takes a token as it is, less surrounding white space.
+    /// Creates a token from its text, without surrounding white space.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) when it is empty or has characters that no header can carry.
@@ -162,7 +162,7 @@ impl Token {
         Ok(value)
     }
 
-    /// Returns `true` if text from elsewhere repeats the token: as it is, percent-encoded or in base64.
+    /// Returns `true` if a text contains the token: literally, percent-encoded or in base64.
     pub fn occurs_in(&self, text: &[u8]) -> bool {
         self.search.get_or_init(|| TokenSearch::new(self.secret.expose_secret())).finds(text)
     }
@@ -209,7 +209,7 @@ fn rounded(distance: TimeDelta) -> String {
 /// A future that a [`TokenProvider`] returns.
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Token, Error>> + Send + 'a>>;
 
-/// Supplies tokens; asked at the first call, and again when a token expires or is refused.
+/// Supplies tokens at the first call, and again when a token expires or is refused.
 pub trait TokenProvider: Send + Sync + 'static {
     /// Returns the token to use from now on.
     fn token(&self) -> TokenFuture<'_>;
@@ -309,7 +309,7 @@ impl TokenSource {
     }
 }
 
-/// Asks a provider. A panic in it is an error of the call that needs the token.
+/// Gets a token from a provider. A panic in it is an error of the call that needs the token.
 async fn ask(provider: &Arc<dyn TokenProvider>) -> Result<Token, Error> {
     let asked = AssertUnwindSafe(async { provider.token().await }).catch_unwind();
     asked.await.unwrap_or_else(|_| Err(panicked("the token provider")))

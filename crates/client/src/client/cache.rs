@@ -18,7 +18,7 @@ const CONTENT: &str = "content-v2";
 /// The folder of content that isn't verified yet.
 const TEMPORARY: &str = "tmp";
 
-/// The age at which a temporary file is taken to be abandoned.
+/// The age from which a temporary file counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
 
 /// A folder of artifacts, shared by any number of processes.
@@ -26,7 +26,7 @@ const ABANDONED: Duration = Duration::from_hours(24);
 pub struct Cache {
     folder: PathBuf,
     max_bytes: u64,
-    /// The bytes in the folder as far as this process knows; counted at the first write.
+    /// The size of the folder as known to this process, in bytes. It is counted at the first write.
     known: Mutex<Option<u64>>,
 }
 
@@ -35,8 +35,8 @@ impl Cache {
         Self { folder, max_bytes, known: Mutex::new(None) }
     }
 
-    /// Gives the file of the content of `digest` (`sha256:<hex>`) and its size to `read`, if the entry
-    /// is there and no larger than `cap`. An entry that `read` rejects is removed.
+    /// Passes the file of the content of `digest` (`sha256:<hex>`) and its size to `read`, if the entry
+    /// exists and has at most `cap` bytes. An entry that `read` rejects is removed.
     pub fn read<T>(
         &self,
         digest: &str,
@@ -66,7 +66,7 @@ impl Cache {
         }
     }
 
-    /// Opens an entry for content that is about to arrive, of this size as far as that is known.
+    /// Opens an entry for incoming content of this size; 0 if unknown.
     pub fn create(self: Arc<Self>, size: u64) -> Option<NewEntry> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if size > self.max_bytes / 2 {
@@ -161,7 +161,7 @@ impl NewEntry {
         }
     }
 
-    /// Keeps the content, which was verified against `digest`.
+    /// Commits the content, which was verified against `digest`.
     pub fn keep(mut self, digest: &str) {
         let Some((file, to)) = self.file.take().zip(self.cache.content_path(digest)) else {
             return;

@@ -1,4 +1,4 @@
-//! Content by digest: the ways to the content store, and the verification of the bytes.
+//! Downloads by digest: routes to the content store, and verification of the bytes.
 //!
 //! Owns the only redirect that is followed. The token goes to the control plane alone, never to the
 //! store; content that doesn't hash to its digest never leaves this module.
@@ -108,15 +108,14 @@ async fn fetch(client: &Client, context: &Context, wanted: Wanted<'_>) -> Result
     client.settings.kept.collect(context, wanted, reply.body(wanted.cap)).await
 }
 
-/// The control plane's answer to a request for content: where it is.
+/// The control plane's redirect to content.
 struct Redirect<'a> {
     from: &'a Url,
     location: &'a str,
     token: Option<&'a Token>,
 }
 
-/// Returns the content that the control plane's answer leads to: the service's statement that this
-/// token may have it.
+/// Returns the content of the control plane's redirect, which also proves that this token may read it.
 async fn redirected(
     client: &Client,
     context: &Context,
@@ -160,7 +159,7 @@ fn is_login(reply: &Reply) -> bool {
     location.split(['?', '#']).next().unwrap_or_default().contains("/auth/login")
 }
 
-/// Follows the redirects of a download, without a token, to the answer of the content store.
+/// Follows the redirects of a download, without a token, to the response of the content store.
 async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Failed> {
     let mut hop = Hop::get(to, HeaderMap::new(), MAX_REDIRECTS - 1);
     loop {
@@ -198,7 +197,7 @@ fn location(reply: &Reply) -> Result<&str, Error> {
         .ok_or_else(|| Error::protocol("redirect of the download without `location`"))
 }
 
-/// Adds to an error that the content store's gRPC address is another way to content.
+/// Adds the hint to set the content store's gRPC address.
 #[cfg(feature = "grpc")]
 fn lacks_store(client: &Client, error: Error) -> Error {
     let variable = client.settings.product.env("ARTIFACT_CAS_API");
@@ -214,7 +213,7 @@ fn is_downgrade(from: &Url, location: &str, insecure: bool) -> bool {
     plain.is_some_and(|to| !(insecure && is_loopback(&to)))
 }
 
-/// Returns the error of a redirect from TLS to plain HTTP, with the way out.
+/// Returns the error of a redirect from TLS to plain HTTP, with a hint.
 fn downgrade(from: &Url, to: &Url, client: &Client) -> Error {
     let error = Error::protocol("redirect of the download from https to plain HTTP");
     if is_loopback(to) {

@@ -105,7 +105,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Returns the control plane's gRPC address, unless its HTTP address is set: that one wins.
+    /// Returns the control plane's gRPC address, unless its HTTP address is set, which takes precedence.
     #[cfg(feature = "grpc")]
     pub fn grpc(&self) -> Option<&Url> {
         self.grpc.as_ref().filter(|_| self.control_plane.is_none())

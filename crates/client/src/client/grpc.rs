@@ -80,7 +80,7 @@ pub async fn discover(
     Ok((Value::Object(envelope).to_string().into_bytes(), token))
 }
 
-/// Returns an item as JSON, without its references: those of a reference aren't sent.
+/// Returns an item as JSON. References of references aren't sent, so they are left out.
 fn object(item: Item) -> Result<Value, Error> {
     Ok(json!({
         "digest": item.digest,
@@ -108,15 +108,15 @@ pub async fn infoz(client: &Client, context: &Context) -> Result<Vec<u8>, Failed
     Ok(json!({ "loginURL": login_url, "version": version }).to_string().into_bytes())
 }
 
-/// The control plane's answer to a question for content.
+/// The control plane's response to a request for a content URL.
 pub enum Location {
     /// A signed URL, for the token that asked.
     Url(String, Token),
-    /// None: the service doesn't have the method, which this failure says.
+    /// None: the service doesn't have the method, as this failure states.
     Unimplemented(Failed),
 }
 
-/// Returns where the content of an artifact is.
+/// Returns the location of an artifact's content.
 pub async fn location(
     client: &Client,
     context: &Context,
@@ -158,7 +158,7 @@ pub async fn store_token(
     })
 }
 
-/// Sends a message with the token; a refused one is replaced once.
+/// Sends a message with the token. A rejected token is replaced once.
 async fn send<M, R>(
     client: &Client,
     context: &Context,

@@ -1,4 +1,4 @@
-//! Asynchronous operations: started once, then polled until they are over.
+//! Asynchronous operations: started once, then polled until they end.
 //!
 //! Owns the start, which is never retried, the growing pauses between polls, and which statuses
 //! mean succeeded, failed and running. The meaning of the output belongs to the function.
@@ -75,8 +75,8 @@ pub async fn run_operation(
     }
 }
 
-/// Turns "not found" into a protocol error: an operation that was started can't be unknown, and a
-/// host that makes "not found" undefined must not take it for missing evidence.
+/// Turns "not found" into a protocol error. A started operation can't be unknown, and a host that makes "not
+/// found" undefined must not treat it as missing evidence.
 fn lost_operation(error: Error, id: &str) -> Error {
     if error.kind() == ErrorKind::NotFound {
         let id = shorten(id, 80);
@@ -85,7 +85,7 @@ fn lost_operation(error: Error, id: &str) -> Error {
     error
 }
 
-/// Reads the operation from an answer.
+/// Reads the operation from a response.
 fn read_operation(body: &str) -> serde_json::Result<Option<Value>> {
     let contents = Row::new(OPERATION_FIELDS, "operation");
     parse(EnvelopeSeed { name: "operation", contents }, body).map(|answer| answer.contents)

@@ -1,4 +1,4 @@
-//! Envelopes: what is around the rows or the resource of an answer.
+//! Envelopes around the rows or the resource of a response.
 //!
 //! Owns the two documented keys of an envelope, the contents under its name and `pagination`, which
 //! have no defaults, and the parsing of whole bodies. Every other key is a newer service's and is
@@ -17,7 +17,7 @@ use super::repeated::Repeated;
 use super::row::Row;
 use crate::resources::types::{Field, Type, same_name};
 
-/// The `pagination` object of an answer, in either style.
+/// The `pagination` object of a response, in either style.
 #[derive(Debug, Default, Clone)]
 pub struct Pagination {
     /// Absent if the service doesn't use cursors; empty on the last page.
@@ -52,7 +52,7 @@ impl Pagination {
     }
 }
 
-/// An envelope's contents and its `pagination`, as far as they are there.
+/// An envelope's contents and `pagination`, if present.
 #[derive(Debug)]
 pub struct Envelope<T> {
     pub contents: Option<T>,
@@ -137,7 +137,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Nullable<S> {
 #[derive(Clone, Copy)]
 pub struct Rows<S> {
     pub row: S,
-    /// The most rows that are kept; further ones are skipped. A row takes much more memory than its
+    /// The maximum number of rows to read. Further rows are skipped. A row takes much more memory than its
     /// text, as it has all of its fields.
     pub most: usize,
 }
@@ -207,7 +207,7 @@ pub fn parse_one<T: serde::de::DeserializeOwned>(
     parse(EnvelopeSeed { name, contents: PhantomData::<T> }, body).map(|envelope| envelope.contents)
 }
 
-/// Parses a whole body that is an object; a derived `Deserialize` would accept an array as well.
+/// Parses a complete body that is an object. A derived `Deserialize` would also accept an array.
 pub fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::Result<T> {
     match body.trim_ascii_start().bytes().next() {
         None | Some(b'{') => parse(PhantomData::<T>, body),
@@ -215,7 +215,7 @@ pub fn parse_object<T: serde::de::DeserializeOwned>(body: &str) -> serde_json::R
     }
 }
 
-/// Parses a whole body with a seed; nothing may follow the value.
+/// Parses a complete body with a seed; nothing may follow the value.
 pub fn parse<'de, S: DeserializeSeed<'de>>(
     seed: S,
     body: &'de str,

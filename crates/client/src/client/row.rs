@@ -17,7 +17,7 @@ use crate::resources::types::{Field, Type};
 use crate::resources::validate::scalar;
 use crate::text::shorten;
 
-/// The most items of a documented list: each takes much more memory than its text.
+/// The maximum number of items of a documented list. Each takes much more memory than its text.
 const MAX_ITEMS: usize = 1_000_000;
 
 /// Reads a value of a documented type; null is read as the type's default.

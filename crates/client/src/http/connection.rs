@@ -1,4 +1,4 @@
-//! Connections: clients that do nothing by themselves, and the classification of what breaks them.
+//! Connections: HTTP clients without automatic behavior, and the classification of their failures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -17,14 +17,13 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The time without a byte after which a connection to such a server counts as broken.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What the name `localhost` stands for, whatever a resolver answers.
+/// The addresses of `localhost`, independent of the resolver.
 const LOCALHOST: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
 ];
 
-/// Returns the builder of a client that does nothing by itself: it follows no redirect, sends nothing
-/// again, unpacks nothing and uses no proxy.
+/// Returns the builder of a client without redirects, retries, decompression and proxies.
 pub fn bare_client(tls: ClientConfig) -> ClientBuilder {
     Client::builder()
         .tls_backend_preconfigured(tls)
@@ -65,8 +64,8 @@ pub fn build(builder: ClientBuilder) -> Result<Client, Error> {
     })
 }
 
-/// Returns a client for other servers than the service, which trusts further authorities (PEM) and goes
-/// through the environment's proxy.
+/// Returns a client for servers besides the service. It trusts further authorities (PEM) and uses the
+/// environment's proxy.
 pub fn outside_client(authorities: &[Vec<u8>]) -> Result<Client, Error> {
     let authorities: Result<Vec<_>, _> =
         authorities.iter().map(|pem| tls::authorities(pem)).collect();
@@ -110,8 +109,7 @@ pub fn failed(error: reqwest::Error, origin: &str, proxy: Option<&str>) -> Faile
     Failed { retryable, unsent: unsent && !untrusted, ..Failed::permanent(error) }
 }
 
-/// The message of the innermost cause: the layers above only repeat each other, and some of them
-/// repeat the URL.
+/// The message of the innermost cause. The layers above repeat each other, and some contain the URL.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Cause(String);
@@ -126,7 +124,7 @@ impl Cause {
     }
 }
 
-/// Returns a hint if the server speaks another protocol.
+/// Returns a hint if the server uses a different protocol.
 pub fn other_protocol(error: &reqwest::Error) -> Option<&'static str> {
     match caused_by(error) {
         Some(rustls::Error::InvalidMessage(_)) => {

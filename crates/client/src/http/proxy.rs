@@ -1,4 +1,4 @@
-//! Proxies: which connections go through one.
+//! Proxies, and the hosts without one.
 //!
 //! Owns that a proxy is for https alone, so that it never sees a token, and never for loopback.
 
@@ -24,7 +24,7 @@ pub fn https(address: &str, no_proxy: &str) -> Result<Proxy, Error> {
     Ok(proxy.no_proxy(NoProxy::from_string(&format!("{no_proxy},{LOOPBACK}"))))
 }
 
-/// Returns the proxy that the environment's variables name.
+/// Returns the proxy of the environment's variables.
 pub fn from_environment() -> Result<Option<Proxy>, Error> {
     let Some(address) = environment::proxy()? else { return Ok(None) };
     let except = environment::no_proxy()?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! TLS: the certificates that are trusted, and the configuration of connections.
+//! TLS: trusted certificates, and the configuration of connections.
 //!
 //! Owns when the system's store is read, which takes longer than a call to a service nearby: when the first
 //! certificate is verified. Connections without TLS don't need it.
@@ -67,7 +67,7 @@ pub fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     Ok(found)
 }
 
-/// Returns the certificates that a setting of the vendor's client holds itself, as PEM or as base64 of it, which
+/// Returns the certificates embedded in a setting of the vendor's client, as PEM or as base64 of PEM, which
 /// `config save` writes; `None` for the path of a file.
 pub fn inline(text: &str) -> Option<Vec<u8>> {
     let is_pem = |bytes: &[u8]| memchr::memmem::find(bytes, b"-----BEGIN").is_some();
@@ -98,8 +98,8 @@ pub fn system_config(
         .map_err(|error| failed("can't set up TLS", error))
 }
 
-/// Returns the configuration of connections to servers that `verifier` accepts, with the client's own
-/// certificate if the server is to be shown one.
+/// Returns the configuration of connections to servers that `verifier` accepts, with an optional client
+/// certificate.
 pub fn config(
     provider: Arc<CryptoProvider>,
     verifier: Arc<dyn ServerCertVerifier>,
@@ -118,7 +118,7 @@ pub fn config(
     Ok(config)
 }
 
-/// Returns what accepts servers with certificates of these authorities alone.
+/// Returns a verifier that trusts only these authorities.
 pub fn only(
     provider: Arc<CryptoProvider>,
     authorities: &[CertificateDer<'static>],
@@ -138,7 +138,7 @@ pub struct CertificateVerifier {
 }
 
 impl CertificateVerifier {
-    /// Returns a verifier that hasn't read the system's store yet.
+    /// Creates a verifier without reading the system's store yet.
     ///
     /// # Errors
     /// One of the authorities isn't a valid certificate.
@@ -150,12 +150,12 @@ impl CertificateVerifier {
         Ok(Self { provider, authorities, verifier: Some(OnceLock::new()) })
     }
 
-    /// Returns one that accepts every certificate, for `tls_insecure_skip_verify`.
+    /// Returns a verifier that accepts every certificate, for `tls_insecure_skip_verify`.
     pub const fn accepting_any(provider: Arc<CryptoProvider>) -> Self {
         Self { provider, authorities: Vec::new(), verifier: None }
     }
 
-    /// Reads the system's store at the first time, and returns what verifies by it.
+    /// Returns the verifier, reading the system's store at the first call.
     ///
     /// # Errors
     /// The store can't be read, or there are no certificates in it.

@@ -1,4 +1,4 @@
-//! The addresses of stores, and what is behind each scheme.
+//! Addresses of artifact stores, and the store of each scheme.
 //!
 //! Owns that an address has no secret, which would be shown with it.
 
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str) -> Result<Url, Error> {
     Err(invalid_address(format!("invalid address of an artifact store: `{}`", escape(text))))
 }
 
-/// Returns the store at an address, and the path in it.
+/// Returns the store of an address, and the path within it.
 #[cfg_attr(
     not(any(
         feature = "artifact-store-azure",

@@ -1,4 +1,4 @@
-//! Connections to a host: the addresses that are allowed, and the certificates that are trusted.
+//! Connections to a host: allowed addresses and trusted certificates.
 //!
 //! Owns the HTTP clients. Each is for one host and port, looks that host up itself, and connects to
 //! no address that it hasn't checked.
@@ -26,10 +26,10 @@ use rego::internal::builtins::{HttpPem, HttpTls};
 /// The time limit for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The time that an idle connection is kept for the next request.
+/// The time limit of idle connections.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// The number of clients that are kept.
+/// The number of cached clients.
 const CLIENTS: usize = 64;
 
 /// The limit on a response's headers over HTTP/2, in bytes; over HTTP/1.1 it is 100 headers.
@@ -46,7 +46,7 @@ pub(super) fn system_lookup() -> Lookup {
     })
 }
 
-/// The target of a connection: a host as it is in a URL, and a port that is allowed there.
+/// The target of a connection: a host as written in a URL, and an allowed port.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) host: url::Host,
@@ -60,7 +60,7 @@ pub(super) struct Target {
 pub(super) struct OutOfReach(pub(super) String);
 
 impl Target {
-    /// Returns its addresses that may be connected to.
+    /// Returns the allowed addresses of the target.
     async fn addresses(
         &self,
         allowed: &AllowedHosts,
@@ -84,7 +84,7 @@ impl Target {
     }
 }
 
-/// Resolves every name that a client asks for to the checked addresses of its one target.
+/// A resolver that returns the checked addresses of one target for every name.
 struct Pinned {
     target: Target,
     allowed: AllowedHosts,
@@ -233,7 +233,7 @@ fn tls_failure(what: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::Request(format!("{what}: {error}"))
 }
 
-/// Returns the PEM text; files and environment variables of this machine aren't read for a policy.
+/// Returns the PEM text. Policies can't read files and environment variables of this machine.
 fn inline<'p>(pem: &'p HttpPem, name: &str) -> Result<&'p str, Failure> {
     if pem.file.is_empty() && pem.variable.is_empty() {
         return Ok(&pem.text);

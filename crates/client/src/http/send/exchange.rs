@@ -1,4 +1,4 @@
-//! One request: its retries, its redirects, its body.
+//! A request with its retries, redirects and body.
 //!
 //! Owns the bytes that are sent and received, and their limits. `allow` decides where a hop may go,
 //! `connect` connects it. Only failures of the network are retried, as in OPA.
@@ -35,7 +35,7 @@ struct Until<'r> {
     /// The first URL.
     url: &'r Url,
     at: Instant,
-    /// Set if it is the request's own and not the evaluation's.
+    /// `true` if the deadline is the request's own and not the evaluation's.
     is_own: bool,
 }
 
@@ -53,7 +53,7 @@ impl Until<'_> {
 }
 
 impl Http {
-    /// Returns the response to a request, a stored one if the request allows that.
+    /// Returns the response to a request, cached if the request allows that.
     pub(super) async fn respond(
         &self,
         request: &HttpRequest,
@@ -351,8 +351,7 @@ impl Http {
     }
 }
 
-/// The bytes of a response that count towards the evaluation's allowance; given back unless the
-/// response is kept.
+/// The bytes of a response in the evaluation's allowance, returned unless the response is used.
 struct BodyBytes<'c> {
     context: &'c Context,
     bytes: u64,
@@ -393,7 +392,7 @@ impl Drop for BodyBytes<'_> {
     }
 }
 
-/// Decompresses a body whose compression this crate asked for.
+/// Decompresses a body that this crate requested compressed.
 fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, Failure> {
     let mut reader = flate2::read::MultiGzDecoder::new(body);
     let mut plain = Vec::new();
@@ -409,7 +408,7 @@ fn inflate(body: &[u8], read: &mut BodyBytes<'_>, url: &Url) -> Result<Vec<u8>, 
     }
 }
 
-/// Returns a method as error messages spell it: `Get`.
+/// Returns the spelling of a method in error messages: `Get`.
 fn operation(method: &str) -> String {
     let method = if method.is_empty() { "GET" } else { method };
     let mut name = method.to_ascii_lowercase();
@@ -428,7 +427,7 @@ fn without_password(url: &Url) -> String {
     url.into()
 }
 
-/// Returns the URL for an error message: as the policy wrote it, or the one that a redirect led to.
+/// Returns the URL for an error message: as written in the policy, or the target of a redirect.
 fn display_url(request: &HttpRequest, url: &Url) -> String {
     let own = Url::parse(&request.url).is_ok_and(|own| own == *url);
     if own && url.password().is_none() { request.url.clone() } else { without_password(url) }

@@ -19,7 +19,7 @@ use rego::value::Value;
 /// The requests that a server received.
 type Received = Arc<Mutex<Vec<String>>>;
 
-/// Starts a server that gives these answers, one per connection, repeating the last.
+/// Starts a server that gives these responses, one per connection, repeating the last.
 async fn serve(answers: Vec<String>) -> (u16, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
