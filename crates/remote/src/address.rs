@@ -1,4 +1,4 @@
-//! Addresses of sources, each with one way of writing it.
+//! Addresses of sources, each with a single spelling.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ const REGISTRY: &str = "oci://";
 /// The same over plain HTTP.
 const PLAIN_REGISTRY: &str = "oci+http://";
 const ARCHIVE: &str = "https://";
-/// What precedes the address of a repository.
+/// The prefix of a repository's address.
 const GIT: &str = "git+";
 const REFERENCE: &str = "?ref=";
 
@@ -63,15 +63,15 @@ const FORM: &str = "write `oci://REGISTRY/REPOSITORY`, followed by `:TAG` or `@s
 const MAX_REPOSITORY: usize = 255;
 const MAX_TAG: usize = 128;
 
-/// Docker Hub's registry has another host than the names of its images.
+/// The name of Docker Hub in image names, which differs from its registry's host.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_HOST: &str = "registry-1.docker.io";
-/// Its name in the references that container tools write.
+/// The name in the references that container tools write.
 const DOCKER_HUB_NAME: &str = "index.docker.io";
 
 impl Address {
-    /// Parses the address of a source; `None` for a text with another beginning than `oci://`,
-    /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as a path.
+    /// Parses the address of a source; `None` for strings without one of the prefixes `oci://`,
+    /// `oci+http://`, `https://`, `git+https://` and `git+file://`, such as paths.
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for an address that isn't valid, or holds a secret.
@@ -90,7 +90,7 @@ impl Address {
         text.starts_with(ARCHIVE).then(|| Archive::parse(text).map(Self::Archive))
     }
 
-    /// Returns the digest that the address itself gives.
+    /// Returns the digest in the address.
     pub fn digest(&self) -> Option<&Digest> {
         match self {
             Self::Registry(reference) => reference.digest.as_ref(),
@@ -217,7 +217,7 @@ impl Reference {
         }
     }
 
-    /// The registry's host, with its port if it isn't the usual one.
+    /// The registry's host, with a port other than the default.
     pub fn registry(&self) -> &str {
         &self.registry
     }
@@ -227,19 +227,19 @@ impl Reference {
         &self.repository
     }
 
-    /// The tag; `None` for a reference with a digest, which is the image whatever the tag names.
+    /// The tag; `None` for a reference with a digest, which takes precedence.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().filter(|_| self.digest.is_none())
     }
 
-    /// Returns the full name of the repository as container tools have it, `index.docker.io/library/alpine`.
+    /// Returns the repository's full name in container tools, such as `index.docker.io/library/alpine`.
     pub fn full_name(&self) -> String {
         let registry =
             if self.registry == DOCKER_HUB { DOCKER_HUB_NAME } else { self.registry.as_str() };
         format!("{registry}/{}", self.repository)
     }
 
-    /// Returns what a registry calls the manifest: its digest, or else its tag.
+    /// Returns the manifest's name in the registry: the digest, or else the tag.
     pub(crate) fn manifest(&self) -> &str {
         let digest = self.digest.as_ref().map(Digest::as_str);
         digest.or(self.tag.as_deref()).unwrap_or_default()
@@ -297,7 +297,7 @@ impl Archive {
     }
 }
 
-/// The branch that a repository has by itself.
+/// The default branch of a repository.
 const HEAD: &str = "HEAD";
 
 impl Repository {
@@ -353,7 +353,7 @@ impl Repository {
     }
 }
 
-/// Returns `true` for a name of a branch or tag that means nothing else to `git`.
+/// Returns `true` for an unambiguous name of a branch or tag.
 fn is_reference(name: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
     let is_part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']);
@@ -363,7 +363,7 @@ fn is_reference(name: &str) -> bool {
         && !name.contains("..")
 }
 
-/// A secret in an address would get into logs and into the lock.
+/// Refuses secrets in an address, which would appear in logs and in the lock file.
 fn refuse_secrets(url: &Url) -> Result<(), Error> {
     if url.username().is_empty()
         && url.password().is_none()
@@ -384,8 +384,8 @@ fn not_an_address(text: &str) -> Error {
     Error::configuration(format!("invalid address of a source: {shown}"))
 }
 
-/// Returns `true` for names in lower case that are joined by `/`: within them, one `.`, one or two `_`
-/// or any number of `-` separate letters and digits.
+/// Returns `true` for names in lowercase that are joined by `/`: within them, one `.`, one or two `_` or any
+/// number of `-` separate letters and digits.
 fn is_repository(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {

@@ -1,4 +1,4 @@
-//! What a manifest in a registry holds: files as conftest pushes them, or one bundle as OPA pulls it.
+//! Artifacts in registries: files as pushed by conftest, or one bundle as pulled by OPA.
 //!
 //! Owns the media types, the names of files and the limits. A layer of another type is an error: it might
 //! be a part of the policies.
@@ -21,10 +21,10 @@ const BUNDLE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const BUNDLE_CONFIGURATION: &str = "application/vnd.oci.image.config.v1+json";
 const TITLE: &str = "org.opencontainers.image.title";
 
-/// The configuration has no content that anyone reads.
+/// The content of the configuration, which has no meaning.
 pub(crate) const EMPTY: &[u8] = b"{}";
 
-/// The limits on what is fetched from one source.
+/// The limits on the content of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The size of the largest file, in bytes.
@@ -35,7 +35,7 @@ pub struct Limits {
     pub files: usize,
 }
 
-/// What is at a source.
+/// The content of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Files, sorted by name.
@@ -48,9 +48,9 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct File {
-    /// Its path within the source: names joined by `/`, which lead nowhere else.
+    /// The path within the source: names joined by `/`, without `.` and `..`.
     pub name: String,
-    /// Its content.
+    /// The content.
     pub bytes: Bytes,
 }
 
@@ -61,7 +61,7 @@ impl File {
     }
 }
 
-/// A layer that is to be fetched.
+/// A layer to fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub digest: Digest,
@@ -182,7 +182,7 @@ fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// Returns `true` for names joined by `/` that every system takes for a path below a folder.
+/// Returns `true` for names joined by `/` that are a relative path within a folder on every system.
 pub(crate) fn is_inside(name: &str) -> bool {
     let is_name = |part: &str| !matches!(part, "" | "." | "..");
     let is_special = |c: char| c.is_control() || matches!(c, '\\' | ':');
@@ -217,14 +217,14 @@ impl Limits {
     }
 }
 
-/// What is pushed: the blobs, and the manifest, which is the same for equal content.
+/// An artifact to push: blobs and a manifest. Equal content has equal manifests.
 pub(crate) struct Artifact {
     pub blobs: Vec<Bytes>,
     pub manifest: Bytes,
 }
 
 impl Artifact {
-    /// Returns what is pushed for a content, whose files are policies and data.
+    /// Creates the artifact of policies and data, or of a bundle.
     pub fn of(content: &Content) -> Result<Self, Error> {
         let internal = |error: serde_json::Error| {
             Error::internal("can't write the manifest").with_source(error)

@@ -1,4 +1,4 @@
-//! The credentials of registries: from Docker's configuration, and the helpers that it names.
+//! Credentials for registries, from Docker's configuration and its credential helpers.
 //!
 //! A registry's credentials are those of its name there, with or without a scheme and a path. Nothing that a helper
 //! prints is shown.
@@ -16,18 +16,18 @@ use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
-/// The largest configuration, and the largest answer of a helper.
+/// The maximum size of a configuration, and of a helper's response, in bytes.
 const MAX_CONFIGURATION: u64 = 1 << 20;
 const MAX_ANSWER: u64 = 64 << 10;
 
-/// The user name with which helpers mark a token that is exchanged for others.
+/// The user name with which helpers mark an identity token.
 const TOKEN_USER: &str = "<token>";
 
-/// What a registry is told.
+/// Credentials for a registry.
 #[derive(Debug, Clone)]
 pub(crate) enum Credentials {
     Password(String, SecretString),
-    /// A token that is exchanged for others.
+    /// An identity token, exchanged for access tokens.
     Identity(SecretString),
 }
 
@@ -59,7 +59,7 @@ struct Answer {
     secret: String,
 }
 
-/// What is found for a registry.
+/// The result of a search for credentials.
 pub(crate) enum Found {
     None,
     Credentials(Credentials),
@@ -96,8 +96,8 @@ pub(crate) async fn find(registry: &str, repository: &str) -> Result<Found, Erro
     }
 }
 
-/// Returns the key that is a repository's: the longest path of its own (`REGISTRY/TEAM`, as Podman writes it), the
-/// registry's name, or an address of it (`https://REGISTRY/v2/`, as older clients wrote it).
+/// Returns the key for a repository: the longest path prefix (`REGISTRY/TEAM`, as written by Podman), the
+/// registry's name, or an address of it (`https://REGISTRY/v2/`, as written by older clients).
 fn key<'k>(
     keys: impl Iterator<Item = &'k String>,
     registry: &str,
@@ -171,8 +171,8 @@ impl Login {
     }
 }
 
-/// Asks a helper, which is found in the search path. Without credentials it fails, as it also does
-/// where it isn't set up; then there are none.
+/// Runs a helper from the search path. Without credentials it fails, as it also does where it isn't set up;
+/// then there are none.
 async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if helper.is_empty() || !helper.chars().all(is_name) {

@@ -1,4 +1,4 @@
-//! A folder of a git repository, fetched by the program `git`.
+//! Folders of git repositories, fetched with the program `git`.
 //!
 //! Owns how that is called: with fixed arguments, in a folder of its own, with nothing of the caller's
 //! environment but what its network and its credentials need. Nothing is checked out: files are read from
@@ -18,7 +18,7 @@ use crate::address::Repository;
 use crate::artifact::{Content, File, Limits, is_inside};
 use crate::digest::Digest;
 
-/// The variables that `git` gets: where it finds itself, its configuration, credentials and the network.
+/// The environment variables passed to `git`: program, configuration, credentials and network.
 const ENVIRONMENT: [&str; 15] = [
     "PATH",
     "HOME",
@@ -37,7 +37,7 @@ const ENVIRONMENT: [&str; 15] = [
     "ALL_PROXY",
 ];
 
-/// What is set, whatever the caller's configuration has.
+/// The settings that override the caller's configuration.
 const SETTINGS: [&str; 8] = [
     "protocol.allow=never",
     "http.followRedirects=false",
@@ -49,13 +49,13 @@ const SETTINGS: [&str; 8] = [
     "maintenance.auto=false",
 ];
 
-/// The name that what is fetched has in the folder.
+/// The reference of fetched commits in the folder.
 const FETCHED: &str = "refs/fetched";
 
 /// The size of the largest list of files.
 const MAX_LIST: u64 = 64 << 20;
 
-/// What `git` prints around each file.
+/// The number of bytes that `git` prints around each file.
 const AROUND: u64 = 128;
 
 /// A file of a commit.
@@ -65,14 +65,14 @@ struct TreeFile {
     name: String,
 }
 
-/// The program in a folder of its own, for one repository.
+/// The program in a temporary folder, for one repository.
 struct Git<'a> {
     folder: &'a Path,
     repository: &'a Repository,
 }
 
-/// Fetches a folder of a repository, at the commit `pinned` if one is given. Returns its commit too; `None` if
-/// that is `known`.
+/// Fetches a folder of a repository, at the commit `pinned` if given. Returns its commit too; `None` if that
+/// is `known`.
 pub(crate) async fn fetch(
     repository: &Repository,
     pinned: Option<&Digest>,
@@ -245,7 +245,7 @@ impl Git<'_> {
         Error::unavailable(message).with_hint(hint)
     }
 
-    /// The error for what `git` shouldn't do.
+    /// Returns the error for unexpected output of `git`.
     fn unreadable(&self) -> Error {
         let message = format!("`git` can't read `{}`", escape(&self.repository.to_string()));
         Error::protocol(message).with_hint("check the address, and that `git` is 2.31 or newer")

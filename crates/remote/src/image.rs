@@ -1,4 +1,4 @@
-//! What a registry has about an image: its digest, and what is attached to it.
+//! Images in registries: the digest, and attached artifacts.
 //!
 //! Owns the places where that is looked for, and what a manifest among them is. Each is looked at whatever
 //! the others have, and each manifest is read: what a list says of it isn't believed. Where one of them
@@ -17,48 +17,48 @@ use crate::digest::Digest;
 use crate::registry::{CONCURRENCY, Session, filtered};
 use crate::transport::absent;
 
-/// The media types of images, and of what is attached to them.
+/// The media types of images and attached artifacts.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, \
     application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// What cosign appends to the tag of an image's digest.
+/// The suffixes of cosign's tags for an image's digest.
 const COSIGN: [&str; 3] = ["att", "sbom", "sig"];
 
-/// The annotation of a list that a registry has filtered, in earlier versions of the specification.
+/// The annotation of filtered lists in earlier versions of the specification.
 const FILTERED: &str = "org.opencontainers.referrers.filtersApplied";
 
 /// The tag that names a repository's newest image.
 const LATEST: &str = "latest";
 
-/// The most pages of a list.
+/// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100;
 
-/// An image, with what its registry has about it.
+/// An image with its attached artifacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
     /// The digest of its manifest or, if it is for several platforms, of its index.
     pub digest: Digest,
-    /// What is attached to it, each once.
+    /// The attached artifacts, without duplicates.
     pub attached: Vec<Attached>,
 }
 
-/// A blob that is attached to an image.
+/// A blob attached to an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attached {
-    /// Its media type, as the manifest has it that holds it.
+    /// The media type in the manifest.
     pub media_type: String,
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
-    /// The signatures that cosign keeps beside it.
+    /// The signatures in the annotations of its layer.
     pub signatures: Vec<LayerSignature>,
-    /// Its content; `None` if its media type wasn't asked for.
+    /// The content; `None` if its media type wasn't asked for.
     pub content: Option<Bytes>,
 }
 
-/// A signature that cosign keeps beside a blob, in the annotations of its layer. What isn't there is empty.
+/// A signature that cosign stores in the annotations of a blob's layer. What isn't there is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct LayerSignature {
@@ -111,12 +111,12 @@ struct Layer {
     signature: Option<LayerSignature>,
 }
 
-/// What is found about an image, before its blobs are fetched.
+/// The manifests found for an image, before its blobs are fetched.
 struct Found {
     image: Digest,
-    /// The manifests that are still to be read.
+    /// The manifests to read.
     waiting: Vec<Digest>,
-    /// Those, and the ones that were read.
+    /// The manifests to read, and those that were read.
     known: BTreeSet<Digest>,
     layers: BTreeSet<Layer>,
     limits: Limits,
@@ -151,7 +151,7 @@ impl Form {
 }
 
 impl Found {
-    /// Takes what is in a manifest or an index.
+    /// Adds the content of a manifest or an index.
     fn read(&mut self, what: &str, bytes: &[u8]) -> Result<(), Error> {
         let form = Form::read(what, bytes)?;
         if let Some(subject) = &form.subject
@@ -177,7 +177,7 @@ impl Found {
         self.refuse_more(self.layers.len())
     }
 
-    /// Takes the manifests of an index.
+    /// Adds the manifests of an index.
     fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
         let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
         for entry in entries {
@@ -201,7 +201,7 @@ impl Found {
 }
 
 impl Session<'_> {
-    /// Returns an image with what is attached to it. The blobs of the media types that are `wanted` are
+    /// Returns an image with its attached artifacts. The blobs of the media types that are `wanted` are
     /// fetched.
     pub async fn image(&self, limits: Limits, wanted: fn(&str) -> bool) -> Result<Image, Error> {
         let what = self.reference().to_string();
@@ -227,12 +227,12 @@ impl Session<'_> {
         Ok(Image { digest: found.image, attached })
     }
 
-    /// Returns the digest that the tag `latest` of the repository has; `None` without such a tag.
+    /// Returns the digest of the repository's tag `latest`; `None` without such a tag.
     pub async fn latest(&self) -> Result<Option<Digest>, Error> {
         Ok(self.named(LATEST, MANIFESTS).await?.map(|(_, digest)| digest))
     }
 
-    /// Finds what refers to the image by the registry's account, if it keeps one.
+    /// Finds the image's referrers through the registry's API, if supported.
     async fn referring(&self, found: &mut Found) -> Result<(), Error> {
         let what = "the referrers of the image";
         let mut next = Some(self.referrers(&found.image)?);
@@ -256,7 +256,7 @@ impl Session<'_> {
         Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
-    /// Finds the layers of everything that is attached to an image.
+    /// Finds the layers of all artifacts attached to an image.
     async fn attached(&self, image: Digest, limits: Limits) -> Result<Found, Error> {
         let tag = image.as_str().replace(':', "-");
         let mut found = Found {

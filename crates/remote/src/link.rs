@@ -1,4 +1,4 @@
-//! Where the next page of a registry's list is (the header `Link`).
+//! Links to the next page of a registry's list (the header `Link`).
 
 use rego_platform_client::Error;
 use rego_platform_client::http::origin::origin;
@@ -6,7 +6,7 @@ use reqwest::Response;
 use reqwest::header::LINK;
 use url::Url;
 
-/// Returns where the page behind an answer is, which is at the same origin.
+/// Returns the URL of the next page, which must have the same origin.
 pub(crate) fn next(url: &Url, answer: &Response) -> Result<Option<Url>, Error> {
     let broken = |what: &str| {
         let message = format!("invalid link of {} to the next page: {what}", origin(url));

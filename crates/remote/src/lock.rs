@@ -1,4 +1,4 @@
-//! The lock: the digest of each source and who has to sign it, in a file that people review.
+//! The lock file: the digest and the required signer of each source, for review by people.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -10,22 +10,22 @@ use serde::Deserialize;
 use crate::address::Address;
 use crate::digest::Digest;
 
-/// What sources are pinned to, by their addresses.
+/// The pins of sources, by address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
     sources: BTreeMap<Address, Pin>,
 }
 
-/// What a source is pinned to.
+/// The pin of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
-    /// Its digest.
+    /// The digest.
     pub digest: Digest,
-    /// Who has to sign it, which only what is in a registry can be.
+    /// The required signer, for sources in registries.
     pub signer: Option<Signer>,
 }
 
-/// Who has to sign a source.
+/// The required signer of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Signer {
@@ -36,14 +36,14 @@ pub enum Signer {
     },
     /// An account.
     Identity {
-        /// Who vouches for it.
+        /// The issuer of the account.
         issuer: String,
-        /// The account; `*` stands for any text.
+        /// The account; `*` matches any string.
         identity: String,
     },
 }
 
-/// The version of the file's form.
+/// The version of the file's format.
 const VERSION: u32 = 1;
 
 const HEAD: &str =
@@ -111,12 +111,12 @@ impl Lock {
         Ok(Self { sources })
     }
 
-    /// Returns what a source is pinned to, if the lock has it.
+    /// Returns the pin of a source, if any.
     pub fn pin(&self, address: &Address) -> Option<&Pin> {
         self.sources.get(address)
     }
 
-    /// Sets what a source is pinned to.
+    /// Sets the pin of a source.
     pub fn set(&mut self, address: Address, pin: Pin) {
         self.sources.insert(address, pin);
     }
@@ -126,7 +126,7 @@ impl Lock {
         self.sources.iter()
     }
 
-    /// Returns its text, which is the same for equal locks: one entry for each source, sorted.
+    /// Returns the text, which is the same for equal locks: one entry for each source, sorted.
     pub fn text(&self) -> String {
         let entries = self.sources.iter().map(|(address, pin)| (address.to_string(), pin));
         let mut text = format!("{HEAD}version = {VERSION}\n");
@@ -142,7 +142,7 @@ impl Lock {
 }
 
 impl fmt::Display for Signer {
-    /// Writes it as the lock has it.
+    /// Writes the signer in the format of the lock file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &str| toml::Value::from(text).to_string();
         match self {

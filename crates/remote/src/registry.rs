@@ -26,13 +26,13 @@ use crate::digest::Digest;
 use crate::transport::{Request, Transport, absent, body, location, success};
 use crate::{link, setting};
 
-/// The size of the largest manifest, as registries have it.
+/// The maximum size of a manifest, as in registries.
 const MAX_MANIFEST: u64 = 4 << 20;
 
-/// The size of the largest answer of a token service.
+/// The size of the largest response of a token service.
 const MAX_TOKEN: u64 = 1 << 20;
 
-/// The statuses with which registries say that they don't list what refers to a manifest.
+/// The statuses of registries without an API for referrers.
 const WITHOUT_LIST: [StatusCode; 5] = [
     StatusCode::NOT_FOUND,
     StatusCode::BAD_REQUEST,
@@ -44,23 +44,23 @@ const WITHOUT_LIST: [StatusCode; 5] = [
 /// The blobs and manifests that are fetched at once.
 pub(crate) const CONCURRENCY: usize = 8;
 
-/// What is done with a repository.
+/// An action on a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Pull,
     Push,
 }
 
-/// A conversation with a registry about one repository.
+/// A session with a registry about one repository.
 pub(crate) struct Session<'a> {
     transport: &'a Transport,
-    /// The hosts that are told the credentials of registries besides the registry.
+    /// The hosts that may receive a registry's credentials besides the registry.
     allowed: &'a AllowedHosts,
     reference: &'a Reference,
     base: Url,
     action: Action,
     authorization: Mutex<Option<HeaderValue>>,
-    /// A credential helper that Docker's configuration names and that isn't installed.
+    /// A credential helper of Docker's configuration that isn't installed.
     missing_helper: OnceLock<String>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         Ok(Self { transport, allowed, reference, base, action, authorization, missing_helper })
     }
 
-    /// What the conversation is about.
+    /// The reference of the session.
     pub const fn reference(&self) -> &Reference {
         self.reference
     }
@@ -100,8 +100,8 @@ impl<'a> Session<'a> {
             .ok_or_else(|| absent(&format!("`{}`", self.reference), &self.base))
     }
 
-    /// Returns the manifest that the repository has by this name, a tag or a digest, and its digest; `None`
-    /// if it has none. `accept` are the media types that are asked for.
+    /// Returns the manifest with this tag or digest, and its digest; `None` if it doesn't exist. `accept` are
+    /// the media types that are asked for.
     pub async fn named(
         &self,
         name: &str,
@@ -122,12 +122,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The address of the list of what refers to a manifest.
+    /// Returns the address of the list of a manifest's referrers.
     pub fn referrers(&self, digest: &Digest) -> Result<Url, Error> {
         self.url(&format!("referrers/{digest}"))
     }
 
-    /// Returns a page of such a list, and where the next one is; `None` if there is none.
+    /// Returns a page of such a list, and the address of the next one; `None` if the list doesn't exist.
     pub async fn page(&self, url: &Url) -> Result<Option<(Bytes, Option<Url>)>, Error> {
         let request = Request { accept: Some(INDEX), ..Request::get(url.clone()) };
         let answer = self.send(request).await?;
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
         Ok(Some((body(url, answer, MAX_MANIFEST).await?, next)))
     }
 
-    /// Fetches what a manifest holds.
+    /// Fetches the content of a manifest.
     pub async fn content(&self, manifest: &[u8], limits: &Limits) -> Result<Content, Error> {
         let layers = layers(&self.reference.to_string(), manifest, limits)?;
         let fetched = layers.into_iter().map(|layer| async move {
@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
         success(&what, &begin, self.send(put).await?).map(drop)
     }
 
-    /// The address of something in the repository.
+    /// Returns an address in the repository.
     fn url(&self, path: &str) -> Result<Url, Error> {
         let url = self.base.join(&format!("{}/{path}", self.reference.repository()));
         url.map_err(|_| Error::protocol(format!("invalid address of `{}`", self.reference)))
@@ -274,7 +274,7 @@ impl<'a> Session<'a> {
         Ok(answer)
     }
 
-    /// Returns the error for a refusal where the credentials would come from a helper that isn't installed.
+    /// Returns the error for a refusal when the credential helper isn't installed.
     fn without_helper(&self, error: Error) -> Error {
         let Some(helper) = self.missing_helper.get() else { return error };
         let message = format!("the credential helper `docker-credential-{helper}` isn't installed");
@@ -283,7 +283,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Returns the header that answers a challenge, if there is one.
+    /// Returns the header for a challenge, if any.
     async fn answer(&self, challenge: Challenge) -> Result<Option<HeaderValue>, Error> {
         let name = self.reference.in_docker_configuration();
         let credentials = match credentials::find(name, self.reference.repository()).await? {
@@ -374,7 +374,7 @@ fn unauthenticated(base: &Url) -> Error {
     Error::unauthenticated(message)
 }
 
-/// The error for a list that isn't whole though nothing filters it.
+/// Returns the error for a list that is filtered without a request for it.
 pub(crate) fn filtered(url: &Url) -> Error {
     let message = format!("unexpected filter in the referrers of an image by {}", origin(url));
     Error::protocol(message).with_hint("report it to the registry's operator")
@@ -386,7 +386,7 @@ fn basic(user: &str, password: &SecretString) -> Result<HeaderValue, Error> {
         .ok_or_else(|| Error::configuration("can't send the registry's credentials"))
 }
 
-/// Returns the value of a header that isn't shown.
+/// Returns the value of a header, marked as sensitive.
 fn header(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! Fetching and pushing, for callers that wait.
+//! Blocking fetches and pushes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,20 +43,20 @@ pub struct RemoteBuilder {
     insecure: bool,
 }
 
-/// What was fetched.
+/// A fetched source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetched {
-    /// The digest that pins it: of the manifest in a registry, of the archive, or of the commit.
+    /// The digest for pinning: of the manifest in a registry, of the archive, or of the commit.
     pub digest: Digest,
-    /// What is there.
+    /// The content.
     pub content: Content,
-    /// The version of an archive, as its server names it (`ETag`).
+    /// The version of an archive (`ETag`).
     version: Option<HeaderValue>,
 }
 
 impl RemoteBuilder {
-    /// Sets the time for one source; 60 s by default.
+    /// Sets the time limit for one source; 60 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -68,8 +68,8 @@ impl RemoteBuilder {
         self
     }
 
-    /// Allows a host: archives are fetched from it that nothing
-    /// pins, and registries that name it as their token service have their credentials sent to it.
+    /// Allows a host as a source of unpinned archives, and as a token service that receives a registry's
+    /// credentials.
     pub fn allow_host(mut self, host: AllowedHost) -> Self {
         self.allowed.add(host);
         self
@@ -115,8 +115,8 @@ impl Remote {
         }
     }
 
-    /// Fetches a source, which has the digest `pinned` if one is given: of a repository that commit, wherever
-    /// its branches are. Blocks until it is there.
+    /// Fetches a source, which must have the digest `pinned` if given. For a repository, this is the commit,
+    /// independent of branches. Blocks until it is there.
     ///
     /// # Errors
     /// [`ErrorKind::Tampered`](rego_platform_client::ErrorKind::Tampered) for content with another digest; the kinds of a call's errors for
@@ -129,9 +129,8 @@ impl Remote {
         fetched.ok_or_else(|| Error::internal("missing content of a new source"))
     }
 
-    /// Fetches a source that nothing pins, unless it is said to be as it was when `known` was fetched: a registry
-    /// is asked for the manifest, a web server for another version (`If-None-Match`), and a repository for the
-    /// commit. Blocks until it is there.
+    /// Fetches an unpinned source, unless it is unchanged since `known` was fetched: checked by manifest
+    /// (registry), `If-None-Match` (web server) or commit (repository). Blocks until it is there.
     ///
     /// What a web server gives may have the digest of `known`, if the server gives no versions or another one for
     /// the same content. It is to be the `known` of the next time.
@@ -150,9 +149,9 @@ impl Remote {
         })
     }
 
-    /// Returns an image of a registry, with what is attached to it there: what refers to it, by the
-    /// registry's account (referrers) and by the tag that stands in for that, and what cosign keeps by
-    /// tags of its own. Blobs are fetched whose media type is `wanted`. Blocks until all of it is there.
+    /// Returns an image of a registry with its attached artifacts: referrers, from the registry's API or the
+    /// fallback tag, and artifacts with cosign's tags. Blobs are fetched whose media type is `wanted`. Blocks
+    /// until all of it is there.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch). What isn't attached is no error; what is listed and isn't there is one.
@@ -165,8 +164,8 @@ impl Remote {
         })
     }
 
-    /// Returns the digest of the image that the tag `latest` names in the repository of a reference; `None`
-    /// without such a tag. Blocks until the registry has answered.
+    /// Returns the digest of the tag `latest` in the repository of a reference; `None` without such a tag.
+    /// Blocks until the registry has answered.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -210,7 +209,7 @@ impl Remote {
     }
 }
 
-/// What was fetched before.
+/// A source that was fetched before.
 struct Known<'a> {
     digest: &'a Digest,
     version: Option<HeaderValue>,
@@ -281,7 +280,7 @@ impl Inner {
     }
 }
 
-/// Refuses what has another digest than the one that pins it.
+/// Refuses content whose digest differs from the pinned one.
 fn refuse_moved(what: &str, pinned: Option<&Digest>, found: &Digest) -> Result<(), Error> {
     let Some(pinned) = pinned.filter(|pinned| *pinned != found) else { return Ok(()) };
     let message =

@@ -20,15 +20,15 @@ use url::Url;
 
 const MAX_REDIRECTS: usize = 5;
 
-/// How often a request that is safe to repeat is sent again after a failure.
+/// The number of retries of a safe request.
 const REPEATS: usize = 2;
 
-/// The first pause, which doubles each time, and the longest that a server doesn't ask for.
+/// The first pause, which doubles each time, and the longest pause that a server didn't request.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
-    /// The time at which everything about a source must be there.
+    /// The deadline for a source.
     pub(crate) static DEADLINE: Instant;
 }
 
@@ -39,14 +39,14 @@ pub(crate) struct Transport {
     insecure: bool,
 }
 
-/// A request, which is sent again after a failure of the server only if it reads.
+/// A request. Only reads are retried after a failure of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub method: Method,
     pub url: Url,
     pub accept: Option<&'static str>,
     pub authorization: Option<HeaderValue>,
-    /// The version that is there already, as the server named it.
+    /// The known version, as named by the server.
     pub unless: Option<HeaderValue>,
     /// The body, and its media type.
     pub body: Option<(Bytes, &'static str)>,
@@ -70,7 +70,7 @@ impl Request {
 }
 
 impl Transport {
-    /// `certificates` are PEM, trusted in addition to the system's.
+    /// Creates a transport. `certificates` are PEM, trusted in addition to the system's.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Result<Self, Error> {
         let client = outside_client(certificates)?;
         Ok(Self { client, insecure })
@@ -126,7 +126,7 @@ impl Transport {
     }
 
     /// Follows the redirects of a response to a request that reads. Where they lead gets no credentials. The
-    /// status is 304 if what the request names is there already.
+    /// status is 304 if what the request names exists.
     pub async fn follow(
         &self,
         request: &Request,
@@ -154,7 +154,7 @@ impl Transport {
     }
 }
 
-/// Returns where a response leads.
+/// Returns the target of a redirect.
 pub(crate) fn location(url: &Url, response: &Response) -> Result<Url, Error> {
     let target = redirect::location(response.headers()).and_then(|text| url.join(text).ok());
     target.filter(Url::has_host).ok_or_else(|| {
@@ -175,7 +175,7 @@ pub(crate) async fn body(url: &Url, response: Response, limit: u64) -> Result<By
     })
 }
 
-/// Returns an answer whose status is a success, or the error for its status.
+/// Returns a successful response, or the error for its status.
 pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Response, Error> {
     let status = answer.status();
     if status.is_success() {
@@ -214,7 +214,7 @@ pub(crate) fn success(what: &str, url: &Url, answer: Response) -> Result<Respons
     Err(Error::new(kind, message).with_hint(hint))
 }
 
-/// The error for something that isn't there.
+/// Returns the error for missing content.
 pub(crate) fn absent(what: &str, url: &Url) -> Error {
     let message = format!("not found at {}: {what}", origin(url));
     Error::not_found(message).with_hint("check the address and the credentials")
