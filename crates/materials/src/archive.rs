@@ -9,12 +9,12 @@ use flate2::Crc;
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 use tar::EntryType;
 
-/// The most entries of an archive.
+/// The maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 10_000;
-/// The most bytes that an archive unpacks to.
+/// The maximum unpacked size of an archive, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// Receives the name and the bytes of an entry, and ends the reading early.
+/// A callback for the name and the bytes of an entry, which can end the read.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<ControlFlow<()>, String>;
 
 const TRUNCATED: &str = "truncated zip archive";
@@ -91,7 +91,7 @@ pub(crate) fn zip(
     Ok(())
 }
 
-/// Returns the place of a zip's directory, its number of entries, and what precedes the archive.
+/// Returns the offset of a zip's directory, its number of entries, and the length of data before the archive.
 fn directory(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let tail = bytes.get(earliest..).unwrap_or_default();
