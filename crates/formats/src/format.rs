@@ -1,4 +1,4 @@
-//! The table of formats: names, files, readers.
+//! The table of formats: names, files and parsers.
 
 use std::path::Path;
 
@@ -120,7 +120,7 @@ impl Format {
             .or_else(|| Self::all().find(|format| begins_with(&name, format.files)))
     }
 
-    /// Its name, as conftest's `--parser` has it.
+    /// The name, as conftest's `--parser` has it.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -143,7 +143,7 @@ impl Format {
     }
 }
 
-/// Returns the name of a file in lower case; what isn't UTF-8 in it is part of no name of a format.
+/// Returns the name of a file in lowercase; what isn't UTF-8 in it is part of no name of a format.
 pub(crate) fn lower_name(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
 }

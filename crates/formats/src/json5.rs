@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes what follows a backslash; a line break stands for nothing.
+    /// Reads an escape after a backslash; `None` for a line break.
     fn escape(&mut self) -> Read<Option<u16>> {
         let c = self.next().ok_or("missing closing quote of a string")?;
         let plain = match c {

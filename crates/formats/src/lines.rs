@@ -1,4 +1,4 @@
-//! Lines, and what ends them.
+//! Lines and line endings.
 
 use super::problem::Problem;
 

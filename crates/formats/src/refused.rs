@@ -1,4 +1,4 @@
-//! The formats that conftest reads and this crate doesn't, and what converts them.
+//! Formats that only conftest reads, and hints for converting them.
 
 use std::path::Path;
 
@@ -58,12 +58,12 @@ const REFUSED: &[Refused] = &[
     Refused { name: "vcl", files: &[], extensions: &["vcl"], convert: CONFTEST },
 ];
 
-/// Returns what converts the files of a parser of conftest that this crate doesn't have.
+/// Returns the hint for converting files of a parser that only conftest has.
 pub fn refused_name(name: &str) -> Option<&'static str> {
     REFUSED.iter().find(|refused| refused.name == name).map(|refused| refused.convert)
 }
 
-/// Returns what converts a file, if conftest has a parser for it that this crate doesn't have.
+/// Returns the hint for converting a file that only conftest can parse.
 pub fn refused_file(path: &Path) -> Option<&'static str> {
     let name = lower_name(path)?;
     let found = REFUSED.iter().find(|refused| {

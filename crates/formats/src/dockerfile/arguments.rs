@@ -4,7 +4,7 @@ use rego::Value;
 
 use crate::problem::shown;
 
-/// How the values of an instruction are written.
+/// The syntax of an instruction's values.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     /// One text.
@@ -25,7 +25,7 @@ pub(super) enum Form {
     Check,
 }
 
-/// Returns the form of an instruction, by its name in lower case.
+/// Returns the form of an instruction, by its name in lowercase.
 pub(super) fn form(cmd: &str) -> Option<Form> {
     Some(match cmd {
         "maintainer" | "stopsignal" | "user" | "workdir" => Form::Text,
@@ -127,7 +127,7 @@ fn quoted_words(text: &str, escape: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Which quotes may have escapes within them.
+/// The quotes that may contain escapes.
 #[derive(Clone, Copy, PartialEq)]
 enum Quotes {
     Escape,

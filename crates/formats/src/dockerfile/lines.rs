@@ -44,7 +44,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Returns what escapes a character, and what a line ends with that is continued.
+    /// Returns the character for escapes and continued lines.
     pub fn escape(&self) -> char {
         self.escape
     }

@@ -8,7 +8,7 @@ use super::scanner::Scanner;
 use super::value;
 use crate::problem::{Problem, add};
 
-/// The most labels of a block.
+/// The maximum number of labels of a block.
 const MAX_LABELS: usize = 64;
 
 /// Reads a whole text.

@@ -16,7 +16,7 @@ pub(super) type Span = Range<usize>;
 pub(super) struct Scanner<'t> {
     pub text: &'t str,
     pub at: usize,
-    /// Set if the end of a line is a token, not white space.
+    /// `true` if the end of a line is a token, not white space.
     newlines: bool,
     depth: usize,
 }

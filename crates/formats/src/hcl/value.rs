@@ -1,4 +1,4 @@
-//! The values of expressions: literals, arrays and objects of them, and the source of everything else.
+//! Values of expressions: literals, arrays, objects, and the source of all other expressions.
 
 use rego::Value;
 use rego::value::{Number, Object};
@@ -8,7 +8,7 @@ use super::expression::{Expression, Kind};
 use super::scanner::Scanner;
 use crate::problem::add;
 
-/// The beginning of the part of a template that counts if a condition doesn't hold.
+/// The beginning of the alternative of a condition in a template.
 const ELSE: &str = "%{else}";
 
 /// Returns the value of an expression.
@@ -73,7 +73,7 @@ pub(super) fn part(scanner: &Scanner<'_>, own: &Expression) -> Result<String, St
     })
 }
 
-/// Returns the text of a template, with the source of what isn't a literal.
+/// Returns the text of a template, with the source of interpolations.
 fn text(scanner: &Scanner<'_>, template: &Template) -> Result<String, String> {
     let mut out = String::new();
     // Where the `%{else}` of each open `%{if}` begins.

@@ -1,4 +1,4 @@
-//! What XML's grammar refuses and the parser doesn't.
+//! Checks of XML's grammar that the parser lacks.
 
 use crate::problem::shown;
 

@@ -1,4 +1,4 @@
-//! Templates: quoted strings and here-documents, with what is between `${` and `}`, and `%{` and `}`.
+//! Templates: quoted strings and here-documents, with expressions in `${…}` and directives in `%{…}`.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -23,7 +23,7 @@ pub(in super::super) enum Piece {
 }
 
 impl Template {
-    /// Returns the value that is all of it.
+    /// Returns the expression of a template that consists of one interpolation.
     pub fn only(&self) -> Option<&Expression> {
         if let [Piece::Value(own)] = self.0.as_slice() { Some(own) } else { None }
     }
@@ -145,7 +145,7 @@ pub(in super::super) fn document(
 #[derive(Default)]
 struct Pieces {
     all: Vec<Piece>,
-    /// Set if `~` is before the next piece.
+    /// `true` if `~` is before the next piece.
     trims: bool,
 }
 
