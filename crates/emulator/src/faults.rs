@@ -104,9 +104,9 @@ pub enum FaultTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A delay before the answer.
+    /// A delay before the response.
     Latency(Duration),
-    /// This status instead of the answer.
+    /// This status instead of the response.
     Status {
         /// The HTTP status code.
         status: u16,
@@ -121,7 +121,7 @@ pub enum FaultKind {
     StallBody(usize),
     /// A body of the right length with a wrong byte.
     WrongBytes,
-    /// The connection is reset instead of an answer.
+    /// The connection is reset instead of a response.
     Reset,
 }
 

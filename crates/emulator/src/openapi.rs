@@ -1,5 +1,4 @@
-//! The specification of an address, generated from the table of its routes and the tables of
-//! resources: it describes exactly what is served.
+//! The specification of an address, generated from the tables of routes and resources.
 //!
 //! Owns the form (`OpenAPI` 3.1), not the routes.
 
@@ -92,7 +91,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Requests are spelt in snake case, whatever the casing of answers.
+    /// Requests are spelt in snake case, whatever the casing of responses.
     fn body(&mut self, body: &Body) -> Value {
         let resource = body.resource;
         let fields = resource.fields.iter();

@@ -1,11 +1,10 @@
-//! The schema of everything that is served: every resource of interface section 2 and every answer,
-//! as tables of fields.
+//! Schemas of all resources of interface section 2 and of all responses, as tables of fields.
 //!
 //! Owns the types, the check of data files against them, and their casing in an answer. The
 //! specification is generated from the same tables. Shares nothing with the client.
 
-/// Defines the schemas of objects and of whole answers: their names, the sections of the interface that describe
-/// them, and their fields.
+/// Defines the schemas of objects and of whole responses: their names, the sections of the interface that
+/// describe them, and their fields.
 macro_rules! schema {
     ($($(#[$meta:meta])* $kind:ident $constant:ident $name:literal $section:literal {
         $($field:ident: $of:expr),* $(,)?
@@ -59,7 +58,7 @@ pub(super) struct Resource {
     /// The section of the interface that describes it.
     pub section: &'static str,
     pub fields: &'static [(&'static str, Type)],
-    /// `true` for a whole answer, whose identifying fields are never left out.
+    /// `true` for a whole response, whose identifying fields are never left out.
     pub envelope: bool,
 }
 
@@ -84,8 +83,8 @@ impl Resource {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, of)| of)
     }
 
-    /// Returns the fields that an answer never leaves out: its messages, or else all fields.
-    /// Without them a list could not be recognized.
+    /// Returns the fields that a response never leaves out: its messages, or else all fields. Without them a
+    /// list could not be recognized.
     pub fn kept(&self) -> impl Iterator<Item = &'static str> {
         let message = |of: &Type| matches!(of, Type::Of(_) | Type::Pages);
         let messages = self.fields.iter().any(|(_, of)| message(of));

@@ -1,4 +1,4 @@
-//! The data set's folder: reading its files and nothing outside it, and finding lines in them.
+//! The data set's folder: reads of its files, restricted to the folder, and searches for lines.
 //!
 //! Owns containment (no path, link or name leads out of the folder) and the positions of problems.
 //! Knows nothing about the contents of files.
@@ -35,7 +35,7 @@ pub(super) struct Source {
     text: String,
 }
 
-/// All problems of a data set, so that they can be fixed at once.
+/// All problems of a data set.
 #[derive(Default)]
 pub(super) struct Problems(Vec<Problem>);
 

@@ -1,4 +1,4 @@
-//! `findings.yaml`: security findings of projects' versions, and what assessments say of them.
+//! `findings.yaml`: security findings of project versions, and their assessments.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ struct FindingEntry {
     assessments: Vec<serde_json::Map<String, Value>>,
 }
 
-/// A finding, with what assessments say of it.
+/// A finding with its assessments.
 #[derive(Clone)]
 pub(crate) struct Finding {
     id: Id,

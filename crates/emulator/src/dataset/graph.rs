@@ -187,8 +187,8 @@ fn resolve(graph: &Graph, from: usize, reference: &ReferenceEntry) -> Result<usi
     }
 }
 
-/// Reports artifacts that no node refers to: they can't be downloaded, since a digest was changed
-/// in one place only.
+/// Reports artifacts without a node, which can't be downloaded, probably because a digest was changed in only
+/// one file.
 fn unreachable_artifacts(artifacts: &Artifacts, graph: &Graph, problems: &mut Problems) {
     let lost = artifacts.by_digest.keys().filter(|digest| !graph.by_digest.contains_key(*digest));
     for digest in lost {

@@ -1,4 +1,4 @@
-//! `prompts.yaml`: canned answers of the AI evaluation.
+//! `prompts.yaml`: canned responses of the AI evaluation.
 
 use serde::Deserialize;
 
@@ -62,7 +62,7 @@ struct Answer {
     outcome: PromptOutcome,
 }
 
-/// The canned answers, tried in the order of the file.
+/// The canned responses, tried in the order of the file.
 #[derive(Clone, Default)]
 pub(crate) struct Prompts {
     polls: Polls,

@@ -43,7 +43,7 @@ pub(crate) struct Pagings {
     pub compliance: Paging,
 }
 
-/// The answer of `/infoz` (interface 1.6).
+/// The response of `/infoz` (interface 1.6).
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Infoz {

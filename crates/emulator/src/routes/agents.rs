@@ -1,5 +1,5 @@
-//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI answers, with the
-//! polling that real ones need.
+//! `POST /v1/agents/evaluate-evidence` and `GET /v1/operations/{id}`: canned AI responses, with the polling
+//! that real ones need.
 
 use std::sync::PoisonError;
 

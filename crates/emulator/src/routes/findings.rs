@@ -1,4 +1,4 @@
-//! `GET /v1/findings` and `POST /v1/assessments/list-effective`: findings, and what assessments say of them.
+//! `GET /v1/findings` and `POST /v1/assessments/list-effective`: findings and their assessments.
 
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
