@@ -1,4 +1,4 @@
-//! Renaming: rules and functions in all files, names that imports give, and local variables.
+//! Renaming of rules and functions in all files, names of imports, and local variables.
 //!
 //! A name is only changed if the policies mean the same afterwards: resolved, the texts before and after
 //! differ in this name and nothing else, and no error is new.
@@ -26,30 +26,30 @@ use crate::names::Part;
 /// A place in a text, as bytes.
 type Place = (usize, usize);
 
-/// What has a name.
+/// The target of a name.
 enum Named {
     /// A rule, by its path below `data`.
     Rule(Vec<String>),
-    /// What an import gives a name to.
+    /// The target of an import's name.
     Import,
     /// A variable, in the rule that begins at this byte, by the name that it has when resolved.
     Variable(Name, u32),
 }
 
-/// A name, and where it is written.
+/// A name with its occurrences.
 pub(crate) struct Found {
     named: Named,
     pub name: String,
-    /// Where it was asked for.
+    /// The position of the request.
     pub range: Range,
     places: BTreeMap<PathBuf, BTreeSet<Place>>,
-    /// Where an import without a name gets one.
+    /// The position for a new name of an import.
     import: Option<usize>,
     /// A `some` before the places of a variable, which may declare it.
     some: Option<Place>,
 }
 
-/// Finds the name at a position, and everywhere else.
+/// Finds the name at a position, with its occurrences.
 pub(crate) fn find(
     files: &Files,
     load: &LoadOptions,
@@ -98,7 +98,7 @@ fn is_rule(files: &Files, path: &[String]) -> bool {
     files.iter().any(|(_, file)| declares(file))
 }
 
-/// Returns a rule with all places where its name is written.
+/// Returns a rule with all occurrences of its name.
 fn of_rule(files: &Files, file: &File, rule: &[String], at: Place) -> Found {
     let mut places: BTreeMap<PathBuf, BTreeSet<Place>> = BTreeMap::new();
     for (path, file) in files.iter() {
@@ -235,7 +235,7 @@ fn of_variable(
     })
 }
 
-/// Returns the edits that give a name to what another one is of.
+/// Returns the edits that rename a name.
 pub(crate) fn rename(
     files: &Files,
     load: &LoadOptions,
@@ -294,7 +294,7 @@ fn edited(files: &Files, found: &Found, new: &str) -> Result<(WorkspaceEdit, Sou
     Ok((WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }, after))
 }
 
-/// Returns `true` for what can name a rule or a variable.
+/// Returns `true` for valid names of rules and variables.
 fn is_name(text: &str) -> bool {
     let module = rego::parse(SourceText::new("", format!("package p\n\n{text} := 1\n")));
     let head = |module: &Module| match module.rules.first()?.head.reference.as_slice() {
@@ -308,9 +308,9 @@ fn is_name(text: &str) -> bool {
 struct Before<'a> {
     load: &'a LoadOptions,
     sources: Sources,
-    /// What they are to mean.
+    /// The required meaning.
     wanted: Vec<String>,
-    /// Why they don't mean it.
+    /// The message about a different meaning.
     other: String,
     /// The messages of their errors, once these are asked for.
     errors: OnceCell<Vec<String>>,
@@ -374,12 +374,12 @@ fn names(terms: &[Term]) -> Vec<String> {
     terms.iter().map_while(name).collect()
 }
 
-/// Gives the new name to what is renamed, in a module whose names are resolved.
+/// Renames the target in a module with resolved names.
 struct Naming<'a> {
     package: Vec<String>,
     of: &'a Named,
     new: &'a str,
-    /// Where the rule begins.
+    /// The beginning of the rule.
     rule: u32,
 }
 
@@ -421,7 +421,7 @@ impl VisitMut for Naming<'_> {
     }
 }
 
-/// Takes the modules when their names are resolved.
+/// Captures the modules after name resolution.
 #[derive(Default)]
 struct Taken(Option<Vec<(String, Module)>>);
 
@@ -435,7 +435,7 @@ impl Hooks for Taken {
     }
 }
 
-/// Returns modules in which references are complete and local variables have names of their own.
+/// Returns modules with complete references and unique local variables.
 fn resolved(sources: &Sources, load: &LoadOptions) -> Result<Vec<(String, Module)>, String> {
     let text = |module: &ModuleSource| {
         let named = sources.versions.get(&module.path).map(|version| (*version).into());

@@ -1,4 +1,4 @@
-//! The conversation with the editor: messages in, answers out.
+//! The server: requests and notifications of the editor, and responses.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::findings::Checker;
 use crate::lenses::Task;
 use crate::{actions, completion, definition, hover, lenses, rename, stdio, symbols};
 
-/// How policies are read and checked.
+/// Options for reading and checking policies.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -43,7 +43,7 @@ pub struct Options {
     pub documents: Option<PolicyDocuments>,
 }
 
-/// Serves an editor over standard input and output, until it ends the conversation.
+/// Serves an editor over standard input and output until it exits.
 ///
 /// # Errors
 /// The conversation breaks off, or isn't one in the protocol.
@@ -54,7 +54,7 @@ pub fn serve_stdio(options: Options) -> Result<(), Box<dyn Error + Send + Sync>>
     threads.join().and(served)
 }
 
-/// Serves an editor over a connection, until it ends the conversation.
+/// Serves an editor over a connection until it exits.
 ///
 /// # Errors
 /// The conversation breaks off, or isn't one in the protocol.
@@ -123,17 +123,17 @@ fn capabilities() -> ServerCapabilities {
 
 struct Server {
     options: Options,
-    /// What is read from the disk.
+    /// The paths on the disk.
     paths: Vec<PathBuf>,
     files: Files,
     checker: Checker,
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 enum Refused {
-    /// Its parameters can't be read.
+    /// The parameters can't be read.
     Params(serde_json::Error),
-    /// It can't be done.
+    /// The request failed.
     Failed(String),
 }
 
@@ -156,7 +156,7 @@ impl Refused {
     }
 }
 
-/// Returns an error with what to do next.
+/// Returns an error with its hint.
 fn explained(error: &rego_platform::Error) -> String {
     let hint = error.hint().map(|hint| format!("\nhelp: {hint}"));
     format!("{}{}", error.report(), hint.unwrap_or_default())
@@ -168,7 +168,7 @@ fn shown(typ: MessageType, message: String) -> Message {
     Notification::new(method, ShowMessageParams { typ, message }).into()
 }
 
-/// Where a request is about.
+/// The document of a request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OfDocument {
@@ -190,7 +190,7 @@ impl Server {
         Self { options, paths, files, checker }
     }
 
-    /// Reads the disk; what can't be read is shown, and what was read before stays.
+    /// Reads the disk. On an error, the message is shown and the previous state stays.
     fn read(&mut self, connection: &Connection) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Err(error) = self.files.read(&self.paths, &self.options.ignore) {
             connection.sender.send(shown(MessageType::WARNING, explained(&error)))?;
@@ -202,7 +202,7 @@ impl Server {
         self.checker.check(self.files.clone(), changed, is_typed);
     }
 
-    /// Takes a notification. One that can't be read, or isn't known, changes nothing.
+    /// Handles a notification. One that can't be read, or isn't known, changes nothing.
     fn note(
         &mut self,
         notification: Notification,
@@ -243,7 +243,7 @@ impl Server {
         Ok(())
     }
 
-    /// Takes the text of an open file by its address, also as the editor spelt that, and returns its path.
+    /// Sets the text of an open file, with the editor's spelling of its address, and returns the path.
     fn open(
         &mut self,
         (uri, spelt): (&Uri, &str),
@@ -255,7 +255,7 @@ impl Server {
         Some(path)
     }
 
-    /// Runs a test or evaluates a rule on a thread of its own, and shows the outcome.
+    /// Runs a test or evaluates a rule on a separate thread, and shows the outcome.
     fn run(
         &self,
         request: Request,
@@ -287,7 +287,7 @@ impl Server {
         Ok(())
     }
 
-    /// Returns what a command is to run.
+    /// Returns the task of a command.
     fn task(&self, params: Value) -> Result<Task, Refused> {
         let ExecuteCommandParams { command, mut arguments, .. } = serde_json::from_value(params)?;
         let is_test = match command.as_str() {
@@ -327,7 +327,7 @@ impl Server {
         }
     }
 
-    /// Returns the result of a request; `None` if its method isn't known.
+    /// Returns the result of a request; `None` for an unknown method.
     fn result(&self, method: &str, params: Value) -> Option<Answer> {
         let product = &self.options.load.product;
         Some(match method {
@@ -382,7 +382,7 @@ impl Server {
         })
     }
 
-    /// Answers a request about a position.
+    /// Handles a request about a position.
     fn at<T: Serialize>(
         &self,
         params: Value,
@@ -400,7 +400,7 @@ impl Server {
         Ok(serde_json::to_value(answer((&files, load), &path, at, &params)?)?)
     }
 
-    /// Answers a request about a file: of a policy document, its modules.
+    /// Handles a request about a file, or about the modules of a policy document.
     fn of<T: Serialize>(
         &self,
         params: Value,
