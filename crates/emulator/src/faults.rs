@@ -230,8 +230,7 @@ fn parse(text: &str) -> Result<Fault, String> {
             "status" => {
                 let status = number(key, value)?;
                 let status = u16::try_from(status).ok().filter(|s| (200..600).contains(s));
-                let status = status
-                    .ok_or_else(|| format!("invalid status `{value}`: expected a final one"))?;
+                let status = status.ok_or_else(|| format!("`{value}` isn't a final status"))?;
                 Some(FaultKind::Status { status, headers: Vec::new(), body: None })
             }
             "cut" => Some(FaultKind::CutBody(number(key, value)? as usize)),
@@ -259,12 +258,7 @@ fn parse(text: &str) -> Result<Fault, String> {
                 headers.push((name.to_owned(), value.to_owned()));
             }
             "body" => body = Some(value.to_owned()),
-            _ => {
-                return Err(format!(
-                    "unknown option or effect `{}`",
-                    rego::internal::text::escape(part)
-                ));
-            }
+            _ => return Err(format!("unknown effect `{}`", rego::internal::text::escape(part))),
         }
     }
     fault.kind = complete(kind, headers, body)?;

@@ -129,7 +129,7 @@ impl Resource {
 
 impl Type {
     fn check(&self, key: &str, value: &Value) -> Result<(), (String, String)> {
-        let wrong = |what: &str| {
+        let unexpected_type = |what: &str| {
             let place = match value {
                 Value::String(text) => format!("{key}: {text}"),
                 Value::Bool(_) | Value::Number(_) => format!("{key}: {value}"),
@@ -156,14 +156,16 @@ impl Type {
             (Self::Keyed(resource), Value::Object(map)) => {
                 map.values().try_for_each(|value| resource.check(value))
             }
-            (Self::Text | Self::Choice(_), _) => wrong("a string"),
-            (Self::Time, _) => wrong("a time such as `2026-03-01T09:00:00Z`"),
-            (Self::Flag, _) => wrong("`true` or `false`"),
-            (Self::Int, _) => wrong("a whole number of 32 bits"),
-            (Self::Number, _) => wrong("a number"),
-            (Self::Texts, _) => wrong("an object of strings"),
-            (Self::Keyed(_) | Self::Of(_) | Self::Any | Self::Pages, _) => wrong("an object"),
-            (Self::List(_), _) => wrong("a list"),
+            (Self::Text | Self::Choice(_), _) => unexpected_type("a string"),
+            (Self::Time, _) => unexpected_type("a time such as `2026-03-01T09:00:00Z`"),
+            (Self::Flag, _) => unexpected_type("`true` or `false`"),
+            (Self::Int, _) => unexpected_type("a whole number of 32 bits"),
+            (Self::Number, _) => unexpected_type("a number"),
+            (Self::Texts, _) => unexpected_type("an object of strings"),
+            (Self::Keyed(_) | Self::Of(_) | Self::Any | Self::Pages, _) => {
+                unexpected_type("an object")
+            }
+            (Self::List(_), _) => unexpected_type("a list"),
         }
     }
 

@@ -27,8 +27,8 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             }
             Line::Instruction(number, text) => (number, text),
         };
-        let wrong = |message: String| Problem::on(number, message);
-        let instruction = parse(&text, &mut lines).map_err(wrong)?;
+        let invalid = |message: String| Problem::on(number, message);
+        let instruction = parse(&text, &mut lines).map_err(invalid)?;
         stages += usize::from(instruction.cmd == "from");
         let stage = Value::from(stages.saturating_sub(1));
         all.extend(comments.drain(..).map(|text| comment(text, stage.clone())));

@@ -16,22 +16,22 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut size = 0;
     let mut lines = lines(text);
     while let Some((at, line)) = lines.next() {
-        let wrong = |message: String| Problem::at(text, at, message);
+        let invalid = |message: String| Problem::at(text, at, message);
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let line = whole(line, lines.by_ref().map(|(_, line)| line)).map_err(wrong)?;
+        let line = whole(line, lines.by_ref().map(|(_, line)| line)).map_err(invalid)?;
         let (name, own) = name(&line).ok_or_else(|| {
-            wrong("invalid line: expected `NAME=VALUE`, with or without `export`".into())
+            invalid("invalid line: expected `NAME=VALUE`, with or without `export`".into())
         })?;
-        let value = value(own, &known).map_err(wrong)?;
+        let value = value(own, &known).map_err(invalid)?;
         size += value.len();
         if size > MAX_BYTES {
-            return Err(wrong("values too large: the limit is 16 MiB".to_owned()));
+            return Err(invalid("values too large: the limit is 16 MiB".to_owned()));
         }
         if known.insert(name.to_owned(), value).is_some() {
-            return Err(wrong(twice(name)));
+            return Err(invalid(twice(name)));
         }
     }
     let members = known.into_iter().map(|(name, value)| (Value::from(name), Value::from(value)));

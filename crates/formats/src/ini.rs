@@ -18,7 +18,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut lines = Lines { rest: text, number: 0 };
     while let Some(line) = lines.next() {
         let number = lines.number;
-        let wrong = |message: String| Problem::on(number, message);
+        let invalid = |message: String| Problem::on(number, message);
         let line = line.trim_start();
         if is_comment(line) {
             continue;
@@ -26,20 +26,20 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
         if let Some(rest) = line.strip_prefix('[') {
             let (own, tail) = rest
                 .split_once(']')
-                .ok_or_else(|| wrong("missing `]` after the name of a section".to_owned()))?;
+                .ok_or_else(|| invalid("missing `]` after the name of a section".to_owned()))?;
             if !is_comment(tail.trim_start()) || tail.contains(']') {
-                return Err(wrong("unexpected text after the `]` of a section".to_owned()));
+                return Err(invalid("unexpected text after the `]` of a section".to_owned()));
             }
             own.clone_into(&mut name);
             section(&mut sections, &name);
             continue;
         }
         let (key, rest) = split(line).ok_or_else(|| {
-            wrong("invalid line: expected a section, `[NAME]`, or `KEY = VALUE`".to_owned())
+            invalid("invalid line: expected a section, `[NAME]`, or `KEY = VALUE`".to_owned())
         })?;
-        let value = value(rest.trim_start(), &mut lines).map_err(wrong)?;
+        let value = value(rest.trim_start(), &mut lines).map_err(invalid)?;
         if let Some(own) = section(&mut sections, &name) {
-            add(own, key, typed(&value)).map_err(wrong)?;
+            add(own, key, typed(&value)).map_err(invalid)?;
         }
     }
     Ok(Value::from(sections))

@@ -7,7 +7,7 @@ use super::limits::MAX_DEPTH;
 use super::problem::{Problem, add};
 
 pub(crate) fn read(text: &str) -> Result<Value, Problem> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Json5Parser { text, at: 0 };
     let value = reader.value(0).and_then(|value| {
         reader.skip()?;
         match reader.peek() {
@@ -20,12 +20,12 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
 
 type Read<T> = Result<T, String>;
 
-struct Reader<'t> {
+struct Json5Parser<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> Json5Parser<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }

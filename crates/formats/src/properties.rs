@@ -10,7 +10,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     let mut object = Object::new();
     let mut lines = lines(text);
     while let Some((at, line)) = lines.next() {
-        let wrong = |message: String| Problem::at(text, at, message);
+        let invalid = |message: String| Problem::at(text, at, message);
         let mut logical = line.trim_start_matches(BLANK).to_owned();
         if logical.is_empty() || logical.starts_with(['#', '!']) {
             continue;
@@ -21,12 +21,12 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             logical.push_str(next.trim_start_matches(BLANK));
         }
         let (key, value) = split(&logical);
-        let key = unescaped(key).map_err(wrong)?;
+        let key = unescaped(key).map_err(invalid)?;
         if key.is_empty() {
-            return Err(wrong("missing key before `=`".to_owned()));
+            return Err(invalid("missing key before `=`".to_owned()));
         }
-        let value = unescaped(value).map_err(wrong)?;
-        add(&mut object, &key, Value::from(value)).map_err(wrong)?;
+        let value = unescaped(value).map_err(invalid)?;
+        add(&mut object, &key, Value::from(value)).map_err(invalid)?;
     }
     Ok(Value::from(object))
 }

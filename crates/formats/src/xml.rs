@@ -32,28 +32,30 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
             let at = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
             Problem::at(text, at, format!("invalid XML: {error}"))
         })?;
-        let wrong = |message: String| Problem::at(text, before, message);
+        let invalid = |message: String| Problem::at(text, before, message);
         if matches!(event, Event::Eof) {
             return match (root, open.is_empty()) {
                 (Some(root), true) => Ok(root),
-                (None, true) => Err(wrong("no element".to_owned())),
-                (_, false) => Err(wrong("unterminated element".to_owned())),
+                (None, true) => Err(invalid("no element".to_owned())),
+                (_, false) => Err(invalid("unterminated element".to_owned())),
             };
         }
         match &event {
             Event::Decl(_) if before > 0 => {
-                return Err(wrong("unexpected declaration: expected only at the start".to_owned()));
+                return Err(invalid(
+                    "unexpected declaration: expected only at the start".to_owned(),
+                ));
             }
-            Event::Decl(declaration) => encoding(declaration, text.is_ascii()).map_err(wrong)?,
+            Event::Decl(declaration) => encoding(declaration, text.is_ascii()).map_err(invalid)?,
             Event::DocType(_) if has_type || root.is_some() || !open.is_empty() => {
-                return Err(wrong(
+                return Err(invalid(
                     "unexpected document type: expected only one, before the element".to_owned(),
                 ));
             }
             _ => {}
         }
         has_type |= matches!(event, Event::DocType(_));
-        step(event, &mut open, &mut root).map_err(wrong)?;
+        step(event, &mut open, &mut root).map_err(invalid)?;
     }
 }
 

@@ -48,7 +48,7 @@ struct State {
 
 /// The findings of a file.
 #[derive(Default)]
-struct Known {
+struct FileFindings {
     /// The text that the findings are about.
     text: Arc<Text>,
     found: Vec<Diagnostic>,
@@ -67,7 +67,7 @@ struct Shared {
     whole: Option<Arc<State>>,
     /// The number of the last state that was checked as a whole.
     settled: u64,
-    known: BTreeMap<PathBuf, Known>,
+    known: BTreeMap<PathBuf, FileFindings>,
     ended: bool,
 }
 
@@ -264,7 +264,7 @@ impl Worker {
         let checked = wanted.map(|(path, document)| {
             // While someone is typing, nothing changes but that text.
             let is_known =
-                |known: &&Known| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
+                |known: &&FileFindings| state.is_typed && Arc::ptr_eq(&known.text, &document.text);
             let known =
                 lock(&self.shared).known.get(path).filter(is_known).map(|one| one.found.clone());
             let name = path.display().to_string();
@@ -308,8 +308,10 @@ impl Worker {
         let sent: Vec<_> = found.iter().map(|finding| converted(finding, &text)).collect();
         let moves = known.uri.is_some() && known.uri != uri;
         let is_new = known.sent != sent || moves;
-        let before =
-            std::mem::replace(known, Known { text, found, sent: sent.clone(), uri: uri.clone() });
+        let before = std::mem::replace(
+            known,
+            FileFindings { text, found, sent: sent.clone(), uri: uri.clone() },
+        );
         if let Some(before) = before.uri.filter(|before| Some(before) != uri.as_ref()) {
             (self.publish)(json!({ "uri": *before, "diagnostics": [] }));
         }
@@ -322,7 +324,8 @@ impl Worker {
 impl Shared {
     /// Returns the files with errors.
     fn with_errors(&self) -> impl Iterator<Item = PathBuf> {
-        let is_wrong = |known: &Known| known.found.iter().any(|one| one.level == Level::Error);
+        let is_wrong =
+            |known: &FileFindings| known.found.iter().any(|one| one.level == Level::Error);
         self.known.iter().filter(move |(_, known)| is_wrong(known)).map(|(path, _)| path.clone())
     }
 }

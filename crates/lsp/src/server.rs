@@ -137,7 +137,7 @@ enum Refused {
     Failed(String),
 }
 
-type Answer = Result<Value, Refused>;
+type RequestResult = Result<Value, Refused>;
 
 impl From<serde_json::Error> for Refused {
     fn from(error: serde_json::Error) -> Self {
@@ -328,7 +328,7 @@ impl Server {
     }
 
     /// Returns the result of a request; `None` for an unknown method.
-    fn result(&self, method: &str, params: Value) -> Option<Answer> {
+    fn result(&self, method: &str, params: Value) -> Option<RequestResult> {
         let product = &self.options.load.product;
         Some(match method {
             request::HoverRequest::METHOD => self
@@ -392,7 +392,7 @@ impl Server {
             lsp_types::Position,
             &Value,
         ) -> Result<T, Refused>,
-    ) -> Answer {
+    ) -> RequestResult {
         let about: TextDocumentPositionParams = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
         let at = about.position;
@@ -405,7 +405,7 @@ impl Server {
         &self,
         params: Value,
         answer: impl Fn(&[&File], &Path, &Value) -> Result<T, Refused>,
-    ) -> Answer {
+    ) -> RequestResult {
         let about: OfDocument = serde_json::from_value(params.clone())?;
         let Some(path) = addresses::path(&about.text_document.uri) else { return Ok(Value::Null) };
         let files = self.files.modules(&path);

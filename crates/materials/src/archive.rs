@@ -25,20 +25,20 @@ pub(crate) fn tar_gz(
     is_wanted: impl Fn(&str) -> bool,
     each: Each<'_>,
 ) -> Result<(), String> {
-    let wrong = |error: io::Error| format!("invalid tar.gz archive: {error}");
+    let invalid = |error: io::Error| format!("invalid tar.gz archive: {error}");
     let unpacked = Bounded { inner: MultiGzDecoder::new(bytes), left: MAX_BYTES };
     let mut archive = tar::Archive::new(unpacked);
-    for (index, entry) in archive.entries().map_err(wrong)?.enumerate() {
+    for (index, entry) in archive.entries().map_err(invalid)?.enumerate() {
         if index >= MAX_ENTRIES {
             return Err(format!("more than {MAX_ENTRIES} entries in the archive"));
         }
-        let mut entry = entry.map_err(wrong)?;
+        let mut entry = entry.map_err(invalid)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if entry.header().entry_type() != EntryType::Regular || !is_wanted(&name) {
             continue;
         }
         let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(wrong)?;
+        entry.read_to_end(&mut content).map_err(invalid)?;
         if each(&name, &content)?.is_break() {
             break;
         }
@@ -52,7 +52,7 @@ pub(crate) fn zip(
     is_wanted: impl Fn(&str) -> bool,
     each: Each<'_>,
 ) -> Result<(), String> {
-    let wrong = |error: io::Error| format!("invalid zip archive: {error}");
+    let invalid = |error: io::Error| format!("invalid zip archive: {error}");
     let (mut at, count, base) = directory(bytes)?;
     if count > MAX_ENTRIES {
         return Err(format!("more than {MAX_ENTRIES} entries in the archive"));
@@ -76,7 +76,7 @@ pub(crate) fn zip(
             method => return Err(format!("unsupported compression method {method} of {name}")),
         };
         let mut content = Vec::new();
-        Bounded { inner: unpacked, left }.read_to_end(&mut content).map_err(wrong)?;
+        Bounded { inner: unpacked, left }.read_to_end(&mut content).map_err(invalid)?;
         left -= content.len() as u64;
         let mut crc = Crc::new();
         crc.update(&content);

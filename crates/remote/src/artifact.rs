@@ -126,11 +126,8 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
     let mut names = BTreeSet::new();
     for name in all.iter().filter_map(|layer| layer.name.as_deref()) {
         if !names.insert(name) {
-            return Err(invalid_artifact(
-                what,
-                &format!("has a duplicate file `{}`", escape(name)),
-            )
-            .with_hint("push it again"));
+            let message = format!("has a duplicate file `{}`", escape(name));
+            return Err(invalid_artifact(what, &message).with_hint("push the artifact again"));
         }
     }
     limits.check(what, all.iter().map(|layer| layer.size))?;
@@ -139,11 +136,8 @@ pub(crate) fn layers(what: &str, manifest: &[u8], limits: &Limits) -> Result<Vec
 
 fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
     let digest = Digest::parse(&layer.digest).ok_or_else(|| {
-        invalid_artifact(
-            what,
-            &format!("has a layer with the unsupported digest `{}`", escape(&layer.digest)),
-        )
-        .with_hint("push with `sha256:` digests")
+        let message = format!("has the unsupported digest `{}`", escape(&layer.digest));
+        invalid_artifact(what, &message).with_hint("push with `sha256:` digests")
     })?;
     let endings: &[&str] = match layer.media_type.as_str() {
         BUNDLE => return Ok(Layer { digest, size: layer.size, name: None }),
@@ -163,11 +157,9 @@ fn of_descriptor(what: &str, layer: Descriptor) -> Result<Layer, Error> {
     let name = name.strip_prefix("./").unwrap_or(name);
     let shown = escape(name);
     if !is_inside(name) {
-        return Err(invalid_artifact(
-            what,
-            &format!("has a path outside of its folder: `{shown}`"),
-        )
-        .with_hint("push again from the folder, with relative paths"));
+        let message = format!("has a path outside of its folder: `{shown}`");
+        return Err(invalid_artifact(what, &message)
+            .with_hint("push again from the folder, with relative paths"));
     }
     if !endings.contains(&ending(name)) {
         let message =

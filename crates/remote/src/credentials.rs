@@ -54,7 +54,7 @@ struct Login {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct HelperResponse {
     username: String,
     secret: String,
 }
@@ -209,7 +209,7 @@ async fn ask(helper: &str, registry: &str) -> Result<Found, Error> {
     if !child.wait().await.map_err(failed)?.success() {
         return Ok(Found::None);
     }
-    let answer: Answer = serde_json::from_slice(&text).map_err(|_| {
+    let answer: HelperResponse = serde_json::from_slice(&text).map_err(|_| {
         Error::configuration(format!("invalid response of the credential helper `{helper}`"))
             .with_hint("log in again with `docker login`")
     })?;

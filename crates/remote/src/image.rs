@@ -79,7 +79,7 @@ pub struct LayerSignature {
 /// A manifest or an index. A list's own account of it isn't read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Form {
+struct ManifestJson {
     schema_version: u32,
     subject: Option<Referred>,
     manifests: Option<Vec<Referred>>,
@@ -112,7 +112,7 @@ struct Layer {
 }
 
 /// The manifests found for an image, before its blobs are fetched.
-struct Found {
+struct FoundManifests {
     image: Digest,
     /// The manifests to read.
     waiting: Vec<Digest>,
@@ -129,14 +129,11 @@ fn invalid_attachment(what: &str, message: &str) -> Error {
 
 fn digest(what: &str, text: &str) -> Result<Digest, Error> {
     Digest::parse(text).ok_or_else(|| {
-        invalid_attachment(
-            what,
-            &format!("has the unsupported digest `{}`: expected `sha256:`", escape(text)),
-        )
+        invalid_attachment(what, &format!("has the unsupported digest `{}`", escape(text)))
     })
 }
 
-impl Form {
+impl ManifestJson {
     /// Reads a manifest or an index.
     fn read(what: &str, bytes: &[u8]) -> Result<Self, Error> {
         let form: Self = serde_json::from_slice(bytes).map_err(|error| {
@@ -150,10 +147,10 @@ impl Form {
     }
 }
 
-impl Found {
+impl FoundManifests {
     /// Adds the content of a manifest or an index.
     fn read(&mut self, what: &str, bytes: &[u8]) -> Result<(), Error> {
-        let form = Form::read(what, bytes)?;
+        let form = ManifestJson::read(what, bytes)?;
         if let Some(subject) = &form.subject
             && subject.digest != self.image.as_str()
         {
@@ -178,7 +175,7 @@ impl Found {
     }
 
     /// Adds the manifests of an index.
-    fn list(&mut self, what: &str, index: Form) -> Result<(), Error> {
+    fn list(&mut self, what: &str, index: ManifestJson) -> Result<(), Error> {
         let entries = index.manifests.ok_or_else(|| invalid_attachment(what, "isn't an index"))?;
         for entry in entries {
             let digest = digest(what, &entry.digest)?;
@@ -194,8 +191,7 @@ impl Found {
         if count <= limit {
             return Ok(());
         }
-        let message =
-            format!("too many artifacts attached to `{}`: the limit is {limit}", self.image);
+        let message = format!("too many artifacts attached to `{}` (limit {limit})", self.image);
         Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 }
@@ -208,7 +204,7 @@ impl Session<'_> {
         let manifest = self.named(self.reference().manifest(), MANIFESTS).await?;
         let (manifest, image) =
             manifest.ok_or_else(|| absent(&format!("`{what}`"), self.base()))?;
-        Form::read(&what, &manifest)?;
+        ManifestJson::read(&what, &manifest)?;
         let found = self.attached(image, limits).await?;
         let mut blobs: BTreeMap<_, Vec<LayerSignature>> = BTreeMap::new();
         for Layer { digest, size, media_type, signature } in found.layers {
@@ -233,7 +229,7 @@ impl Session<'_> {
     }
 
     /// Finds the image's referrers through the registry's API, if supported.
-    async fn referring(&self, found: &mut Found) -> Result<(), Error> {
+    async fn referring(&self, found: &mut FoundManifests) -> Result<(), Error> {
         let what = "the referrers of the image";
         let mut next = Some(self.referrers(&found.image)?);
         for number in 0..MAX_PAGES {
@@ -242,24 +238,22 @@ impl Session<'_> {
                 // What isn't there behind another page is missing.
                 return if number == 0 { Ok(()) } else { Err(absent("a page of a list", &url)) };
             };
-            let list = Form::read(what, &page)?;
+            let list = ManifestJson::read(what, &page)?;
             if list.annotations.contains_key(FILTERED) {
                 return Err(filtered(&url));
             }
             found.list(what, list)?;
             next = following;
         }
-        let message = format!(
-            "too many pages in the referrers of `{}`: the limit is {MAX_PAGES}",
-            found.image
-        );
+        let message =
+            format!("too many pages of referrers of `{}`: the limit is {MAX_PAGES}", found.image);
         Err(Error::too_large(message).with_hint("remove unused artifacts"))
     }
 
     /// Finds the layers of all artifacts attached to an image.
-    async fn attached(&self, image: Digest, limits: Limits) -> Result<Found, Error> {
+    async fn attached(&self, image: Digest, limits: Limits) -> Result<FoundManifests, Error> {
         let tag = image.as_str().replace(':', "-");
-        let mut found = Found {
+        let mut found = FoundManifests {
             image,
             waiting: Vec::new(),
             known: BTreeSet::new(),
@@ -268,11 +262,11 @@ impl Session<'_> {
         };
         self.referring(&mut found).await?;
         // Some registries take such a tag for the digest itself: that is the image, and no list.
-        let is_other = |digest: &Digest, found: &Found| *digest != found.image;
+        let is_other = |digest: &Digest, found: &FoundManifests| *digest != found.image;
         if let Some((list, digest)) = self.named(&tag, MANIFESTS).await?
             && is_other(&digest, &found)
         {
-            found.list(&tag, Form::read(&tag, &list)?)?;
+            found.list(&tag, ManifestJson::read(&tag, &list)?)?;
         }
         for kind in COSIGN {
             let name = format!("{tag}.{kind}");

@@ -51,7 +51,7 @@ const HEAD: &str =
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+struct LockToml {
     version: u32,
     #[serde(default)]
     source: Vec<PinnedSource>,
@@ -72,39 +72,41 @@ impl Lock {
     /// # Errors
     /// [`ErrorKind::Configuration`](rego_platform_client::ErrorKind::Configuration) for a text of another form, and for an address that it has twice.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = |message: String| Error::configuration(message);
-        let form: Form = toml::from_str(text).map_err(|error| {
-            wrong("invalid lock file".to_owned()).with_source(error.message().to_owned())
+        let invalid = |message: String| Error::configuration(message);
+        let form: LockToml = toml::from_str(text).map_err(|error| {
+            invalid("invalid lock file".to_owned()).with_source(error.message().to_owned())
         })?;
         if form.version != VERSION {
             let message = format!(
                 "unsupported version of the lock file: expected {VERSION}, found {}",
                 form.version
             );
-            return Err(wrong(message).with_hint("update this program"));
+            return Err(invalid(message).with_hint("update this program"));
         }
         let mut sources = BTreeMap::new();
         for PinnedSource { address, digest, signer } in form.source {
             let shown = escape(&address);
             let parsed = match Address::parse(&address) {
                 Some(parsed) => parsed?,
-                None => return Err(wrong(format!("invalid address in the lock file: `{shown}`"))),
+                None => {
+                    return Err(invalid(format!("invalid address in the lock file: `{shown}`")));
+                }
             };
             let digest = match &parsed {
                 Address::Repository(_) => Digest::parse_commit(&digest),
                 _ => Digest::parse(&digest),
             };
             let digest = digest.ok_or_else(|| {
-                wrong(format!("invalid digest of `{shown}` in the lock file")).with_hint(
+                invalid(format!("invalid digest of `{shown}` in the lock file")).with_hint(
                     "write `sha256:` and 64 lowercase digits; for a commit, `sha1:` and 40",
                 )
             })?;
             if signer.is_some() && !matches!(parsed, Address::Registry(_)) {
-                return Err(wrong(format!("unexpected signer of `{shown}` in the lock file"))
+                return Err(invalid(format!("unexpected signer of `{shown}` in the lock file"))
                     .with_hint("remove the signer: only sources in registries have one"));
             }
             if sources.insert(parsed, Pin { digest, signer }).is_some() {
-                return Err(wrong(format!("duplicate source in the lock file: `{shown}`"))
+                return Err(invalid(format!("duplicate source in the lock file: `{shown}`"))
                     .with_hint("remove one of the two"));
             }
         }

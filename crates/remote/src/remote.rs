@@ -145,7 +145,7 @@ impl Remote {
         let (inner, address) = (Arc::clone(&self.0), address.clone());
         let (digest, version) = (known.digest.clone(), known.version.clone());
         self.wait(address.to_string(), async move {
-            inner.fetch(&address, None, Some(Known { digest: &digest, version })).await
+            inner.fetch(&address, None, Some(KnownSource { digest: &digest, version })).await
         })
     }
 
@@ -210,7 +210,7 @@ impl Remote {
 }
 
 /// A source that was fetched before.
-struct Known<'a> {
+struct KnownSource<'a> {
     digest: &'a Digest,
     version: Option<HeaderValue>,
 }
@@ -221,7 +221,7 @@ impl Inner {
         &self,
         address: &Address,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         match address {
             Address::Registry(reference) => self.files(reference, pinned, known).await,
@@ -239,7 +239,7 @@ impl Inner {
         &self,
         reference: &Reference,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         let session = Session::new(&self.transport, &self.allowed, reference, Action::Pull)?;
         let (manifest, digest) = session.manifest().await?;
@@ -255,7 +255,7 @@ impl Inner {
         &self,
         archive: &Archive,
         pinned: Option<&Digest>,
-        known: Option<Known<'_>>,
+        known: Option<KnownSource<'_>>,
     ) -> Result<Option<Fetched>, Error> {
         let url = archive.url();
         if pinned.is_none() && !self.allowed.allow(url) {

@@ -119,7 +119,7 @@ const ANSWERS: &[Row] = &[
     (A6, "a refusal with escapes",         Some(Unavailable),     "no \\u{1b}[1m", |n, _| refusal(n, "13", "no %1b[1m%0a%e2%80%ae")),
     (A2, "a success without a message",    Some(Protocol),        "invalid response", |n, _| send(&[headers(END_STREAM, n, &[OK, TYPE, ("grpc-status", "0")])])),
     (A2, "a success with half a message",  Some(Protocol),        "invalid response", |n, good| send(&[head(n), data(n, &good[..9]), success(n)])),
-    (A2, "an empty message",               Some(Protocol),        "in the service's response", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
+    (A2, "an empty message",               Some(Protocol),        "the service's answer has no", |n, _| send(&[head(n), data(n, &message(&[])), success(n)])),
 ];
 
 /// What the content store says.
@@ -300,7 +300,7 @@ fn a_signed_url_is_one_and_gets_no_token() {
         ("http://192.0.2.1/?sig=signed-", Protocol, "from https to plain HTTP"),
         ("https://u:signed-@127.0.0.1/", Protocol, "a user name or password"),
         ("file:///etc/passwd", Protocol, "unsupported scheme"),
-        (&format!("https://127.0.0.1:1/?t={CANARY}"), Protocol, "a URL that contains the token"),
+        (&format!("https://127.0.0.1:1/?t={CANARY}"), Protocol, "a URL with the token"),
         (&format!("https://127.0.0.1:1/{SIGNED}"), Unavailable, "can't connect to"),
     ] {
         let rows: &[Row] = &[(N5, "a URL", Some(kind), says, ROWS[0].4)];

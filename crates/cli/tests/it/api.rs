@@ -96,7 +96,7 @@ fn a_failure_is_not_an_answer() {
     let unknown = "00000000-0000-0000-0000-000000000000";
     let run = |arguments: &[&str]| {
         let output = sandbox.local(&[&["api"], arguments].concat()).output().fails_with_one_of(&[
-            "no such resource of the service (404): product",
+            "unknown resource in the arguments (404): product",
             "invalid value '' for '--project-name <NAME>': it is empty",
             "the service rejected the token (401): injected fault",
             "`api products` doesn't support `--record`",

@@ -65,16 +65,17 @@ pub fn error(
 /// Returns the error of a refusal, whose status is shown as `shown`.
 pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &[u8]) -> Error {
     let (kind, what, hint) = describe(question.endpoint, status, body);
-    let Worded { what, hint, setting } = worded(question, status, body).unwrap_or_else(|| Worded {
-        what: what.to_owned(),
-        hint: hint.to_owned(),
-        setting: match hint {
-            LOG_IN => Some(setting::TOKEN),
-            NOT_CONTROL_PLANE => Some(setting::CONTROL_PLANE),
-            NOT_BACKEND => Some(setting::BACKEND),
-            _ => None,
-        },
-    });
+    let Wording { what, hint, setting } =
+        worded(question, status, body).unwrap_or_else(|| Wording {
+            what: what.to_owned(),
+            hint: hint.to_owned(),
+            setting: match hint {
+                LOG_IN => Some(setting::TOKEN),
+                NOT_CONTROL_PLANE => Some(setting::CONTROL_PLANE),
+                NOT_BACKEND => Some(setting::BACKEND),
+                _ => None,
+            },
+        });
     let text = match message(body) {
         Some(message) => format!("{what} ({shown}): {message}"),
         None => format!("{what} ({shown})"),
@@ -84,20 +85,20 @@ pub fn refusal(question: &Question<'_>, status: StatusCode, shown: &str, body: &
 }
 
 /// The wording of a refusal.
-struct Worded {
+struct Wording {
     what: String,
     hint: String,
     setting: Option<Setting>,
 }
 
 /// Returns the wording of a refusal that concerns the request's organization, token or resource.
-fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Worded> {
+fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wording> {
     let Question { endpoint, names, by_api_token, organization } = question;
     let about_one = is_about_one(*endpoint);
     match status.as_u16() {
         // An API token selects none: its own is gone, and with it the token.
         403 | 500 if is_no_member(body) && (organization.is_some() || status != 500) => {
-            Some(Worded {
+            Some(Wording {
                 what: match organization {
                     Some(name) => {
                         let name = shorten(name, 80);
@@ -109,7 +110,7 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
                 setting: Some(setting::ORGANIZATION),
             })
         }
-        403 if *by_api_token && about_one => Some(Worded {
+        403 if *by_api_token && about_one => Some(Wording {
             what: "not found or not allowed for this API token".to_owned(),
             hint: format!(
                 "check the digest, and that it is in the token's organization; {}",
@@ -117,8 +118,8 @@ fn worded(question: &Question<'_>, status: StatusCode, body: &[u8]) -> Option<Wo
             ),
             setting: None,
         }),
-        404 if !about_one && says_not_found(body) => Some(Worded {
-            what: "no such resource of the service".to_owned(),
+        404 if !about_one && says_not_found(body) => Some(Wording {
+            what: "unknown resource in the arguments".to_owned(),
             hint: match names.as_slice() {
                 [] => "check the names in the arguments".to_owned(),
                 names => format!("check that `{}` exists", names.join("` or `")),

@@ -58,8 +58,8 @@ struct Inner {
     prefix: Path,
     address: Url,
     on_fault: Option<Box<OnFault>>,
-    reading: Aside,
-    writing: Aside,
+    reading: Suspension,
+    writing: Suspension,
 }
 
 impl fmt::Debug for Inner {
@@ -118,25 +118,25 @@ impl ArtifactStoreBuilder {
             prefix,
             address,
             on_fault: self.on_fault,
-            reading: Aside::new(
+            reading: Suspension::new(
                 "read",
                 "check the store; until then artifacts come from the service",
             ),
-            writing: Aside::new("written", "check the store; until then nothing is written to it"),
+            writing: Suspension::new("written", "check the store"),
         })))
     }
 }
 
 /// A use of the store, suspended for a while after a failure.
 #[derive(Debug)]
-struct Aside {
+struct Suspension {
     /// The suspended action, and the hint about it.
     what: &'static str,
     hint: &'static str,
     until: Mutex<Option<Instant>>,
 }
 
-impl Aside {
+impl Suspension {
     const fn new(what: &'static str, hint: &'static str) -> Self {
         Self { what, hint, until: Mutex::new(None) }
     }
@@ -261,7 +261,7 @@ impl ArtifactStore {
     }
 
     /// Reports why the store can't be used, and suspends its use.
-    fn cannot(&self, aside: &Aside, error: Option<object_store::Error>) {
+    fn cannot(&self, aside: &Suspension, error: Option<object_store::Error>) {
         if !aside.set() {
             return;
         }

@@ -91,19 +91,20 @@ impl Token {
         if text.is_empty() {
             return Err(Error::configuration("empty token"));
         }
-        let wrong = |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
+        let invalid =
+            |message: &str, hint: &str| Err(Error::configuration(message).with_hint(hint));
         let scheme = text.split_once(char::is_whitespace).map(|(scheme, _)| scheme);
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")) {
-            return wrong("the token begins with `Bearer`", "remove `Bearer `");
+            return invalid("the token begins with `Bearer`", "remove `Bearer `");
         }
         if !text.bytes().all(|b| b.is_ascii_graphic()) {
-            return wrong(
+            return invalid(
                 "invalid character in the token: expected printable ASCII without white space",
                 "copy the token again, without quotes and line breaks",
             );
         }
         if text.starts_with(['"', '\'']) || text.ends_with(['"', '\'']) {
-            return wrong("quotes around the token", "remove the quotes");
+            return invalid("quotes around the token", "remove the quotes");
         }
         // Anything that isn't a JWT is an opaque token: no audience, no expiry.
         let claims = claims(text);

@@ -92,6 +92,7 @@ impl Cache {
     fn enforce_limit(&self, added: u64) {
         let Ok(mut known) = self.known.lock() else { return };
         let total = match *known {
+            // An estimate, since other processes write too. The listing below corrects it.
             Some(before) => before + added,
             None => {
                 self.remove_abandoned();

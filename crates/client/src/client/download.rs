@@ -124,9 +124,7 @@ async fn redirected(
 ) -> Result<Content, Failed> {
     let Redirect { from, location, token } = to;
     if token.is_some_and(|token| token.occurs_in(location.as_bytes())) {
-        return Err(
-            Error::protocol("redirect of the download to a URL that contains the token").into()
-        );
+        return Err(Error::protocol("redirect of the download to a URL with the token").into());
     }
     let to = target(from, location, client)?;
     if let Some(content) = client.settings.kept.find(context, wanted).await? {
@@ -181,8 +179,7 @@ async fn follow(client: &Client, context: &Context, to: Url) -> Result<Reply, Fa
             status if is_redirect(status) => {
                 let to = target(&hop.url, location(&reply)?, client)?;
                 hop.follow(status, to).map_err(|_| {
-                    let message =
-                        format!("too many redirects of the download: the limit is {MAX_REDIRECTS}");
+                    let message = format!("too many redirects: the limit is {MAX_REDIRECTS}");
                     Error::protocol(message)
                 })?;
             }

@@ -97,6 +97,7 @@ pub struct Policy {
 
 impl Policy {
     fn allows<E>(self, failed: &Failed<E>) -> bool {
+        // A request that never arrived is safe to repeat, even if it isn't idempotent.
         let is_safe = self.idempotent || failed.unsent || self.is_waited_for(failed);
         failed.retryable && is_safe
     }
@@ -109,6 +110,7 @@ impl Policy {
     fn pause<E>(self, failed: &Failed<E>, planned: Option<Duration>) -> Option<Duration> {
         let pause = planned?.max(failed.retry_after.unwrap_or_default());
         let left = self.deadline.saturating_duration_since(Instant::now());
+        // A retry beyond the deadline would only replace this failure by a timeout.
         (pause < left).then_some(pause)
     }
 

@@ -15,7 +15,7 @@ use super::records::finish;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ComplianceYaml {
     project: Name,
     version: Name,
     framework: Name,
@@ -61,7 +61,7 @@ pub(super) fn load(
     problems: &mut Problems,
 ) -> Vec<Evaluation> {
     let mut evaluations = Vec::new();
-    for (source, entries) in folder.topic::<Vec<File>>("compliance", problems) {
+    for (source, entries) in folder.topic::<Vec<ComplianceYaml>>("compliance", problems) {
         for (index, entry) in entries.iter().enumerate() {
             let found = match version(&source, entry, entries.split_at(index).0, projects) {
                 Ok(found) => found,
@@ -80,8 +80,8 @@ pub(super) fn load(
 /// Returns the version that an entry is about.
 fn version<'a>(
     source: &Source,
-    entry: &File,
-    before: &[File],
+    entry: &ComplianceYaml,
+    before: &[ComplianceYaml],
     projects: &'a Projects,
 ) -> Result<(&'a Project, &'a Version), Problem> {
     let name = entry.version.as_str();
@@ -102,7 +102,7 @@ struct Context<'a> {
 impl Context<'_> {
     fn resolve(
         &self,
-        entry: &File,
+        entry: &ComplianceYaml,
         (project, version): (&Project, &Version),
         evaluations: &mut Vec<Evaluation>,
         problems: &mut Problems,

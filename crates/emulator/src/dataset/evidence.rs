@@ -11,7 +11,7 @@ use super::projects::Projects;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct EvidenceYaml {
     project: Name,
     version: Name,
     workflow: Name,
@@ -62,7 +62,7 @@ pub(super) fn load(
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let mut all: Vec<Evidence> = Vec::new();
-    for (source, runs) in folder.topic::<Vec<File>>("evidence", problems) {
+    for (source, runs) in folder.topic::<Vec<EvidenceYaml>>("evidence", problems) {
         for run in runs {
             for evidence in resolve(&source, projects, run, problems) {
                 if all.iter().any(|known| known.id == evidence.id) {
@@ -88,7 +88,7 @@ pub(super) fn load(
 fn resolve(
     source: &Source,
     projects: &Projects,
-    run: File,
+    run: EvidenceYaml,
     problems: &mut Problems,
 ) -> Vec<Evidence> {
     let run_id = run.workflow_run_id;

@@ -14,7 +14,7 @@ use super::identity::Identity;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct GraphYaml {
     organization: Name,
     nodes: Vec<NodeEntry>,
 }
@@ -99,7 +99,7 @@ pub(super) fn load(
 ) -> Graph {
     let mut graph = Graph::default();
     let mut pending: Vec<(usize, Vec<ReferenceEntry>, std::rc::Rc<Source>)> = Vec::new();
-    for (source, file) in folder.topic::<File>("graph", problems) {
+    for (source, file) in folder.topic::<GraphYaml>("graph", problems) {
         let source = std::rc::Rc::new(source);
         let name = file.organization.as_str();
         let Some(organization) = identity.organization(name) else {

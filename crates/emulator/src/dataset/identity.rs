@@ -34,7 +34,7 @@ enum Plan {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct IdentityYaml {
     users: Vec<User>,
     tokens: Vec<Token>,
 }
@@ -144,7 +144,7 @@ pub(super) fn load(folder: &Folder, problems: &mut Problems) -> Identity {
         let message = "no organization in the data set".to_owned();
         problems.push(folder.problem(path, code::CONTENT, message));
     }
-    for (source, file) in folder.topic::<File>("users", problems) {
+    for (source, file) in folder.topic::<IdentityYaml>("users", problems) {
         for user in &file.users {
             let twin = identity.user(&user.id).is_some();
             if twin || identity.user_by_email(user.email.as_str()).is_some() {

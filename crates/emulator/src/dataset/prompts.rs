@@ -8,12 +8,12 @@ use super::files::{Folder, Problems, code};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PromptsYaml {
     #[serde(default)]
     polls: Polls,
     default: PromptOutcome,
     #[serde(default)]
-    answers: Vec<Answer>,
+    answers: Vec<CannedResponse>,
 }
 
 /// The number of polls that show an operation waiting, then running, before it is over.
@@ -54,7 +54,7 @@ impl Default for PromptOutcome {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct CannedResponse {
     digest: Option<Digest>,
     content_contains: Option<Name>,
     prompt_contains: Option<Name>,
@@ -67,7 +67,7 @@ struct Answer {
 pub(crate) struct Prompts {
     polls: Polls,
     default: PromptOutcome,
-    answers: Vec<Answer>,
+    answers: Vec<CannedResponse>,
 }
 
 impl Prompts {
@@ -100,7 +100,7 @@ impl Prompts {
 }
 
 pub(super) fn load(folder: &Folder, artifacts: &Artifacts, problems: &mut Problems) -> Prompts {
-    let Some((source, file)) = folder.file::<File>("prompts.yaml", problems) else {
+    let Some((source, file)) = folder.file::<PromptsYaml>("prompts.yaml", problems) else {
         return Prompts::default();
     };
     for digest in file.answers.iter().filter_map(|answer| answer.digest.as_ref()) {

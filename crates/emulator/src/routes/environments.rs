@@ -16,11 +16,7 @@ pub(super) static LIST: Route = Route {
     summary: "Lists environments.",
     section: "4.4",
     access: Access::Paid,
-    query: &[Parameter::new(
-        "query",
-        Form::Text,
-        "substring of the name or description, ignoring case",
-    )],
+    query: &[Parameter::new("query", Form::Text, "part of the name or description, any case")],
     pages: Pages::Always(Paging::Page),
     body: None,
     answer: Answer::Json(&ENVIRONMENT_LIST),

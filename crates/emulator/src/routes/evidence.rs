@@ -24,11 +24,7 @@ pub(super) static LIST: Route = Route {
         Parameter::new("project_version_name", Form::Text, "the project version's name"),
         Parameter::new("kind", Form::Texts, "material types"),
         Parameter::new("workflow_name", Form::Texts, "names of workflows"),
-        Parameter::new(
-            "search",
-            Form::Text,
-            "substring of the evidence's or subject's name, ignoring case",
-        ),
+        Parameter::new("search", Form::Text, "part of the evidence's or subject's name, any case"),
         Parameter::new("latest", Form::Flag, "only the latest of each kind and name"),
         Parameter::new("hide_attestation", Form::Flag, "no attestations"),
         Parameter::new("product_id", Form::Text, "the product's id"),

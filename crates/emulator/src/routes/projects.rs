@@ -19,7 +19,7 @@ pub(super) static LIST: Route = Route {
     query: &[
         Parameter::new("project_name", Form::Text, "the project's name"),
         Parameter::new("product_id", Form::Id, "a product that the project is part of"),
-        Parameter::new("description", Form::Text, "substring of the description, ignoring case"),
+        Parameter::new("description", Form::Text, "part of the description, any case"),
     ],
     pages: Pages::Always(Paging::Page),
     body: None,

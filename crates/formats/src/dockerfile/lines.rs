@@ -27,16 +27,16 @@ impl<'t> Lines<'t> {
                 (lines.rest, lines.number) = before;
                 return Ok(lines);
             };
-            let wrong = |message: String| Problem::on(lines.number, message);
+            let invalid = |message: String| Problem::on(lines.number, message);
             if seen.contains(&name) {
-                return Err(wrong(format!("duplicate directive `{name}`")));
+                return Err(invalid(format!("duplicate directive `{name}`")));
             }
             seen.push(name);
             match (name, value) {
                 ("escape", "`") => lines.escape = '`',
                 ("escape", "\\") | ("syntax" | "check", _) => {}
                 _ => {
-                    return Err(wrong(
+                    return Err(invalid(
                         "invalid directive `escape`: expected a backslash or a backtick".to_owned(),
                     ));
                 }

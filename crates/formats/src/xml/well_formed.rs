@@ -39,16 +39,16 @@ pub(super) fn attributes(raw: &str) -> Result<(), String> {
         if next.is_empty() {
             return Ok(());
         }
-        let wrong = || "invalid attributes of a tag".to_owned();
+        let invalid = || "invalid attributes of a tag".to_owned();
         if next.len() == rest.len() {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let (own, value) = next.split_once('=').ok_or_else(wrong)?;
+        let (own, value) = next.split_once('=').ok_or_else(invalid)?;
         name(own.trim_end_matches(BLANK))?;
         let value = value.trim_start_matches(BLANK);
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(wrong)?;
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or_else(invalid)?;
         let (value, after) =
-            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(wrong)?;
+            value.get(1..).and_then(|value| value.split_once(quote)).ok_or_else(invalid)?;
         if value.contains('<') {
             return Err(format!(
                 "unexpected `<` in the attribute `{}`",

@@ -7,9 +7,9 @@ use rego_platform::Error;
 use rego_platform::rego::Value;
 
 use super::parser::{MAX_VALUES, Parsed, Parser};
-#[cfg(feature = "signatures")]
-use crate::provenance::{Form, Signed};
 use crate::provenance::{PAYLOAD_TYPE, Signatures, decode};
+#[cfg(feature = "signatures")]
+use crate::provenance::{SignatureForm, Signed};
 use crate::report::model::{Signer, Subject};
 use crate::setting;
 
@@ -103,7 +103,7 @@ fn unwrap(
         trusted => Some(trusted.signers(&Signed {
             payload: &payload,
             signatures: &signatures_of(envelope)?,
-            form: Form::Envelope { payload_type: PAYLOAD_TYPE, bundle },
+            form: SignatureForm::Envelope { payload_type: PAYLOAD_TYPE, bundle },
         })?),
     };
     let payload = String::from_utf8(payload).map_err(|_| {

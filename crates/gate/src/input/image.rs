@@ -84,7 +84,7 @@ enum Sort {
 }
 
 /// The parts of an accepted artifact that policies get.
-struct Counted {
+struct AcceptedArtifact {
     value: Object,
     predicate_type: Option<String>,
     signers: Option<Vec<Signer>>,
@@ -239,7 +239,7 @@ impl Artifact {
         content: &[u8],
         digest: &str,
         signatures: &Signatures,
-    ) -> Result<Counted, Error> {
+    ) -> Result<AcceptedArtifact, Error> {
         let (name, value, predicate_type, signers) = match sort {
             Sort::Attestation => {
                 let opened = self.attestation(&self.document(content)?, signatures)?;
@@ -262,18 +262,14 @@ impl Artifact {
                 if critical.and_then(|own| own.get_str("type").and_then(Value::as_str))
                     != Some(SIGNATURE_TYPE)
                 {
-                    return Err(Error::invalid_argument(
-                        "unexpected type of the signature: expected one of a container image",
-                    ));
+                    return Err(Error::invalid_argument("unexpected type of the signature"));
                 }
                 let image = critical.and_then(|own| own.get_str("image"));
                 if image
                     .and_then(|own| own.get_str("docker-manifest-digest").and_then(Value::as_str))
                     != Some(digest)
                 {
-                    return Err(Error::invalid_argument(
-                        "digest mismatch: the signature has the digest of a different image",
-                    ));
+                    return Err(Error::invalid_argument("digest mismatch of the signature"));
                 }
                 ("payload", payload, None, signers)
             }
@@ -289,7 +285,7 @@ impl Artifact {
         if let Some(signers) = &signers {
             fields.insert(Value::from("signers"), signers_value(signers));
         }
-        Ok(Counted { value: fields, predicate_type, signers })
+        Ok(AcceptedArtifact { value: fields, predicate_type, signers })
     }
 
     /// Opens an attestation. The certificate may be in annotations instead of a bundle around the envelope.
@@ -314,11 +310,9 @@ impl Artifact {
         let text = read.map_err(|error| {
             Error::invalid_argument("can't read the artifact").with_source(error)
         })?;
-        let text = text.filter(|text| text.only).ok_or_else(|| {
-            Error::invalid_argument(
-                "unexpected content of the artifact: expected one JSON document",
-            )
-        })?;
+        let text = text
+            .filter(|text| text.only)
+            .ok_or_else(|| Error::invalid_argument("expected one JSON document"))?;
         prepare::parse(&text, &self.digest).map(|parsed| parsed.value)
     }
 }

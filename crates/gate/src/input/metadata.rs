@@ -201,10 +201,10 @@ pub(super) fn put(
 
 /// Adds members to the object at `path` of the input.
 fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error> {
-    let wrong = |message| Error::invalid_argument(message);
+    let conflict = |message| Error::invalid_argument(message);
     let shown = |path: &[String]| data_reference(path).replacen("data.", "input.", 1);
     let Value::Object(own) = own else {
-        return Err(wrong(format!("unexpected type of `{}`: expected an object", shown(path)))
+        return Err(conflict(format!("unexpected type of `{}`: expected an object", shown(path)))
             .with_hint("rename the member of the input"));
     };
     let mut own = Object::clone(&own);
@@ -221,7 +221,7 @@ fn merged(own: Value, members: Object, path: &[String]) -> Result<Object, Error>
                     "conflicting `{}`: given `{given}`, but the input has a different value",
                     shown(&path)
                 );
-                return Err(wrong(message).with_hint("leave the value out"));
+                return Err(conflict(message).with_hint("leave the value out"));
             }
             (_, value) => value,
         };

@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 pub(crate) struct FindingType {
     /// The name in a document.
     pub name: &'static str,
-    fields: &'static [(&'static str, Form)],
+    fields: &'static [(&'static str, FieldForm)],
 }
 
 /// The form of a field that is present and not null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum FieldForm {
     /// A required nonempty string.
     Needed,
     Text,
@@ -28,7 +28,7 @@ enum Form {
     Object,
 }
 
-use Form::{Needed, Number, Object, Score, Text, Texts, Whole};
+use FieldForm::{Needed, Number, Object, Score, Text, Texts, Whole};
 
 /// The types.
 pub(super) static TYPES: [FindingType; 3] = [
@@ -105,7 +105,7 @@ impl FindingType {
     }
 }
 
-impl Form {
+impl FieldForm {
     fn fits(self, value: &Value) -> bool {
         let number = || match value {
             Value::String(text) => text.parse::<f64>().ok(),

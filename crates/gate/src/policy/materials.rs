@@ -122,10 +122,11 @@ impl Gate {
         files: &[Option<Cow<'_, str>>],
         metadata: &Metadata,
     ) -> Result<(), Error> {
-        let wrong = |message: String| Error::configuration(message).by_setting(setting::MATERIALS);
+        let invalid_material =
+            |message: String| Error::configuration(message).by_setting(setting::MATERIALS);
         let names = || files.iter().map(|file| self.material(metadata, file.as_deref()));
         if let Some(message) = missing(&self.materials, &names().collect::<Vec<_>>()) {
-            return Err(wrong(message));
+            return Err(invalid_material(message));
         }
         for input in names().flatten() {
             let named = self.materials.iter().filter(|material| material.name.is_some());
@@ -134,7 +135,7 @@ impl Gate {
             let first = kinds.next();
             if let Some((first, other)) = first.zip(kinds.find(|kind| first != Some(kind))) {
                 let (input, first, other) = (escape(input), escape(first), escape(other));
-                return Err(wrong(format!(
+                return Err(invalid_material(format!(
                     "conflicting types of the material `{input}`: `{first}` and `{other}`"
                 )));
             }

@@ -88,13 +88,13 @@ pub enum Signatures {
 pub(crate) struct Signed<'a> {
     pub payload: &'a [u8],
     pub signatures: &'a [Vec<u8>],
-    pub form: Form<'a>,
+    pub form: SignatureForm<'a>,
 }
 
 /// The location of the signatures.
 #[cfg(feature = "signatures")]
 #[cfg_attr(not(feature = "keyless"), allow(dead_code))]
-pub(crate) enum Form<'a> {
+pub(crate) enum SignatureForm<'a> {
     /// In an envelope, possibly within a bundle.
     Envelope { payload_type: &'a str, bundle: Option<&'a Value> },
     /// In annotations of the layer, with further annotations.
@@ -152,7 +152,7 @@ impl Signatures {
                     kept.iter().map(|own| decode(&own.signature)).collect();
                 let signatures =
                     signatures.map_err(|_| refused("invalid base64 in a signature"))?;
-                let form = Form::Bytes(&kept);
+                let form = SignatureForm::Bytes(&kept);
                 self.signers(&Signed { payload: bytes, signatures: &signatures, form }).map(Some)
             }
         }
@@ -176,11 +176,11 @@ impl Signatures {
     #[cfg(feature = "signatures")]
     pub(crate) fn signers(&self, own: &Signed<'_>) -> Result<Vec<Signer>, Error> {
         let (signed, none) = match own.form {
-            Form::Envelope { payload_type, .. } => {
+            SignatureForm::Envelope { payload_type, .. } => {
                 let signed = signed_bytes(payload_type, own.payload);
                 (Cow::Owned(signed), "no signature in the envelope")
             }
-            Form::Bytes(_) => (Cow::Borrowed(own.payload), "no signature"),
+            SignatureForm::Bytes(_) => (Cow::Borrowed(own.payload), "no signature"),
         };
         if own.signatures.is_empty() {
             return Err(refused(none));

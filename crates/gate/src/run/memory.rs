@@ -11,18 +11,18 @@ pub(super) struct MemoryBound(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    taken: Mutex<Taken>,
+    taken: Mutex<MemoryUse>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct MemoryUse {
     bytes: usize,
     /// The number of threads that wait for memory.
     waiting: usize,
 }
 
-impl Taken {
+impl MemoryUse {
     fn has_room(&self, bytes: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= MAX_BYTES
     }
@@ -36,7 +36,7 @@ pub(super) struct MemoryShare {
 }
 
 impl MemoryBound {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, MemoryUse> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,14 +55,14 @@ impl MemoryBound {
     pub fn take(&self, bytes: usize) -> MemoryShare {
         let mut taken = self.lock();
         taken.waiting += 1;
-        let full = |taken: &mut Taken| !taken.has_room(bytes);
+        let full = |taken: &mut MemoryUse| !taken.has_room(bytes);
         let mut taken =
             self.0.changed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner);
         taken.waiting -= 1;
         self.share(&mut taken, bytes)
     }
 
-    fn share(&self, taken: &mut Taken, bytes: usize) -> MemoryShare {
+    fn share(&self, taken: &mut MemoryUse, bytes: usize) -> MemoryShare {
         taken.bytes += bytes;
         MemoryShare { bound: self.clone(), bytes }
     }

@@ -73,6 +73,7 @@ impl<'a> JobQueue<'a> {
         let mut state = self.lock();
         let mut naps = 0;
         loop {
+            // Refill at half, while the other workers still have jobs.
             if !self.has(&state, 2)
                 && let Some(reader) = state.reader.take()
             {
@@ -90,9 +91,11 @@ impl<'a> JobQueue<'a> {
             if state.is_over {
                 return None;
             }
+            // The other workers took the jobs that were just read.
             if state.reader.is_some() {
                 continue;
             }
+            // A read usually takes less time than waking a thread.
             if naps < NAPS {
                 naps += 1;
                 drop(state);
@@ -140,6 +143,7 @@ impl<'a> JobQueue<'a> {
                 self.lock().events.extend(left);
                 return;
             };
+            // Waiting for memory is safe only without queued jobs: then running jobs alone hold it.
             let memory = match self.memory.try_take(bytes) {
                 Some(memory) => memory,
                 None if self.lock().jobs.is_empty() => self.memory.take(bytes),

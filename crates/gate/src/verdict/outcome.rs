@@ -66,7 +66,7 @@ fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict
     let raw = rule_values::read(context.package, &context.policy.rules, output)?;
     // Violations count even if the policy says it is skipped; only `ignore` disregards them.
     let (skipped, ignored) = (raw.skipped, raw.ignored);
-    let own = Own { ignored, exceptions: &raw.exceptions };
+    let own = PolicyExceptions { ignored, exceptions: &raw.exceptions };
     // Most verdicts have no violations.
     let waivers = LazyCell::new(|| {
         context.waivers.of_input(context.input, context.input_digest, context.subjects)
@@ -91,14 +91,14 @@ fn verdict(output: &QueryOutput, context: &VerdictContext<'_>) -> Result<Verdict
 }
 
 /// The exceptions and suppressions of a policy.
-struct Own<'a> {
+struct PolicyExceptions<'a> {
     ignored: bool,
     exceptions: &'a [String],
 }
 
 fn violation<'a>(
     item: Item,
-    own: &Own<'_>,
+    own: &PolicyExceptions<'_>,
     waivers: &impl Deref<Target = InputWaivers<'a>>,
     context: &VerdictContext<'_>,
 ) -> Violation {
@@ -260,6 +260,7 @@ fn outcome(input: &Input, rules: &Rules) -> (Outcome, Option<Unchecked>) {
     if has(Status::Failed) {
         return (Outcome::Failed, None);
     }
+    // An input that no policy judged must not pass.
     let unchecked = if input.verdicts.is_empty() {
         Unchecked {
             kind: "no-policy",
@@ -290,6 +291,7 @@ pub(crate) fn totals(run: &mut Run) {
     };
     let verdicts = run.inputs.iter().flat_map(|input| &input.verdicts);
     let found = verdicts.flat_map(|own| &own.violations);
+    // A waiver for a violation that the policy ignores has no effect, so it stays unused.
     for found in found.filter(|found| found.effect != Effect::Disregarded) {
         if let Some(waiver) = found.waiver.and_then(|index| run.waivers.get_mut(index)) {
             waiver.matched += 1;

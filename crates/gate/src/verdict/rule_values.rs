@@ -175,6 +175,7 @@ fn combined(
     let mut unrated = Vec::new();
     violations.retain(|item| {
         let Some(finding) = repeated_by(item).filter(|_| replaceable(item)) else { return true };
+        // A violation of unknown severity fails at every threshold, so its replacement must too.
         if item.severity_in(described).and_then(Severity::parse).is_none() {
             unrated.push(finding);
         }
@@ -250,7 +251,7 @@ fn reason(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Option<String>
 
 /// Reads the names of excepted rules: a set of arrays of names.
 fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String>, Error> {
-    let wrong = |what: &str| {
+    let misshapen = |what: &str| {
         let hint = "write `exception contains [\"x\"]` to except `deny_x`; rename the rule if it isn't about exceptions";
         at.misshapen(what, hint)
     };
@@ -258,13 +259,13 @@ fn exceptions(at: &ValueContext<'_>, value: Option<&Value>) -> Result<Vec<String
         None => Vec::new(),
         Some(Value::Set(set)) => set.iter().collect(),
         Some(Value::Array(list)) => list.iter().collect(),
-        Some(_) => return Err(wrong("isn't a set")),
+        Some(_) => return Err(misshapen("isn't a set")),
     };
     let mut names = Vec::new();
     for list in lists {
-        let list = list.as_array().ok_or_else(|| wrong("has an item that isn't an array"))?;
+        let list = list.as_array().ok_or_else(|| misshapen("has an item that isn't an array"))?;
         for name in list {
-            let name = name.as_str().ok_or_else(|| wrong("has a name that isn't a string"))?;
+            let name = name.as_str().ok_or_else(|| misshapen("has a name that isn't a string"))?;
             names.push(name.to_owned());
         }
     }

@@ -56,7 +56,7 @@ enum Subject {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping with `waivers`")]
-struct File {
+struct WaiversYaml {
     /// The maximum number of days from today until a waiver expires.
     #[serde(default = "a_year")]
     max_days: u32,
@@ -173,8 +173,8 @@ impl TryFrom<String> for Digest {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("invalid digest `{}`: expected `sha256:…`", escape(&text));
-        if is_digest(&text) { Ok(Self(text)) } else { Err(wrong()) }
+        let invalid = || format!("invalid digest `{}`: expected `sha256:…`", escape(&text));
+        if is_digest(&text) { Ok(Self(text)) } else { Err(invalid()) }
     }
 }
 
@@ -211,25 +211,25 @@ impl Waivers {
     }
 
     fn parse(text: &str, name: &str, today: NaiveDate) -> Result<Self, Error> {
-        let wrong = |message: String| Error::configuration(message);
-        let file: File = typed(name, text).map_err(|found| {
+        let invalid = |message: String| Error::configuration(message);
+        let file: WaiversYaml = typed(name, text).map_err(|found| {
             let at = found.position.map(|at| format!(":{}:{}", at.line, at.column));
             let (at, message) = (at.unwrap_or_default(), escape(&found.message));
-            wrong(format!("{name}{at}: can't read the waivers: {message}")).with_hint(
+            invalid(format!("{name}{at}: can't read the waivers: {message}")).with_hint(
                 "write `waivers:`, a list of `policy` or `finding`, `subject`, `reason`, `owner` and `expires`",
             )
         })?;
         let mut entries = Vec::with_capacity(file.waivers.len());
         for (number, written) in (1..).zip(file.waivers) {
-            let wrong = |what: &str| wrong(format!("{name}: waiver {number} {what}"));
+            let invalid = |what: &str| invalid(format!("{name}: waiver {number} {what}"));
             if written.policy.is_none() && written.finding.is_none() {
-                return Err(wrong("has neither a `policy` nor a `finding`"));
+                return Err(invalid("has neither a `policy` nor a `finding`"));
             }
             let (expires, days) = (written.expires, file.max_days);
             if (expires - today).num_days() > i64::from(days) {
                 let what = format!("expires on {expires}, more than {days} days from now");
                 return Err(
-                    wrong(&what).with_hint("allow more with `max_days: N` next to `waivers`")
+                    invalid(&what).with_hint("allow more with `max_days: N` next to `waivers`")
                 );
             }
             entries.push(DatedWaiver { written, expired: expires < today });

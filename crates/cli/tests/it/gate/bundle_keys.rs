@@ -77,7 +77,7 @@ fn a_bundle_of_opa_is_verified_and_the_report_names_the_key() {
     let report = gate(&["--bundle-key", &other, "--bundle-key", &own]).code(1).json();
     assert_eq!(report["inventory"]["policies"][0]["signers"], json!([own]));
     assert_eq!(report["inventory"]["options"], json!([]));
-    gate(&["--bundle-key", &other]).fails("no signature of a trusted key");
+    gate(&["--bundle-key", &other]).fails("not by a key that is trusted");
     gate(&[]).fails("no key is given that verifies it").says("`--bundle-key FILE`");
     gate(&["--bundle-key", &own, "--skip-verify"]).fails("cannot be used with");
 }
@@ -140,7 +140,7 @@ fn a_signature_that_is_no_signature_of_the_key_is_refused() {
     };
     let encoded = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let swapped = format!("{}.{}.{signature}", encoded(&es256()), encoded(&json!({"files": []})));
-    let untrusted = "no signature of a trusted key";
+    let untrusted = "not by a key that is trusted";
     for (tokens, says) in [
         (vec![], "has 0 signatures"),
         (vec![own.clone(), own.clone()], "has 2 signatures"),

@@ -179,7 +179,7 @@ fn what_cannot_be_verified_has_no_verdict_and_the_reason_is_said() {
         (
             "two signatures",
             with(&own, "/dsseEnvelope/signatures", json!([{"sig": right}, {"sig": right}])),
-            "2 signatures",
+            "expected 1, found 2",
         ),
         ("base64", with(&own, "/verificationMaterial/certificate/rawBytes", "%"), broken),
         (

@@ -143,14 +143,8 @@ fn what_is_not_the_keys_signature_of_this_manifest_is_none() {
     let stale = digest_of(b"other policies");
     let tag = |text: &str, signer: &Key| own.sign_text(&digest, text, signer);
     for (text, says) in [
-        (
-            named(&stale, &here),
-            "digest mismatch: the signature has the digest of a different image",
-        ),
-        (
-            named(&digest, &here).replace(KIND, "x"),
-            "unexpected type of the signature: expected one of a container image",
-        ),
+        (named(&stale, &here), "digest mismatch of the signature"),
+        (named(&digest, &here).replace(KIND, "x"), "unexpected type of the signature"),
         // It was signed as something else, and copied.
         (
             named(&digest, "registry.example/acme/policies"),

@@ -69,11 +69,8 @@ pub(super) fn open(
     insecure: bool,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let path = Path::from_url_path(address.path()).map_err(|error| {
-        invalid_address(format!(
-            "invalid path in the address of the artifact store: `{}`",
-            escape(address.as_str())
-        ))
-        .with_source(error.to_string())
+        invalid_address(format!("invalid path in the address: `{}`", escape(address.as_str())))
+            .with_source(error.to_string())
     })?;
     let objects: Arc<dyn ObjectStore> = match address.scheme() {
         "file" => Arc::new(LocalFileSystem::new()),

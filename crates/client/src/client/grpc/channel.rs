@@ -28,7 +28,7 @@ const HINT: &str = "check the gRPC address, and that every proxy supports gRPC";
 
 /// The observations of an exchange.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     /// The failure of the exchange, if it has one.
     failed: Option<Failed>,
     /// `true` if the service's status is a success; `None` without a status.
@@ -40,10 +40,10 @@ struct Seen {
 }
 
 #[derive(Default)]
-pub struct Exchange(Mutex<Seen>);
+pub struct Exchange(Mutex<Observations>);
 
 impl Exchange {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Observations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

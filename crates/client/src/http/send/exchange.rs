@@ -448,11 +448,11 @@ fn network(method: &str, url: &str, error: &reqwest::Error) -> Failure {
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let wrong = |what: &str| format!("net/http: invalid header field {what}");
+        let invalid = |what: &str| format!("net/http: invalid header field {what}");
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| wrong(&format!("name {name:?}")))?;
+            .map_err(|_| invalid(&format!("name {name:?}")))?;
         let value = HeaderValue::from_bytes(value.as_bytes())
-            .map_err(|_| wrong(&format!("value for {:?}", name.as_str())))?;
+            .map_err(|_| invalid(&format!("value for {:?}", name.as_str())))?;
         // The HTTP client decides how the body is framed.
         if !matches!(name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONNECTION)
         {
@@ -464,15 +464,15 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
 
 /// Replaces a URL's host by the server's name for TLS; the `Host` header keeps the host.
 fn set_server_name(url: &mut Url, name: &str, headers: &mut HeaderMap) -> Result<(), Failure> {
-    let wrong = || Failure::Request(format!("invalid server name `{name}`"));
+    let invalid = || Failure::Request(format!("invalid server name `{name}`"));
     if !headers.contains_key(header::HOST) {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| wrong())?);
+        headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| invalid())?);
     }
     // An address would not be resolved, and so not be checked.
     match url::Host::parse(name) {
-        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| wrong()),
-        _ => Err(wrong()),
+        Ok(url::Host::Domain(_)) => url.set_host(Some(name)).map_err(|_| invalid()),
+        _ => Err(invalid()),
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn rename(group: &str, all: &mut [&mut Attached]) {
 }
 
 /// A reader of the attachments in a file.
-pub(super) struct Reader<'a> {
+pub(super) struct AttachmentReader<'a> {
     file: DocumentFile<'a>,
     elsewhere: Elsewhere<'a>,
     /// The group or contract, as named in messages.
@@ -130,7 +130,7 @@ pub(super) struct Reader<'a> {
     pub sources: Vec<Source>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AttachmentReader<'a> {
     pub fn new(
         file: DocumentFile<'a>,
         elsewhere: Elsewhere<'a>,

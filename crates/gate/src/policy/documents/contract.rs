@@ -10,7 +10,7 @@ use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::attachment::{Attached, AttachmentYaml, Reader, rename};
+use super::attachment::{Attached, AttachmentReader, AttachmentYaml, rename};
 use super::fields::{is_name, kind, name, or_default, typed_as};
 use super::file::{DocumentFile, Located, Placed};
 use super::group::{self, ByContract, GroupMaterial, PolicyGroup};
@@ -37,7 +37,7 @@ struct ContractYaml {
 
 /// The members that distinguish the formats.
 #[derive(Deserialize)]
-struct Form {
+struct FormatMembers {
     #[serde(rename = "schemaVersion", alias = "schema_version")]
     schema_version: Option<Located<String>>,
 }
@@ -122,7 +122,7 @@ pub(crate) fn parse(
 ) -> Result<Vec<PolicyGroup>, Error> {
     let (contract, spec) = forms(file)?;
     let owner = format!("the contract `{}`", escape(&contract));
-    let mut reader = Reader::new(file, elsewhere, &owner, None);
+    let mut reader = AttachmentReader::new(file, elsewhere, &owner, None);
     let mut materials = required(file, spec.materials)?;
     for mut attached in reader.attached(spec.policies.materials)? {
         let selector = attached.selector.take().unwrap_or_default();
@@ -164,7 +164,7 @@ fn forms(file: DocumentFile<'_>) -> Result<(String, Spec), Error> {
             format!("unknown version `{}`: expected `{expected}`", escape(&version.value));
         Err(version.refused(message, None))
     };
-    if typed_as::<Form>(file, what)?.schema_version.is_some() {
+    if typed_as::<FormatMembers>(file, what)?.schema_version.is_some() {
         let spec: Spec = typed_as(file, what)?;
         return match spec.schema_version.as_ref().map(|version| file.placed(version.clone())) {
             Some(version) if version.value != OLDER_VERSION => unknown(version, OLDER_VERSION),

@@ -12,7 +12,7 @@ use rego_platform_client::text::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::attachment::{Attached, AttachmentYaml, Reader, is_prefix, rename};
+use super::attachment::{Attached, AttachmentReader, AttachmentYaml, is_prefix, rename};
 use super::fields::{kind, or_default, typed_as};
 use super::file::{DocumentFile, Located, Placed};
 use super::inputs::{InputYaml, Inputs};
@@ -121,7 +121,7 @@ pub(crate) fn parse(
     let inputs = Inputs::new(spec.inputs, file)?;
     inputs.refuse_templates()?;
     let owner = format!("the group `{}`", escape(&metadata.name));
-    let mut reader = Reader::new(file, elsewhere, &owner, Some(&inputs));
+    let mut reader = AttachmentReader::new(file, elsewhere, &owner, Some(&inputs));
     let mut materials = Vec::new();
     for material in spec.policies.materials {
         let name = material.name.filter(|name| !name.value.is_empty());

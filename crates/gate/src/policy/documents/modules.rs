@@ -187,7 +187,7 @@ pub(crate) fn referred(
     if !reference.contains("://") {
         return read(document, reference, elsewhere);
     }
-    let (path, bytes, digest) = found(document, reference, elsewhere, Wanted::Module)?;
+    let (path, bytes, digest) = found(document, reference, elsewhere, ReferenceTarget::Module)?;
     digested(document, path, bytes, digest)
 }
 
@@ -198,14 +198,14 @@ pub(crate) fn document(
     reference: &str,
     elsewhere: Elsewhere<'_>,
 ) -> Result<(String, String, String), Error> {
-    let (path, bytes, digest) = found(group, reference, elsewhere, Wanted::Document)?;
+    let (path, bytes, digest) = found(group, reference, elsewhere, ReferenceTarget::Document)?;
     let (path, text) = utf8(group, &path, bytes)?;
     Ok((path, text, digest))
 }
 
 /// The type of a reference's target.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ReferenceTarget {
     Module,
     Document,
 }
@@ -217,7 +217,7 @@ fn found(
     document: &str,
     reference: &str,
     elsewhere: Elsewhere<'_>,
-    wanted: Wanted,
+    wanted: ReferenceTarget,
 ) -> Result<(PathBuf, Vec<u8>, String), Error> {
     let shown = escape(reference);
     let (place, digest) = match reference.rsplit_once("@sha256:") {
@@ -226,7 +226,7 @@ fn found(
     };
     let (path, bytes) = match place.split_once("://") {
         Some(("file", path))
-            if wanted == Wanted::Document && elsewhere.source(document).is_none() =>
+            if wanted == ReferenceTarget::Document && elsewhere.source(document).is_none() =>
         {
             bytes(document, Path::new(""), path, wanted)?
         }
@@ -250,10 +250,10 @@ fn found(
             let message =
                 format!("{}: unsupported reference to a policy: `{shown}`", escape(document));
             return Err(Error::configuration(message).with_hint(match wanted {
-                Wanted::Module => {
+                ReferenceTarget::Module => {
                     "write a file in the document's folder, without `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
-                Wanted::Document => {
+                ReferenceTarget::Document => {
                     "write a file with `file://`, or an `https://` address with its digest `@sha256:…`"
                 }
             }));
@@ -294,7 +294,7 @@ fn beside(
     elsewhere: Elsewhere<'_>,
 ) -> Result<(PathBuf, Vec<u8>), Error> {
     let Some((source, name)) = elsewhere.source(document) else {
-        return bytes(document, folder_of(document)?, module, Wanted::Module);
+        return bytes(document, folder_of(document)?, module, ReferenceTarget::Module);
     };
     let below = module.strip_prefix("./").unwrap_or(module);
     let name = match name.rsplit_once('/') {
@@ -315,7 +315,7 @@ fn bytes(
     document: &str,
     folder: &Path,
     module: &str,
-    wanted: Wanted,
+    wanted: ReferenceTarget,
 ) -> Result<(PathBuf, Vec<u8>), Error> {
     let shown = escape(module);
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -331,8 +331,9 @@ fn bytes(
     }
     let extension = relative.extension().and_then(|extension| extension.to_str());
     match (wanted, extension) {
-        (Wanted::Module, Some("rego")) | (Wanted::Document, Some("yaml" | "yml" | "json")) => {}
-        (Wanted::Module, _) => {
+        (ReferenceTarget::Module, Some("rego"))
+        | (ReferenceTarget::Document, Some("yaml" | "yml" | "json")) => {}
+        (ReferenceTarget::Module, _) => {
             let hint = if module.contains("@sha256:") {
                 "remove the digest: the vendor's client reads it as a part of the file's name"
             } else {
@@ -344,7 +345,7 @@ fn bytes(
             ))
             .with_hint(hint));
         }
-        (Wanted::Document, _) => {
+        (ReferenceTarget::Document, _) => {
             let message = format!(
                 "{}: unexpected extension of the policy document `{shown}`",
                 escape(document)

@@ -18,7 +18,7 @@ use sigstore_verify::types::{
 use sigstore_verify::{CertificateError, Error as Failure, VerificationResult};
 
 use super::trust_root::TrustRoot;
-use super::{Form, MAX_SIGNATURES, Signed, cosign, first_success, refused, unverified};
+use super::{MAX_SIGNATURES, SignatureForm, Signed, cosign, first_success, refused, unverified};
 use crate::pattern;
 use crate::report::model::{SigningIdentity, Source};
 
@@ -57,7 +57,7 @@ impl Identities {
         identities: impl IntoIterator<Item = &'a str>,
         trust_root: TrustRoot,
     ) -> Result<Self, Error> {
-        let wrong = |message: String| {
+        let invalid_identity = |message: String| {
             Error::configuration(message).with_hint(
                 "write `ISSUER=IDENTITY`, such as `https://accounts.google.com=jane@example.com`",
             )
@@ -71,11 +71,11 @@ impl Identities {
                         issuer: issuer.to_owned(),
                         identity: identity.to_owned(),
                     }),
-                _ => return Err(wrong(format!("invalid identity `{shown}`"))),
+                _ => return Err(invalid_identity(format!("invalid identity `{shown}`"))),
             }
         }
         if patterns.is_empty() {
-            return Err(wrong("no identity".to_owned()));
+            return Err(invalid_identity("no identity".to_owned()));
         }
         Ok(Self { patterns, trust_root })
     }
@@ -96,10 +96,10 @@ impl Identities {
     /// If none did, or if it isn't known.
     pub(super) fn signer(&self, signed: &Signed<'_>) -> Result<SigningIdentity, Error> {
         match signed.form {
-            Form::Envelope { payload_type, bundle } => {
+            SignatureForm::Envelope { payload_type, bundle } => {
                 self.signer_of_envelope(signed, payload_type, bundle)
             }
-            Form::Bytes(kept) => {
+            SignatureForm::Bytes(kept) => {
                 let tried = kept.iter().zip(signed.signatures).take(MAX_SIGNATURES);
                 let tried = tried.map(|(kept, signature)| {
                     let signature = MessageSignature::new(SignatureBytes::from_bytes(signature));

@@ -43,18 +43,18 @@ impl SignKey {
     /// [`PASSWORD`](crate::setting::PASSWORD).
     pub fn read(file: &str, pem: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         let shown = escape(file);
-        let wrong = |what: &str, hint: &str| {
+        let invalid_key = |what: &str, hint: &str| {
             Error::configuration(format!("`{shown}` {what}")).with_hint(hint)
         };
         #[cfg(feature = "encrypted-keys")]
-        let opened = opened(&wrong, pem, password)?;
+        let opened = opened(&invalid_key, pem, password)?;
         // What is encrypted isn't read.
         #[cfg(not(feature = "encrypted-keys"))]
         let opened: Option<Vec<u8>> = password.and(None);
         let der = match &opened {
             Some(der) => PrivatePkcs8KeyDer::from(der.as_slice()),
             None => PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| {
-                wrong(
+                invalid_key(
                     "has no private key in PEM (PKCS #8)",
                     "convert the key with `openssl pkcs8 -topk8 -nocrypt -in FILE`, or create an encrypted one with `cosign generate-key-pair`",
                 )
@@ -66,7 +66,7 @@ impl SignKey {
         let ed25519 = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(der);
         let pair = p256.map(Pair::P256).or_else(|_| ed25519().map(Pair::Ed25519));
         let pair = pair.map_err(|_| {
-            wrong("has an unsupported private key", "use ECDSA over P-256 or Ed25519")
+            invalid_key("has an unsupported private key", "use ECDSA over P-256 or Ed25519")
         })?;
         Ok(Self { pair, random })
     }
@@ -97,22 +97,30 @@ type Wrong<'a> = &'a dyn Fn(&str, &str) -> Error;
 
 /// Decrypts the key (PKCS #8 in DER) in a text.
 #[cfg(feature = "encrypted-keys")]
-fn opened(wrong: Wrong<'_>, pem: &[u8], password: Option<&[u8]>) -> Result<Option<Vec<u8>>, Error> {
-    use super::encrypted::{self, Closed};
+fn opened(
+    invalid_key: Wrong<'_>,
+    pem: &[u8],
+    password: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, Error> {
+    use super::encrypted::{self, DecryptError};
 
     let Some(content) = std::str::from_utf8(pem).ok().and_then(encrypted::content) else {
         return Ok(None);
     };
     let Some(password) = password else {
         let hint = "give the password, which may be empty";
-        return Err(wrong("is encrypted: missing password", hint).by_setting(setting::PASSWORD));
+        return Err(
+            invalid_key("is encrypted: missing password", hint).by_setting(setting::PASSWORD)
+        );
     };
     encrypted::open(content, password).map(Some).map_err(|closed| match closed {
-        Closed::Form => wrong(
+        DecryptError::Form => invalid_key(
             "has an unsupported encryption: expected that of cosign",
             "convert the key with `cosign import-key-pair`",
         ),
-        Closed::Password => wrong("can't be decrypted: wrong password", "check the password")
-            .by_setting(setting::PASSWORD),
+        DecryptError::Password => {
+            invalid_key("can't be decrypted: wrong password", "check the password")
+                .by_setting(setting::PASSWORD)
+        }
     })
 }

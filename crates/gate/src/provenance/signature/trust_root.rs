@@ -62,19 +62,19 @@ impl TrustRoot {
     pub fn read(file: &str, json: &[u8]) -> Result<Self, Error> {
         ring_provider::install();
         let shown = escape(file);
-        let wrong = |what: &str| {
+        let invalid_root = |what: &str| {
             Error::configuration(format!("the trust root `{shown}` {what}")).with_hint(
                 "create one with `cosign trusted-root create` or `gh attestation trusted-root`",
             )
         };
         let mut roots = Vec::new();
         for root in serde_json::Deserializer::from_slice(json).into_iter::<TrustedRoot>() {
-            let root = root.map_err(|error| wrong("can't be read").with_source(error))?;
+            let root = root.map_err(|error| invalid_root("can't be read").with_source(error))?;
             if root.certificate_authorities.is_empty() {
-                return Err(wrong("has no certificate authority"));
+                return Err(invalid_root("has no certificate authority"));
             }
             if roots.len() == MAX_ROOTS {
-                return Err(wrong(&format!("has more than {MAX_ROOTS} roots")));
+                return Err(invalid_root(&format!("has more than {MAX_ROOTS} roots")));
             }
             let mut policy = VerificationPolicy::any_identity();
             if root.tlogs.is_empty() {
@@ -83,12 +83,12 @@ impl TrustRoot {
             if root.ctlogs.is_empty() {
                 policy = policy.skip_sct();
             }
-            let verifier =
-                Verifier::new(&root).map_err(|error| wrong("can't be used").with_source(error))?;
+            let verifier = Verifier::new(&root)
+                .map_err(|error| invalid_root("can't be used").with_source(error))?;
             roots.push(Root { verifier, policy });
         }
         if roots.is_empty() {
-            return Err(wrong("is empty"));
+            return Err(invalid_root("is empty"));
         }
         let digest = digest::sha256(json);
         let source = Source { path: file.to_owned(), digest };

@@ -23,7 +23,7 @@ const FAIL: &str = "fail";
 
 /// The status of a control in an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum ControlStatus {
     Met,
     Violated,
     /// Unknown, or passed with an accepted violation.
@@ -42,7 +42,7 @@ pub(super) enum Origin<'a> {
 #[derive(Debug)]
 pub(super) struct Observation<'a> {
     pub origin: Origin<'a>,
-    pub says: Says,
+    pub says: ControlStatus,
     /// The finding, in words.
     pub what: String,
     /// The violations, a line each.
@@ -68,17 +68,17 @@ pub(super) struct Controls<'a> {
 
 impl Controls<'_> {
     /// Returns the combined status of a control's observations.
-    pub fn says(&self, control: &Control) -> Says {
+    pub fn says(&self, control: &Control) -> ControlStatus {
         let all = control.observations.iter().filter_map(|at| self.observations.get(*at));
         let has = |says| all.clone().any(|own| own.says == says);
-        if has(Says::Violated) {
-            Says::Violated
-        } else if has(Says::Open) || !self.doubts.is_empty() {
-            Says::Open
-        } else if has(Says::Met) {
-            Says::Met
+        if has(ControlStatus::Violated) {
+            ControlStatus::Violated
+        } else if has(ControlStatus::Open) || !self.doubts.is_empty() {
+            ControlStatus::Open
+        } else if has(ControlStatus::Met) {
+            ControlStatus::Met
         } else {
-            Says::Nothing
+            ControlStatus::Nothing
         }
     }
 }
@@ -108,9 +108,9 @@ pub(super) fn controls(run: &Run) -> Controls<'_> {
     let is_cut = run.requirements_cut;
     for row in &run.requirements {
         let says = match row.status.as_str() {
-            PASS if !is_cut => Says::Met,
-            FAIL => Says::Violated,
-            _ => Says::Open,
+            PASS if !is_cut => ControlStatus::Met,
+            FAIL => ControlStatus::Violated,
+            _ => ControlStatus::Open,
         };
         let mut what = format!("the service's status is {}", quoted(&row.status));
         if is_cut {
@@ -187,10 +187,10 @@ fn said(
     policy: &Policy,
     rule: Option<&Rule>,
     input: &Input,
-) -> Option<(Says, String, Vec<String>)> {
+) -> Option<(ControlStatus, String, Vec<String>)> {
     let Some(verdict) = input.verdicts.iter().find(|own| own.policy == policy.name) else {
         let error = input.error.as_ref()?;
-        return Some((Says::Open, format!("no verdict: {}", error.message), Vec::new()));
+        return Some((ControlStatus::Open, format!("no verdict: {}", error.message), Vec::new()));
     };
     // What both report is listed as a finding only.
     let is_either = |name: &str| matches!(name, "violations" | "findings");
@@ -208,15 +208,18 @@ fn said(
     let more = (more > 0).then(|| format!("{} more", counted(more, "violation")));
     let violations = listed.chain(more).collect();
     let (says, what) = match verdict.status {
-        Status::NoVerdict => (Says::Open, format!("no verdict: {}", reason(verdict))),
-        _ if failing > 0 => (Says::Violated, format!("failed: {}", counted(failing, "violation"))),
-        Status::Skipped => (Says::Nothing, format!("skipped: {}", reason(verdict))),
-        Status::Ignored => (Says::Nothing, format!("ignored: {}", reason(verdict))),
-        Status::Passed | Status::Failed if accepted > 0 => {
-            (Says::Open, format!("passed, with {} accepted", counted(accepted, "violation")))
+        Status::NoVerdict => (ControlStatus::Open, format!("no verdict: {}", reason(verdict))),
+        _ if failing > 0 => {
+            (ControlStatus::Violated, format!("failed: {}", counted(failing, "violation")))
         }
-        Status::Passed => (Says::Met, "passed".to_owned()),
-        Status::Failed => (Says::Met, "passed by this rule".to_owned()),
+        Status::Skipped => (ControlStatus::Nothing, format!("skipped: {}", reason(verdict))),
+        Status::Ignored => (ControlStatus::Nothing, format!("ignored: {}", reason(verdict))),
+        Status::Passed | Status::Failed if accepted > 0 => (
+            ControlStatus::Open,
+            format!("passed, with {} accepted", counted(accepted, "violation")),
+        ),
+        Status::Passed => (ControlStatus::Met, "passed".to_owned()),
+        Status::Failed => (ControlStatus::Met, "passed by this rule".to_owned()),
     };
     Some((says, what, violations))
 }

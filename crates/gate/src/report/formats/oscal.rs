@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 use uuid::{Builder, Uuid, uuid};
 
-use super::controls::{Control, Controls, Observation, Origin, Says, controls, name};
+use super::controls::{Control, ControlStatus, Controls, Observation, Origin, controls, name};
 use super::facts;
 use super::markdown::code;
 use super::results::file_of;
@@ -192,18 +192,18 @@ fn properties_of(row: &Requirement) -> impl Iterator<Item = Value> {
 fn finding(name: &str, control: &Control, all: &Controls<'_>, observations: &[Value]) -> Value {
     let says = all.says(control);
     let (state, reason) = match says {
-        Says::Met => ("satisfied", "pass"),
-        Says::Violated => ("not-satisfied", "fail"),
-        Says::Open | Says::Nothing => ("not-satisfied", "other"),
+        ControlStatus::Met => ("satisfied", "pass"),
+        ControlStatus::Violated => ("not-satisfied", "fail"),
+        ControlStatus::Open | ControlStatus::Nothing => ("not-satisfied", "other"),
     };
     let own = || control.observations.iter().filter_map(|at| all.observations.get(*at));
     let number = |says| own().filter(|one| one.says == says).count();
     let mut remarks = vec![format!(
         "{} met, {} violated, {} open, {} skipped",
-        number(Says::Met),
-        number(Says::Violated),
-        number(Says::Open),
-        number(Says::Nothing),
+        number(ControlStatus::Met),
+        number(ControlStatus::Violated),
+        number(ControlStatus::Open),
+        number(ControlStatus::Nothing),
     )];
     remarks.extend(all.doubts.iter().cloned());
     let id = control_id(name);
@@ -274,12 +274,12 @@ fn property(name: &str, value: &str) -> Value {
     json!({"name": name, "ns": NAMESPACE.urn().to_string(), "value": value})
 }
 
-const fn says(says: Says) -> &'static str {
+const fn says(says: ControlStatus) -> &'static str {
     match says {
-        Says::Met => "met",
-        Says::Violated => "violated",
-        Says::Open => "open",
-        Says::Nothing => "nothing",
+        ControlStatus::Met => "met",
+        ControlStatus::Violated => "violated",
+        ControlStatus::Open => "open",
+        ControlStatus::Nothing => "nothing",
     }
 }
 

@@ -42,11 +42,11 @@ pub(super) struct Vex {
     synonyms: Vec<Vec<String>>,
     synonyms_of: HashMap<String, usize>,
     /// Cached decisions.
-    decided: Mutex<HashMap<Compared, Option<(usize, bool)>>>,
+    decided: Mutex<HashMap<DecisionKey, Option<(usize, bool)>>>,
 }
 
 /// The key of a decision: the vulnerability, the package and the digests.
-type Compared = (String, Option<String>, Vec<Option<String>>);
+type DecisionKey = (String, Option<String>, Vec<Option<String>>);
 
 /// The maximum number of cached decisions.
 const KEPT: usize = 100_000;
@@ -288,36 +288,36 @@ impl Vex {
     pub fn add(&mut self, text: &[u8], path: &Path, today: NaiveDate) -> Result<(), Error> {
         let file = path.display().to_string();
         let name = escape(&file);
-        let wrong = |message: String| Error::configuration(message);
+        let invalid = |message: String| Error::configuration(message);
         let document: DocumentJson = serde_json::from_slice(text).map_err(|error| {
-            wrong(format!("invalid OpenVEX document: `{name}`"))
+            invalid(format!("invalid OpenVEX document: `{name}`"))
                 .with_source(escape(&error.to_string()))
                 .with_hint("give OpenVEX 0.2.0 in JSON, without an envelope")
         })?;
         if document.context != CONTEXT {
             let context = escape(&document.context);
-            return Err(wrong(format!("unsupported `@context` in `{name}`: `{context}`"))
+            return Err(invalid(format!("unsupported `@context` in `{name}`: `{context}`"))
                 .with_hint(format!("use OpenVEX 0.2.0: `{CONTEXT}`")));
         }
         if document.statements.len() > MAX_STATEMENTS {
             let message = format!("too many statements in `{name}`: the limit is {MAX_STATEMENTS}");
-            return Err(wrong(message).with_hint("leave out statements about other products"));
+            return Err(invalid(message).with_hint("leave out statements about other products"));
         }
         let of_document =
-            time(&document.timestamp).map_err(|what| wrong(format!("`{name}`: {what}")))?;
+            time(&document.timestamp).map_err(|what| invalid(format!("`{name}`: {what}")))?;
         for (number, written) in (1..).zip(document.statements) {
-            let wrong = |what: String| wrong(format!("`{name}`: statement {number}: {what}"));
+            let invalid = |what: String| invalid(format!("`{name}`: statement {number}: {what}"));
             let shown = VexStatement { file: file.clone(), number, status: written.status };
             let names = std::iter::once(&written.vulnerability.name);
             let names: Vec<String> = names.chain(&written.vulnerability.aliases).cloned().collect();
             if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(wrong("alias without a name".to_owned()));
+                return Err(invalid("alias without a name".to_owned()));
             }
             let written_id = written.vulnerability.id.clone();
-            let one = statement(written, of_document, &document.author, shown).map_err(wrong)?;
+            let one = statement(written, of_document, &document.author, shown).map_err(invalid)?;
             // It would decide until then, whatever is stated later.
             if one.time.with_timezone(&Utc).date_naive() > today {
-                return Err(wrong(format!("time in the future: {}", one.time.to_rfc3339())));
+                return Err(invalid(format!("time in the future: {}", one.time.to_rfc3339())));
             }
             let place = self.statements.len();
             let lower = names.iter().map(|name| name.to_lowercase());
@@ -367,7 +367,7 @@ impl Vex {
         let digests: Vec<Option<String>> =
             digests(candidate).map(|own| own.map(str::to_owned)).collect();
         let compared = (id.to_owned(), candidate.purl.map(str::to_owned), digests.clone());
-        let kept = |decided: &HashMap<Compared, _>| decided.get(&compared).copied();
+        let kept = |decided: &HashMap<DecisionKey, _>| decided.get(&compared).copied();
         if let Some(kept) = kept(&self.decided.lock().unwrap_or_else(PoisonError::into_inner)) {
             return kept;
         }

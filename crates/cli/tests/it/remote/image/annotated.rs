@@ -78,10 +78,10 @@ fn what_does_not_hold_of_them_does_not_count_and_the_reason_is_said() {
     let unread = "can't read the entry of the transparency log";
     for (what, text, annotations, says) in [
         (
-            "digest mismatch: the signature has the digest of a different image",
+            "digest mismatch of the signature",
             &another,
             of_another.clone(),
-            "digest mismatch: the signature has the digest of a different image",
+            "digest mismatch of the signature",
         ),
         ("replayed", &text, of_another.clone(), key),
         ("changed", &another, own.clone(), key),

@@ -67,7 +67,7 @@ fn what_cant_be_looked_at_is_no_verdict_and_what_isnt_there_is_absent() {
                 Some(others) if ending.contains("/referrers/") => {
                     assert_eq!(seen(answer(step)), others, "{status}");
                 }
-                _ => drop(answer(step).fails(&format!(": {status} for"))),
+                _ => drop(answer(step).fails(&status.to_string())),
             }
         }
         answer(|| script::status(302, &[("location", "/x")], "")).fails(": 302 for");
@@ -152,7 +152,7 @@ fn every_page_of_what_refers_to_an_image_is_read() {
     let next =
         |number: usize| (number < 2).then(|| format!("<?page={}>; rel=\"next\"", number + 1));
     assert_eq!(seen(paged(next)), "{1, 2, 3}");
-    paged(|_| Some("<?page=1>; rel=next".to_owned())).fails("too many pages in the referrers");
+    paged(|_| Some("<?page=1>; rel=next".to_owned())).fails("too many pages of referrers");
     paged(|_| Some("<http://127.0.0.1:1/x>; rel=next".to_owned())).fails("to the next page");
     paged(|_| Some("?page=1; rel=next".to_owned())).fails("unreadable address");
     paged(|_| Some("<?a>; rel=next, <?b>; rel=next".to_owned())).fails("to the next page");
